@@ -1,0 +1,74 @@
+"""What can go wrong in the core: a code, a place and two numbers. Turned into an exception in fault.pyx only."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+# Core functions return OK or one of these, negative. `a` and `b` of the Fault fill the message in fault.pyx.
+cdef enum:
+    OK = 0
+    NO_MEMORY = -1
+    MALFORMED = -2
+    TEXT_LIMIT = -3
+    BAD_UTF8 = -4
+    FRAME_LIMIT = -5
+    TRUNCATED = -6
+    NO_OPTIONS = -7
+    OPTIONS_CHANGED = -8
+    BAD_PHYSICAL = -9
+    BAD_LOGICAL = -10
+    BAD_VERSION = -11
+    NAME_TABLE_LIMIT = -12
+    PREFIX_TABLE_LIMIT = -13
+    DATATYPE_TABLE_LIMIT = -14
+    NAME_TABLE_SMALL = -15
+    ROW_FORBIDDEN = -16
+    TWO_ROWS = -17
+    NAME_ENTRY = -18
+    PREFIX_ENTRY = -19
+    DATATYPE_ENTRY = -20
+    NAME_ID = -21
+    PREFIX_ID = -22
+    DATATYPE_ID = -23
+    TABLE_BYTES = -24
+    NO_TERM_TO_REPEAT = -25
+    QUOTED_INCOMPLETE = -26
+    TERM_TWICE = -27
+    DEPTH = -28
+    GRAPH_OPEN = -29
+    GRAPH_NOT_OPEN = -30
+    GRAPH_UNSET = -31
+    BOTH_KINDS = -32
+    # of the encoder
+    GENERALIZED_OFF = -40
+    STAR_OFF = -41
+    DATATYPES_OFF = -42
+    NAMES_FULL = -43
+    DATATYPES_FULL = -44
+    NAMED_GRAPH_IN_TRIPLES = -45
+    NAMESPACES_OFF = -46
+    BAD_TERM = -47
+    # of the text reader
+    SYNTAX = -60
+    # not faults: why a loop came back
+    FULL = 1
+    NEED_MORE = 2
+    NEED_TABLES = 3
+
+
+ctypedef struct Fault:
+    int code
+    const uint8_t* at  # in the input, NULL where there is none
+    int64_t a
+    int64_t b
+
+
+cdef inline int fail(Fault* fault, int code, const uint8_t* at, int64_t a=0, int64_t b=0) noexcept nogil:
+    """Note the first fault and return its code."""
+    if fault.code == OK:
+        fault.code = code
+        fault.at = at
+        fault.a = a
+        fault.b = b
+    return code
+
+
+cdef object fault_error(Fault* fault, dict place)

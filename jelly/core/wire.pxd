@@ -1,0 +1,140 @@
+"""Protocol Buffers wire format: a Reader of two pointers, a growing Writer. Knows no message."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+
+cdef enum:
+    WIRE_VARINT = 0
+    WIRE_I64 = 1
+    WIRE_LEN = 2
+    WIRE_I32 = 5
+
+cdef enum:
+    # Bytes a varint may take: 10 for a 64-bit value, 5 for a 32-bit one.
+    MAX_VARINT = 10
+    # Bytes a field tag, a length or an id may take at most when written.
+    MAX_VARINT32 = 5
+
+
+ctypedef struct Reader:
+    const uint8_t* at
+    const uint8_t* end
+
+
+cdef inline int64_t take_varint(Reader* r) noexcept nogil:
+    """The next varint, or -1 if it is cut off, longer than 10 bytes or above 2**63 - 1."""
+    cdef uint64_t value
+    cdef uint8_t byte
+    cdef int shift
+    if r.at >= r.end:
+        return -1
+    byte = r.at[0]
+    r.at += 1
+    if byte < 0x80:
+        return byte
+    value = byte & 0x7F
+    shift = 7
+    while shift < 63:
+        if r.at >= r.end:
+            return -1
+        byte = r.at[0]
+        r.at += 1
+        value |= <uint64_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            return <int64_t>value
+        shift += 7
+    return -1
+
+
+cdef inline int take_span(Reader* r, Reader* sub) noexcept nogil:
+    """Take a length and that many bytes into `sub`. -1 if they are not all there."""
+    cdef int64_t n = take_varint(r)
+    if n < 0 or n > r.end - r.at:
+        return -1
+    sub.at = r.at
+    sub.end = r.at + n
+    r.at = sub.end
+    return 0
+
+
+cdef inline int skip_varint(Reader* r) noexcept nogil:
+    """Step over a varint of up to 10 bytes; the value may have all 64 bits. -1 if malformed."""
+    cdef int i
+    for i in range(MAX_VARINT):
+        if r.at >= r.end:
+            return -1
+        r.at += 1
+        if (r.at - 1)[0] < 0x80:
+            return 0
+    return -1
+
+
+cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
+    """Step over the value of an unknown field. -1 if malformed; groups (types 3 and 4) are malformed in proto3."""
+    cdef Reader ignored
+    cdef int kind = <int>(tag & 7)
+    if tag < 8:
+        return -1
+    if kind == WIRE_VARINT:
+        return skip_varint(r)
+    if kind == WIRE_LEN:
+        return take_span(r, &ignored)
+    cdef int n = 8 if kind == WIRE_I64 else 4 if kind == WIRE_I32 else 0
+    if n == 0 or n > r.end - r.at:
+        return -1
+    r.at += n
+    return 0
+
+
+ctypedef struct Writer:
+    uint8_t* buf
+    int64_t n
+    int64_t cap
+
+
+cdef int grow_writer(Writer* w, int64_t need) noexcept nogil
+
+
+cdef inline int reserve(Writer* w, int64_t need) noexcept nogil:
+    """Make room for `need` more bytes. -1 if there is no memory."""
+    if need <= w.cap - w.n:
+        return 0
+    return grow_writer(w, need)
+
+
+# The put_* functions need room reserved before.
+
+cdef inline void put_byte(Writer* w, uint8_t byte) noexcept nogil:
+    w.buf[w.n] = byte
+    w.n += 1
+
+
+cdef inline void put_varint(Writer* w, uint64_t value) noexcept nogil:
+    while value >= 0x80:
+        w.buf[w.n] = <uint8_t>(value | 0x80)
+        w.n += 1
+        value >>= 7
+    w.buf[w.n] = <uint8_t>value
+    w.n += 1
+
+
+cdef inline void put_bytes(Writer* w, const uint8_t* data, int64_t n) noexcept nogil:
+    if n:
+        memcpy(w.buf + w.n, data, n)
+        w.n += n
+
+
+cdef inline int len_varint(uint64_t value) noexcept nogil:
+    """Bytes that put_varint writes."""
+    cdef int n = 1
+    while value >= 0x80:
+        value >>= 7
+        n += 1
+    return n
+
+
+cdef inline int64_t len_field(int64_t n) noexcept nogil:
+    """Bytes of a field with a one-byte tag, a length and `n` bytes."""
+    return 1 + len_varint(n) + n

@@ -1,0 +1,63 @@
+from libc.stdlib cimport free, realloc
+
+
+cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
+    cdef int64_t cap = w.cap if w.cap > 0 else 256
+    cdef uint8_t* buf
+    while cap - w.n < need:
+        cap *= 2
+    buf = <uint8_t*>realloc(w.buf, cap)
+    if buf == NULL:
+        return -1
+    w.buf = buf
+    w.cap = cap
+    return 0
+
+
+# Test doors.
+
+def _take_varint(bytes data):
+    """The value and the bytes taken; the value is -1 where the varint is malformed."""
+    cdef Reader r
+    r.at = <const uint8_t*>data
+    r.end = r.at + len(data)
+    value = take_varint(&r)
+    return value, r.at - <const uint8_t*>data
+
+
+def _take_span(bytes data):
+    """The bytes of a length-prefixed span, or None where it is cut off."""
+    cdef Reader r, sub
+    r.at = <const uint8_t*>data
+    r.end = r.at + len(data)
+    if take_span(&r, &sub) < 0:
+        return None
+    return (<const char*>sub.at)[:sub.end - sub.at]
+
+
+def _skip_field(bytes data):
+    """Bytes of the first field of `data`, tag included, or -1 where it is malformed."""
+    cdef Reader r
+    cdef int64_t tag
+    r.at = <const uint8_t*>data
+    r.end = r.at + len(data)
+    tag = take_varint(&r)
+    if tag < 0 or skip_field(&r, tag) < 0:
+        return -1
+    return r.at - <const uint8_t*>data
+
+
+def _put_varint(value):
+    """The varint of `value` (0 to 2**64 - 1), checked against its measured length."""
+    cdef Writer w
+    cdef uint64_t v = value
+    w.buf = NULL
+    w.n = w.cap = 0
+    if reserve(&w, MAX_VARINT) < 0:
+        raise MemoryError
+    put_varint(&w, v)
+    out = (<const char*>w.buf)[:w.n]
+    free(w.buf)
+    if len(out) != len_varint(v):
+        raise AssertionError("len_varint and put_varint differ")
+    return out

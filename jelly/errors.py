@@ -1,0 +1,109 @@
+"""The one family of errors. Each is also the builtin that fits, so that code that does not know us can catch it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "JellyError",
+    "JellyFormatError",
+    "JellyLimitError",
+    "JellyOptionsError",
+    "JellySyntaxError",
+    "JellyTruncatedError",
+    "JellyUnsupportedError",
+    "MissingExtraError",
+]
+
+
+class JellyError(Exception):
+    """Anything that this package refuses, with the place where it is known.
+
+    ``reason`` is the message without the place. ``frame`` and ``row`` count from 0, ``offset`` is the byte in the
+    (decompressed) stream, ``line`` counts from 1; each is None where it does not apply.
+
+    >>> import jelly
+    >>> try:
+    ...     jelly.loads(b"\\x05hello")
+    ... except jelly.JellyError as error:
+    ...     print(type(error).__name__, error.frame, error.offset)
+    JellyFormatError 0 1
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        frame: int | None = None,
+        row: int | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+        source: str | None = None,
+    ) -> None:
+        self.reason = reason
+        self.frame = frame
+        self.row = row
+        self.offset = offset
+        self.line = line
+        self.source = source
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{name} {value}"
+            for name, value in (
+                ("frame", self.frame),
+                ("row", self.row),
+                ("byte", self.offset),
+                ("line", self.line),
+            )
+            if value is not None
+        ]
+        place = ", ".join(parts)
+        if self.source:
+            place = f"{self.source}: {place}" if place else self.source
+        return f"{self.reason} ({place})" if place else self.reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.reason, self.frame, self.row, self.offset, self.line, self.source))
+
+
+def _rebuild(
+    kind: type[JellyError],
+    reason: str,
+    frame: int | None,
+    row: int | None,
+    offset: int | None,
+    line: int | None,
+    source: str | None,
+) -> JellyError:
+    return kind(reason, frame=frame, row=row, offset=offset, line=line, source=source)
+
+
+class JellyFormatError(JellyError, ValueError):
+    """The bytes are not what the specification allows."""
+
+
+class JellySyntaxError(JellyFormatError):
+    """A text format has a syntax error; ``line`` tells where."""
+
+
+class JellyTruncatedError(JellyFormatError, EOFError):
+    """The input ends in the middle of something."""
+
+
+class JellyLimitError(JellyFormatError):
+    """The input asks for more than a limit allows. The message names the limit."""
+
+
+class JellyUnsupportedError(JellyError, NotImplementedError):
+    """A version or feature that this package does not read."""
+
+
+class JellyOptionsError(JellyError, ValueError):
+    """The stream options forbid what was to be written, or contradict themselves."""
+
+
+class MissingExtraError(JellyError, ImportError):
+    """An optional dependency is not installed. The message names the extra that brings it."""
+
+    def __init__(self, reason: str, **place: object) -> None:
+        super().__init__(reason)
