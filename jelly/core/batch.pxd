@@ -72,6 +72,7 @@ ctypedef struct Arena:
 
 
 cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
+cdef int add_graphs(Arena* b) noexcept nogil
 cdef void clear_arena(Arena* b) noexcept nogil
 cdef void free_arena(Arena* b) noexcept nogil
 cdef int grow_terms(Arena* b) noexcept nogil

@@ -38,6 +38,12 @@ cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t te
     return 0
 
 
+cdef int add_graphs(Arena* b) noexcept nogil:
+    """Make an Arena of triples that has no rows yet one of quads."""
+    b.arity = 4
+    return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
+
+
 cdef void clear_arena(Arena* b) noexcept nogil:
     """Forget the contents, keep the memory."""
     b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t
 # Core functions return OK or one of these, negative. `a` and `b` of the Fault fill the message in fault.pyx.
 cdef enum:
     OK = 0
-    NO_MEMORY = -1
+    NO_MEMORY = -33  # not -1, which is NO_TERM
     MALFORMED = -2
     TEXT_LIMIT = -3
     BAD_UTF8 = -4
@@ -37,6 +37,7 @@ cdef enum:
     GRAPH_NOT_OPEN = -30
     GRAPH_UNSET = -31
     BOTH_KINDS = -32
+    NAMESPACE_UNSET = -34
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41

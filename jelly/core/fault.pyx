@@ -42,6 +42,7 @@ _TABLE = {
     GRAPH_NOT_OPEN: (JellyFormatError, "a triple or graph end stands outside a graph"),
     GRAPH_UNSET: (JellyFormatError, "a graph start names no graph"),
     BOTH_KINDS: (JellyFormatError, "a literal has both a language tag and a datatype"),
+    NAMESPACE_UNSET: (JellyFormatError, "a namespace declaration has no IRI"),
     GENERALIZED_OFF: (
         JellyOptionsError, "a {a_kind} as {slot} needs generalized_statements=True in the stream options",
     ),

@@ -1,0 +1,83 @@
+# Every target sets up .venv by itself. `make test` is what CI runs.
+
+PYTHON ?= python3
+CC ?= cc
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# setuptools warns at every editable build; there is nothing to do about it.
+QUIET := PYTHONWARNINGS="ignore:Editable installation"
+CORE := $(wildcard jelly/core/*.pyx jelly/core/*.pxd)
+BUILD_INPUTS := setup.py pyproject.toml $(CORE)
+SANITIZED := $(CURDIR)/build/sanitized
+
+.PHONY: demo test pytest sanitize coverage bench lint clean
+
+demo: $(VENV)/ready
+	$(BIN)/python -m jelly.demo
+
+# One after the other also under `make -j`: both build in jelly/core.
+test:
+	$(MAKE) pytest
+	$(MAKE) sanitize
+
+pytest: $(VENV)/ready
+	$(BIN)/pytest tests
+
+# The second copy of the package is found first through PYTHONPATH. bin/pytest and not python -m pytest: the latter puts
+# this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
+ifeq ($(shell uname -s),Linux)
+sanitize: $(VENV)/ready $(SANITIZED)/ready
+	env PYTHONPATH="$(SANITIZED)" PYTHONMALLOC=malloc \
+	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
+else
+sanitize:
+	@echo "sanitize: only on Linux, skipped"
+endif
+
+# Traced modules take the place of the normal ones in jelly/core, so those are built again afterwards.
+coverage:
+	$(MAKE) $(VENV)/ready
+	rm -f $(VENV)/ready
+	status=0; \
+	$(PIP) install --quiet --group coverage && \
+	$(QUIET) JELLY_TRACE=1 $(PIP) install --quiet --no-deps -e . && \
+	COVERAGE_CORE=ctrace PYTHONHASHSEED=0 $(BIN)/coverage run -m pytest tests && \
+	$(BIN)/coverage report || status=$$?; \
+	rm -f jelly/core/*.c jelly/core/*.so; exit $$status
+
+bench: $(VENV)/bench
+	$(BIN)/python -m pytest bench
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/core
+	$(BIN)/mypy
+	$(BIN)/python proto/generate.py --check
+
+# pip knows dependency groups since 25.1.
+$(VENV)/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade 'pip>=25.1'
+	touch $@
+
+$(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
+	$(QUIET) $(PIP) install --quiet --group test -e '.[cli]'
+	touch $@
+
+$(VENV)/bench: $(VENV)/ready
+	$(PIP) install --quiet --group bench
+	touch $@
+
+# All of the package, not the core alone: the copy must not mix with the modules beside the sources.
+$(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+	rm -rf $(SANITIZED) build/sanitize
+	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --target $(SANITIZED) .
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
+	rm -f jelly/core/*.c jelly/core/*.so jelly/core/*.pyd jelly/core/*.html
+	find jelly proto tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

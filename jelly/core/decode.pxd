@@ -1,0 +1,82 @@
+"""Jelly frames -> Batch: rows, lookup entries, statements. All of it without the GIL."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from jelly.core cimport schema as pb
+from jelly.core.batch cimport Arena
+from jelly.core.fault cimport Fault
+from jelly.core.frames cimport Feed
+from jelly.core.tables cimport Lookup
+from jelly.core.wire cimport Reader
+
+cdef enum:
+    # In `last`: no statement had a term there yet; the term is still in the `carry` of an earlier Batch.
+    UNSET = -2
+    CARRIED = -3
+
+cdef enum:
+    # Quoted triples may be nested so deep.
+    MAX_DEPTH = 64
+    # The newest protocol version that we read.
+    MAX_VERSION = 2
+    # The smallest name table that the specification allows.
+    MIN_NAME_TABLE = 8
+    # A Batch may never hold more text than this, whatever the input makes of its prefixes.
+    MAX_BATCH_TEXT = 1 << 28
+    # Languages remembered within a Batch.
+    LANGUAGES = 64
+
+cdef enum:
+    # Bit n: a row with field n may occur, by physical type.
+    ROWS_ALWAYS = (
+        1 << pb.RDF_STREAM_ROW_OPTIONS | 1 << pb.RDF_STREAM_ROW_NAMESPACE | 1 << pb.RDF_STREAM_ROW_NAME
+        | 1 << pb.RDF_STREAM_ROW_PREFIX | 1 << pb.RDF_STREAM_ROW_DATATYPE
+    )
+    ROWS_TRIPLES = ROWS_ALWAYS | 1 << pb.RDF_STREAM_ROW_TRIPLE
+    ROWS_QUADS = ROWS_ALWAYS | 1 << pb.RDF_STREAM_ROW_QUAD
+    ROWS_GRAPHS = ROWS_TRIPLES | 1 << pb.RDF_STREAM_ROW_GRAPH_START | 1 << pb.RDF_STREAM_ROW_GRAPH_END
+    KNOWN_ROWS = ROWS_GRAPHS | ROWS_QUADS
+
+
+ctypedef struct Header:
+    # The stream options as read.
+    int64_t physical
+    int64_t generalized
+    int64_t star
+    int64_t names
+    int64_t prefixes
+    int64_t datatypes
+    int64_t logical
+    int64_t version
+    Reader name  # borrowed from the frame
+
+
+ctypedef struct Decode:
+    Lookup t
+    Arena* b
+    Feed feed
+    Reader frame  # what is left of the present frame
+    const uint8_t* frame_start
+    int64_t frame_offset
+    bint in_frame
+    int64_t row  # in the present frame
+    int64_t n_frames  # frames ended so far
+    Header header
+    bint has_header
+    int arity
+    uint32_t allowed  # ROWS_*
+    bint in_graph
+    int32_t last[4]  # term ids in b, UNSET or CARRIED
+    int32_t carried[4]  # their ids in `carry`
+    Arena carry
+    int32_t languages[LANGUAGES]
+    int64_t max_rows
+    int64_t max_text
+    int64_t max_names
+    int64_t max_prefixes
+    int64_t max_datatypes
+    Fault fault
+
+
+cdef int run(Decode* d) noexcept nogil
+cdef int carry_terms(Decode* d) noexcept nogil

@@ -1,0 +1,263 @@
+"""The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from functools import partial
+from itertools import chain
+
+import numpy
+
+from jelly.core cimport schema as pb
+from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
+from jelly.core.decode cimport (
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, carry_terms, run,
+)
+from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
+from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly.core.tables cimport Slot, Table, free_entries
+
+from jelly.options import LogicalType, PhysicalType, StreamOptions
+
+
+cdef class Decoder:
+    """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
+
+    ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
+    ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
+    ``max_datatypes`` are the limits that hostile input runs into.
+
+    A decoder that raised stays failed: it raises the same error again. It serves one thread at a time.
+
+    >>> import jelly
+    >>> data = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
+    >>> decoder = jelly.Decoder()
+    >>> [len(batch) for chunk in (data[:30], data[30:]) for batch in decoder.feed(chunk)] + list(decoder.close())
+    [1]
+    """
+
+    cdef Decode d
+    cdef Batch batch
+    cdef object arrays  # the numpy arrays behind the tables
+    cdef object stream_name
+    cdef object error
+    cdef Py_buffer view
+    cdef bint has_view
+    cdef bint busy
+    cdef int64_t rows_out
+    cdef int64_t frames_out
+    cdef int64_t hint_rows
+    cdef int64_t hint_terms
+    cdef int64_t hint_text
+    cdef readonly object options
+
+    def __cinit__(
+        self, *, delimited: bool | None = None, int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
+        int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
+    ):
+        cdef int slot
+        if batch_rows < 1 or batch_bytes < 1:
+            raise ValueError("batch_rows and batch_bytes must be at least 1")
+        if max_names >= 1 << 24 or max_prefixes >= 1 << 24 or max_datatypes >= 1 << 24:
+            raise ValueError("lookup tables may have at most 16777215 entries")
+        framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
+        init_feed(&self.d.feed, framing, max_frame_bytes)
+        for slot in range(4):
+            self.d.last[slot] = UNSET
+        self.d.arity = 3
+        self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
+        self.d.max_rows = batch_rows
+        self.d.max_text = batch_bytes
+        self.d.max_names = max_names
+        self.d.max_prefixes = max_prefixes
+        self.d.max_datatypes = max_datatypes
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+        free_feed(&self.d.feed)
+        free_arena(&self.d.carry)
+        free_entries(&self.d.t.names)
+        free_entries(&self.d.t.prefixes)
+        free_entries(&self.d.t.datatypes)
+
+    def __reduce__(self):
+        raise TypeError("a Decoder cannot be pickled")
+
+    @property
+    def frames(self) -> int:
+        """Frames decoded to their end so far."""
+        return self.d.n_frames
+
+    @property
+    def statements(self) -> int:
+        """Statements handed out so far."""
+        return self.rows_out
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether the stream is delimited; None as long as that is not known."""
+        return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
+
+    def push(self, data) -> None:
+        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
+        if self.error is not None:
+            raise self.error
+        if self.busy:
+            raise RuntimeError("this Decoder is in use by another thread")
+        if self.d.feed.final:
+            raise ValueError("the Decoder is closed")
+        if self.has_view:
+            if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
+                raise RuntimeError("the last chunk is not used up: pull until None first")
+            PyBuffer_Release(&self.view)
+            self.has_view = False
+        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        self.has_view = True
+        self.d.feed.chunk.at = <const uint8_t*>self.view.buf
+        self.d.feed.chunk.end = self.d.feed.chunk.at + self.view.len
+
+    def finish(self) -> None:
+        """Say that no chunk will follow. `pull` then gives what is left, or the error of a cut-off stream."""
+        self.d.feed.final = True
+
+    def pull(self, bint flush=False) -> Batch | None:
+        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+        cdef int status
+        if self.busy:
+            raise RuntimeError("this Decoder is in use by another thread")
+        if self.error is not None:
+            raise self.error
+        self.busy = True
+        try:
+            while True:
+                if self.batch is None:
+                    self.start_batch()
+                with nogil:
+                    status = run(&self.d)
+                if status == NEED_TABLES:
+                    self.make_tables()
+                    continue
+                if status == FULL:
+                    return self.give_batch()
+                if status == NEED_MORE:
+                    if self.d.feed.final and not self.d.has_header:
+                        status = fail(&self.d.fault, NO_OPTIONS, NULL)
+                    elif (flush or self.d.feed.final) and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
+                        return self.give_batch()
+                    else:
+                        return None
+                self.error = self.make_error()
+                if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
+                    return self.give_batch()
+                raise self.error
+        finally:
+            self.busy = False
+
+    def feed(self, data):
+        """Decode a chunk of bytes: an iterator of Batches with all statements that are complete by now."""
+        self.push(data)
+        return iter(partial(self.pull, True), None)
+
+    def close(self):
+        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a frame."""
+        self.finish()
+        first = self.pull(True)
+        return iter(()) if first is None else chain([first], iter(partial(self.pull, True), None))
+
+    cdef object make_error(self):
+        place = {"frame": self.d.n_frames}
+        if self.d.in_frame:
+            place["row"] = self.d.row
+            place["offset"] = self.d.frame_offset
+            if self.d.fault.at != NULL:
+                place["offset"] += self.d.fault.at - self.d.frame_start
+        else:
+            place["offset"] = self.d.feed.offset
+        return fault_error(&self.d.fault, place)
+
+    cdef int start_batch(self) except -1:
+        cdef int64_t left = self.d.feed.chunk.end - self.d.feed.chunk.at
+        if self.d.in_frame:
+            left += self.d.frame.end - self.d.frame.at
+        if self.hint_rows == 0:
+            # A statement takes some 20 bytes, of which a half are new terms.
+            self.hint_rows = min(left // 16, self.d.max_rows)
+            self.hint_terms = self.hint_rows // 2
+            self.hint_text = min(2 * left, self.d.max_text)
+        self.batch = new_batch(
+            self.d.arity, self.hint_rows + 8, self.hint_terms + 16, self.hint_text + 512, MAX_BATCH_TEXT
+        )
+        self.batch.first_row = self.rows_out
+        self.batch.first_frame = self.frames_out
+        self.batch.options = self.options
+        self.d.b = &self.batch.a
+        self.d.t.batch += 1
+        memset(self.d.languages, 0xFF, sizeof(self.d.languages))
+        return 0
+
+    cdef Batch give_batch(self):
+        cdef Batch batch = self.batch
+        cdef Arena* a = &batch.a
+        if self.error is None and carry_terms(&self.d) != OK:
+            self.error = self.make_error()
+        self.rows_out += a.n_rows
+        self.frames_out += a.n_frames
+        self.hint_rows = min(a.n_rows, self.d.max_rows)
+        self.hint_terms = a.n_terms + a.n_terms // 8
+        self.hint_text = a.n_text + a.n_text // 8
+        self.batch = None
+        self.d.b = NULL
+        return batch
+
+    cdef int make_tables(self) except -1:
+        cdef Header* h = &self.d.header
+        self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
+        h.name.at = <const uint8_t*><const char*>self.stream_name
+        h.name.end = h.name.at + len(self.stream_name)
+        self.options = StreamOptions(
+            physical_type=PhysicalType(h.physical),
+            logical_type=logical_type(h.logical),
+            stream_name=self.stream_name.decode(),
+            generalized_statements=bool(h.generalized),
+            rdf_star=bool(h.star),
+            max_name_table_size=h.names,
+            max_prefix_table_size=h.prefixes,
+            max_datatype_table_size=h.datatypes,
+            version=h.version,
+        )
+        self.batch.options = self.options
+        self.arrays = [
+            make_table(&self.d.t.names, h.names),
+            make_table(&self.d.t.prefixes, h.prefixes),
+            make_table(&self.d.t.datatypes, h.datatypes),
+        ]
+        if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
+            self.d.allowed = ROWS_TRIPLES
+            return 0
+        self.d.allowed = ROWS_QUADS if h.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else ROWS_GRAPHS
+        self.d.arity = 4
+        # No statement came before the options, so the Batch can still become one of quads.
+        if add_graphs(self.d.b) < 0:
+            raise MemoryError
+        return 0
+
+
+def logical_type(value):
+    """The LogicalType of a number of the wire; a subtype that we do not know counts as its base type."""
+    try:
+        return LogicalType(value)
+    except ValueError:
+        return LogicalType(value % 10)
+
+
+cdef object make_table(Table* table, int64_t size):
+    """Give `table` its fixed-size array of slots; the numpy array that owns it is returned to be kept."""
+    cdef Py_buffer view
+    array = numpy.empty((size + 1) * sizeof(Slot), numpy.uint8)
+    PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)
+    table.slots = <Slot*>view.buf
+    PyBuffer_Release(&view)
+    table.size = <int32_t>size
+    return array

@@ -1,0 +1,72 @@
+"""The compiled modules of jelly and how they are built; everything else stands in pyproject.toml.
+
+Three switches by environment variables, for builds that are not shipped:
+
+    JELLY_DEBUG=1      no optimisation, debug information, C asserts on
+    JELLY_TRACE=1      line tracing, for coverage of the .pyx and .pxd files
+    JELLY_SANITIZE=1   AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang)
+
+A build with a switch always compiles everything. `make clean` goes back to a release build.
+"""
+
+import os
+import sys
+from glob import glob
+
+from setuptools import Extension, setup
+
+DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
+WINDOWS = sys.platform == "win32"
+if SANITIZE and WINDOWS:
+    raise SystemExit("JELLY_SANITIZE needs gcc or clang")
+
+directives = {
+    "language_level": 3,
+    "binding": True,
+    "boundscheck": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "embedsignature": False,  # the stubs tell the types, docstrings stay as written
+}
+macros, undefine, link = [], [], []
+
+if WINDOWS:
+    compile_args = ["/Od", "/Z7"] if DEBUG else ["/O2"]
+    link += ["/DEBUG"] if DEBUG else []
+else:
+    # Cython leaves helpers behind that a module does not use.
+    compile_args = ["-Wall", "-Wno-unused-function", "-fvisibility=hidden"]
+    compile_args += ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if SANITIZE else ["-O3", "-g0"]
+if DEBUG:
+    undefine += ["NDEBUG"]
+if TRACE:
+    directives["linetrace"] = True
+    # Coverage sees nothing through sys.monitoring, so 3.12 and later need the older way.
+    macros += [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
+if SANITIZE:
+    compile_args += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+    link += ["-fsanitize=address,undefined"]
+
+
+def extension(path):
+    path = path.replace(os.sep, "/")
+    found = Extension(
+        path.removesuffix(".pyx").replace("/", "."),
+        [path],
+        depends=["setup.py", *sorted(glob("jelly/core/*.pxd"))],
+        define_macros=macros,
+        undef_macros=undefine,
+        extra_compile_args=compile_args,
+        extra_link_args=link,
+    )
+    found.cython_directives = directives
+    return found
+
+
+switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
+setup(
+    ext_modules=[extension(path) for path in sorted(glob("jelly/core/*.pyx"))],
+    # A directory for each kind of build, so that a wheel never picks up a module of another kind. One module after the
+    # other: `parallel` makes build_ext run the Cython compiler in threads, and Cython 3.3 is not safe there.
+    options={"build": {"build_base": "build/" + ("-".join(switches) or "release"), "force": bool(switches)}},
+)
