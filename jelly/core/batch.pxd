@@ -58,7 +58,7 @@ ctypedef struct Arena:
     int64_t* frames
     int64_t n_frames
     int64_t cap_frames
-    # namespaces: row, name (KIND_TEXT), IRI, three numbers each
+    # namespaces: row and frame before which it stands, name (KIND_TEXT), IRI, four numbers each
     int64_t* names
     int64_t n_names
     int64_t cap_names

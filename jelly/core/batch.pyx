@@ -146,12 +146,13 @@ cdef int add_frame(Arena* b) noexcept nogil:
 
 
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil:
-    if room(&b.names, b.n_names, 3, &b.cap_names) < 0:
+    if room(&b.names, b.n_names, 4, &b.cap_names) < 0:
         return NO_MEMORY
     b.names[b.n_names] = b.n_rows
-    b.names[b.n_names + 1] = name
-    b.names[b.n_names + 2] = iri
-    b.n_names += 3
+    b.names[b.n_names + 1] = b.n_frames
+    b.names[b.n_names + 2] = name
+    b.names[b.n_names + 3] = iri
+    b.n_names += 4
     return 0
 
 
@@ -474,11 +475,11 @@ cdef class Batch:
 
     @property
     def namespaces(self) -> list:
-        """Namespace declarations: ``(row before which it stands, name, IRI)``."""
+        """Namespace declarations: ``(row, index into frames, name, IRI)``; it stands before that row, in that frame."""
         cdef int64_t i
+        cdef int64_t* n = self.a.names
         return [
-            (self.a.names[i], self.term_text(self.a.names[i + 1]), self.term_text(self.a.names[i + 2]))
-            for i in range(0, self.a.n_names, 3)
+            (n[i], n[i + 1], self.term_text(n[i + 2]), self.term_text(n[i + 3])) for i in range(0, self.a.n_names, 4)
         ]
 
     def term_text(self, int term) -> str:

@@ -123,6 +123,7 @@ ctypedef struct Lru:
     uint32_t mask
     int32_t size
     int32_t n_used
+    int32_t made  # entries up to this one are set up
     int32_t last  # id of the last entry written
     uint32_t serial
 

@@ -75,8 +75,7 @@ cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uin
     table.size = size
     table.mask = n_index - 1
     table.serial = 0
-    table.n_used = 0
-    memset(entries, 0, (size + 1) * sizeof(Entry))
+    table.made = 0
     forget_lru(table)
 
 
@@ -90,11 +89,9 @@ cdef void forget_lru(Lru* table) noexcept nogil:
 
 cdef void free_lru(Lru* table) noexcept nogil:
     cdef int32_t i
-    if table.entries == NULL:
-        return
-    for i in range(1, table.size + 1):
+    for i in range(1, table.made + 1):
         free(table.entries[i].text)
-    table.entries = NULL
+    table.made = 0
 
 
 cdef void unindex(Lru* table, int32_t id) noexcept nogil:
@@ -128,6 +125,9 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
         table.n_used += 1
         id = table.n_used
         entry = &entries[id]
+        if id > table.made:
+            table.made = id
+            memset(entry, 0, sizeof(Entry))
     else:
         id = entries[0].prev
         entry = &entries[id]

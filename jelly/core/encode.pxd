@@ -1,0 +1,64 @@
+"""Batch -> Jelly frames: LRU lookup tables, repeated terms, the 0 ids. All of it without the GIL."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from jelly.core.batch cimport Arena
+from jelly.core.fault cimport Fault
+from jelly.core.tables cimport Lru
+from jelly.core.wire cimport Writer
+
+cdef enum:
+    # In `last`: no statement had a term there yet; the term is in the `carry` of an earlier Batch.
+    NEVER = -2
+    EARLIER = -3
+
+
+ctypedef struct Memo:
+    # Where the lookup entries of a term were found, good as long as their serials stand.
+    int32_t name  # negative: the id of a datatype
+    uint32_t name_serial
+    int32_t prefix
+    uint32_t prefix_serial
+
+
+ctypedef struct Encode:
+    # options
+    int physical
+    bint generalized
+    bint star
+    bint namespaces
+    bint delimited
+    bint keep_frames  # the frames of the Batch mean something
+    int64_t frame_rows  # a frame ends at so many rows; 0: never
+    int64_t frame_bytes  # or so many bytes; 0: never
+    const uint8_t* options  # the options row, ready to write
+    int64_t n_options
+    # tables
+    Lru names
+    Lru prefixes
+    Lru datatypes
+    int32_t last_name
+    int32_t last_prefix
+    int64_t statement  # counts attempts: what is pinned in the tables
+    # input
+    Arena* b
+    Memo* memo  # one for each term of b
+    int32_t last[4]  # term ids in b, NEVER or EARLIER
+    int32_t carried[4]
+    Arena carry
+    # output
+    Writer row  # the statement being written
+    Writer body  # the frame being written
+    Writer out  # finished frames
+    int64_t rows  # in the frame being written
+    int64_t n_frames  # finished
+    bint started  # the options are written
+    bint in_graph
+    bint whole_names  # this statement does without prefixes
+    Fault fault
+
+
+cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil
+cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
+cdef int end_graph(Encode* e) noexcept nogil
+cdef int keep_terms(Encode* e) noexcept nogil

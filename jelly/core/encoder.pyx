@@ -1,0 +1,210 @@
+"""The Encoder: the Python face of encode. The one place where its faults become exceptions."""
+
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free
+
+import numpy
+
+from jelly.core cimport schema as pb
+from jelly.core.batch cimport Batch, free_arena
+from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, end_frame, end_graph, keep_terms
+from jelly.core.fault cimport NO_MEMORY, OK, fail, fault_error
+from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
+from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
+
+from jelly.options import PhysicalType
+
+
+cdef class Encoder:
+    """Batches in, Jelly bytes out, no I/O.
+
+    A frame ends at ``frame_rows`` rows (lookup entries count) or about ``frame_bytes`` bytes, 0 for no limit. In a
+    grouped stream (``options.is_grouped``) frames end where those of the Batches end and nowhere else. With
+    ``delimited=False`` everything becomes one frame without a length.
+
+    Where ``options`` leave the physical type or the version open, the first Batch decides.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> encoder = jelly.Encoder(jelly.StreamOptions.small())
+    >>> data = encoder.encode(batch) + encoder.close()
+    >>> list(jelly.loads(data)) == list(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    True
+    """
+
+    cdef Encode e
+    cdef object arrays  # the numpy arrays behind the tables
+    cdef bytes header
+    cdef object error
+    cdef bint busy
+    cdef int64_t rows_in
+    cdef readonly object options
+
+    def __cinit__(
+        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True, keep_frames=None,
+    ):
+        cdef int slot
+        if frame_rows < 0 or frame_bytes < 0:
+            raise ValueError("frame_rows and frame_bytes must not be negative")
+        grouped = options.is_grouped
+        self.options = options
+        self.e.keep_frames = (grouped if keep_frames is None else keep_frames) and delimited
+        self.e.delimited = delimited
+        self.e.frame_rows = frame_rows if delimited and not grouped else 0
+        self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
+        for slot in range(4):
+            self.e.last[slot] = NEVER
+        self.arrays = [
+            make_lru(&self.e.names, options.max_name_table_size),
+            make_lru(&self.e.prefixes, options.max_prefix_table_size),
+            make_lru(&self.e.datatypes, options.max_datatype_table_size),
+        ]
+
+    def __dealloc__(self):
+        free_lru(&self.e.names)
+        free_lru(&self.e.prefixes)
+        free_lru(&self.e.datatypes)
+        free_arena(&self.e.carry)
+        free(self.e.row.buf)
+        free(self.e.body.buf)
+        free(self.e.out.buf)
+
+    def __reduce__(self):
+        raise TypeError("an Encoder cannot be pickled")
+
+    @property
+    def frames(self) -> int:
+        """Frames finished so far."""
+        return self.e.n_frames
+
+    @property
+    def statements(self) -> int:
+        """Statements taken so far."""
+        return self.rows_in
+
+    def encode(self, Batch batch not None) -> bytes:
+        """Take a Batch; the bytes of the frames that are finished by now, often none.
+
+        JellyOptionsError where the options forbid what the Batch holds. An encoder that raised stays failed.
+        """
+        cdef int status
+        cdef int64_t row = 0
+        self.enter()
+        try:
+            if self.header is None:
+                self.settle(batch.a.arity, batch.a.n_names > 0)
+            self.e.memo = <Memo*>calloc(batch.a.n_terms + 1, sizeof(Memo))
+            if self.e.memo == NULL:
+                raise MemoryError
+            self.e.b = &batch.a
+            with nogil:
+                status = encode_rows(&self.e, &row)
+                if status == OK:
+                    status = keep_terms(&self.e)
+            self.leave(status, row)
+            self.rows_in += batch.a.n_rows
+            return self.take_out()
+        finally:
+            free(self.e.memo)
+            self.e.memo = NULL
+            self.e.b = NULL
+            self.busy = False
+
+    def close(self) -> bytes:
+        """The bytes of the last frame, if there is one. A stream of no statements is a frame of options."""
+        cdef int status = OK
+        self.enter()
+        try:
+            if self.header is None:
+                self.settle(3, False)
+            if end_graph(&self.e) != OK:
+                status = self.e.fault.code
+            elif self.e.rows > 0 or not self.e.started:
+                status = end_frame(&self.e, NULL, 0)
+            self.leave(status, 0)
+            return self.take_out()
+        finally:
+            self.busy = False
+
+    cdef int enter(self) except -1:
+        if self.busy:
+            raise RuntimeError("this Encoder is in use by another thread")
+        if self.error is not None:
+            raise self.error
+        self.busy = True
+        return 0
+
+    cdef int leave(self, int status, int64_t row) except -1:
+        if status != OK:
+            self.error = fault_error(&self.e.fault, {"frame": self.e.n_frames, "row": self.rows_in + row})
+            raise self.error
+        return 0
+
+    cdef bytes take_out(self):
+        out = (<const char*>self.e.out.buf)[:self.e.out.n] if self.e.out.n else b""
+        self.e.out.n = 0
+        return out
+
+    cdef int settle(self, int arity, bint namespaces) except -1:
+        """Fix what the options left open and make the options row."""
+        options = self.options
+        if options.physical_type == PhysicalType.UNSPECIFIED:
+            options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+        if options.version == 0:
+            options = options.replace(version=2 if namespaces else 1)
+        self.options = options
+        self.header = options_row(options)
+        self.e.options = <const uint8_t*><const char*>self.header
+        self.e.n_options = len(self.header)
+        self.e.physical = options.physical_type
+        self.e.generalized = options.generalized_statements
+        self.e.star = options.rdf_star
+        self.e.namespaces = options.version >= 2
+        return 0
+
+
+cdef object make_lru(Lru* table, int32_t size):
+    """Give `table` its arrays of fixed size; the numpy arrays that own them are returned to be kept."""
+    cdef Py_buffer entries, index
+    cdef uint32_t n_index = 8
+    while n_index < 2 * <uint32_t>size:
+        n_index *= 2
+    arrays = numpy.empty((size + 1) * sizeof(Entry), numpy.uint8), numpy.empty(n_index, numpy.int32)
+    PyObject_GetBuffer(arrays[0], &entries, PyBUF_WRITABLE)
+    PyObject_GetBuffer(arrays[1], &index, PyBUF_WRITABLE)
+    init_lru(table, <Entry*>entries.buf, <int32_t*>index.buf, size, n_index)
+    PyBuffer_Release(&entries)
+    PyBuffer_Release(&index)
+    return arrays
+
+
+def options_row(options) -> bytes:
+    """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
+    cdef Writer w
+    cdef bytes name = options.stream_name.encode()
+    cdef uint8_t* text = <uint8_t*><char*>name
+    w.buf = NULL
+    w.n = w.cap = 0
+    if reserve(&w, len(name) + 20 * MAX_VARINT32) < 0:
+        raise MemoryError
+    if name:
+        put_byte(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG)
+        put_varint(&w, len(name))
+        put_bytes(&w, text, len(name))
+    for tag, value in (
+        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
+        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
+        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
+        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
+        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
+        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+    ):
+        if value:
+            put_varint(&w, tag)
+            put_varint(&w, value)
+    row = (<const char*>w.buf)[:w.n]
+    free(w.buf)
+    return row
