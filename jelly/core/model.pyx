@@ -1,0 +1,404 @@
+cimport cython
+from cpython.object cimport Py_EQ, Py_NE
+
+# What N-Triples escapes in literals and in IRIs.
+_LITERAL_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x20), 0x7F]} | {
+    ord(char): "\\" + name for char, name in zip("\t\b\n\r\f\"\\", "tbnrf\"\\")
+}
+_IRI_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x21), *b'<>"{}|^`\\']}
+
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+
+cdef inline bint is_term(object x):
+    cdef type kind = type(x)
+    return (
+        kind is IRI or kind is Literal or kind is BlankNode or kind is QuotedTriple or kind is DefaultGraph
+    )
+
+
+cdef object as_term(object x, str what):
+    if not is_term(x):
+        raise TypeError(f"{what} must be an RDF term (IRI, BlankNode, Literal, QuotedTriple), not {type(x).__name__}")
+    return x
+
+
+cdef str as_text(object x, str what):
+    if type(x) is not str:
+        if not isinstance(x, str):
+            raise TypeError(f"{what} must be a str, not {type(x).__name__}")
+        x = str.__str__(x)
+    return x
+
+
+# Terms hold strings and other terms only, so they can never be part of a cycle: no garbage collector needs to see them.
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class IRI:
+    """An IRI. ``value`` is its text, as it is: nothing is checked or normalised.
+
+    >>> import jelly
+    >>> str(jelly.IRI("http://example.org/a"))
+    '<http://example.org/a>'
+    """
+
+    def __init__(self, value):
+        self.value = as_text(value, "an IRI")
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __richcmp__(self, other, int op):
+        if type(other) is not IRI or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        return (self.value == (<IRI>other).value) == (op == Py_EQ)
+
+    def __str__(self):
+        return f"<{self.value.translate(_IRI_ESCAPES)}>"
+
+    def __repr__(self):
+        return f"IRI({self.value!r})"
+
+    def __reduce__(self):
+        return IRI, (self.value,)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class BlankNode:
+    """A blank node. ``value`` is its label without ``_:``, valid in its stream or, in grouped streams, its frame.
+
+    >>> import jelly
+    >>> str(jelly.BlankNode("b0"))
+    '_:b0'
+    """
+
+    def __init__(self, value):
+        self.value = as_text(value, "a blank node label")
+
+    def __hash__(self):
+        return hash(self.value) ^ 0x5BD1E995
+
+    def __richcmp__(self, other, int op):
+        if type(other) is not BlankNode or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        return (self.value == (<BlankNode>other).value) == (op == Py_EQ)
+
+    def __str__(self):
+        return f"_:{self.value}"
+
+    def __repr__(self):
+        return f"BlankNode({self.value!r})"
+
+    def __reduce__(self):
+        return BlankNode, (self.value,)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class Literal:
+    """A literal: lexical form ``value``, and a ``language`` or a ``datatype`` (an IRI or its text), never both.
+
+    A literal typed ``xsd:string`` is the plain literal. Nothing is normalised: ``"01"`` stays ``"01"``.
+
+    >>> import jelly
+    >>> str(jelly.Literal("chat", language="fr")), jelly.Literal("a").datatype.value.rpartition("#")[2]
+    ('"chat"@fr', 'string')
+    """
+
+    def __init__(self, value, *, language=None, datatype=None):
+        self.value = as_text(value, "a lexical form")
+        if language is not None:
+            self.language = as_text(language, "a language tag")
+            if not self.language:
+                raise ValueError("a language tag must not be empty")
+        if datatype is not None:
+            if type(datatype) is not IRI:
+                datatype = IRI(datatype)
+            if language is not None:
+                if (<IRI>datatype).value != _RDF_LANG_STRING:
+                    raise ValueError("a literal has a language or a datatype, not both")
+            elif (<IRI>datatype).value != _XSD_STRING:
+                self.typed = datatype
+
+    @property
+    def lex(self) -> str:
+        """The lexical form; the same as ``value``."""
+        return self.value
+
+    @property
+    def datatype(self) -> IRI:
+        """The datatype: xsd:string for plain literals, rdf:langString for those with a language."""
+        if self.typed is not None:
+            return self.typed
+        return IRI(_XSD_STRING if self.language is None else _RDF_LANG_STRING)
+
+    def __hash__(self):
+        return hash(self.value) ^ 0x27D4EB2F
+
+    def __richcmp__(self, other, int op):
+        cdef Literal x
+        if type(other) is not Literal or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        x = other
+        same = self.value == x.value and self.language == x.language and self.typed == x.typed
+        return same == (op == Py_EQ)
+
+    def __str__(self):
+        text = f'"{self.value.translate(_LITERAL_ESCAPES)}"'
+        if self.language is not None:
+            return f"{text}@{self.language}"
+        return text if self.typed is None else f"{text}^^{self.typed}"
+
+    def __repr__(self):
+        if self.language is not None:
+            return f"Literal({self.value!r}, language={self.language!r})"
+        return f"Literal({self.value!r})" if self.typed is None else f"Literal({self.value!r}, datatype={self.typed!r})"
+
+    def __reduce__(self):
+        return _literal, (self.value, self.language, self.typed)
+
+
+def _literal(value, language, datatype):
+    return Literal(value, language=language, datatype=datatype)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class QuotedTriple:
+    """An RDF-star quoted triple: a term made of the terms ``s``, ``p`` and ``o``.
+
+    >>> import jelly
+    >>> str(jelly.QuotedTriple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
+    '<< <a:s> <a:p> "o" >>'
+    """
+
+    def __init__(self, s, p, o):
+        self.s = as_term(s, "the subject")
+        self.p = as_term(p, "the predicate")
+        self.o = as_term(o, "the object")
+
+    def __iter__(self):
+        return iter((self.s, self.p, self.o))
+
+    def __hash__(self):
+        return hash((self.s, self.p, self.o)) ^ 0x165667B1
+
+    def __richcmp__(self, other, int op):
+        cdef QuotedTriple x
+        if type(other) is not QuotedTriple or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        x = other
+        return (self.s == x.s and self.p == x.p and self.o == x.o) == (op == Py_EQ)
+
+    def __str__(self):
+        return f"<< {self.s} {self.p} {self.o} >>"
+
+    def __repr__(self):
+        return f"QuotedTriple({self.s!r}, {self.p!r}, {self.o!r})"
+
+    def __reduce__(self):
+        return QuotedTriple, (self.s, self.p, self.o)
+
+
+@cython.final
+@cython.no_gc
+cdef class DefaultGraph:
+    """The graph of quads that are in no named graph. All its instances are equal.
+
+    >>> import jelly
+    >>> jelly.DefaultGraph() == jelly.DefaultGraph()
+    True
+    """
+
+    def __hash__(self):
+        return 0x2545F491
+
+    def __richcmp__(self, other, int op):
+        if op != Py_EQ and op != Py_NE:
+            return NotImplemented
+        return (type(other) is DefaultGraph) == (op == Py_EQ)
+
+    def __str__(self):
+        return ""
+
+    def __repr__(self):
+        return "DefaultGraph()"
+
+    def __reduce__(self):
+        return DefaultGraph, ()
+
+
+# An iterator of its own makes `s, p, o = statement` cheaper than one over a new tuple.
+
+@cython.final
+@cython.no_gc
+@cython.freelist(16)
+cdef class _Unpack:
+    cdef object s
+    cdef object p
+    cdef object o
+    cdef object g
+    cdef int at
+    cdef int n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef int at = self.at
+        if at >= self.n:
+            raise StopIteration
+        self.at = at + 1
+        return self.s if at == 0 else self.p if at == 1 else self.o if at == 2 else self.g
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class Triple:
+    """A statement of three terms, which unpacks as ``s, p, o`` and equals the tuple of them.
+
+    >>> import jelly
+    >>> s, p, o = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))
+    >>> str(o)
+    '"o"'
+    """
+
+    def __init__(self, s, p, o):
+        self.s = as_term(s, "the subject")
+        self.p = as_term(p, "the predicate")
+        self.o = as_term(o, "the object")
+
+    @property
+    def subject(self):
+        return self.s
+
+    @property
+    def predicate(self):
+        return self.p
+
+    @property
+    def object(self):
+        return self.o
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        return (self.s, self.p, self.o)[i]
+
+    def __iter__(self):
+        cdef _Unpack it = _Unpack.__new__(_Unpack)
+        it.s = self.s
+        it.p = self.p
+        it.o = self.o
+        it.n = 3
+        return it
+
+    def __hash__(self):
+        return hash((self.s, self.p, self.o))
+
+    def __richcmp__(self, other, int op):
+        cdef Triple x
+        if op != Py_EQ and op != Py_NE:
+            return NotImplemented
+        if type(other) is Triple:
+            x = other
+            same = self.s == x.s and self.p == x.p and self.o == x.o
+        elif isinstance(other, tuple):
+            same = (self.s, self.p, self.o) == other
+        else:
+            return NotImplemented
+        return same == (op == Py_EQ)
+
+    def __str__(self):
+        return f"{self.s} {self.p} {self.o} ."
+
+    def __repr__(self):
+        return f"Triple({self.s!r}, {self.p!r}, {self.o!r})"
+
+    def __reduce__(self):
+        return Triple, (self.s, self.p, self.o)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(512)
+cdef class Quad:
+    """A statement of three terms and a graph, which unpacks as ``s, p, o, g`` and equals the tuple of them.
+
+    >>> import jelly
+    >>> quad = jelly.Quad(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"), jelly.IRI("a:g"))
+    >>> str(quad)
+    '<a:s> <a:p> "o" <a:g> .'
+    """
+
+    def __init__(self, s, p, o, g=None):
+        self.s = as_term(s, "the subject")
+        self.p = as_term(p, "the predicate")
+        self.o = as_term(o, "the object")
+        self.g = DefaultGraph() if g is None else as_term(g, "the graph")
+
+    @property
+    def subject(self):
+        return self.s
+
+    @property
+    def predicate(self):
+        return self.p
+
+    @property
+    def object(self):
+        return self.o
+
+    @property
+    def graph(self):
+        return self.g
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return (self.s, self.p, self.o, self.g)[i]
+
+    def __iter__(self):
+        cdef _Unpack it = _Unpack.__new__(_Unpack)
+        it.s = self.s
+        it.p = self.p
+        it.o = self.o
+        it.g = self.g
+        it.n = 4
+        return it
+
+    def __hash__(self):
+        return hash((self.s, self.p, self.o, self.g))
+
+    def __richcmp__(self, other, int op):
+        cdef Quad x
+        if op != Py_EQ and op != Py_NE:
+            return NotImplemented
+        if type(other) is Quad:
+            x = other
+            same = self.s == x.s and self.p == x.p and self.o == x.o and self.g == x.g
+        elif isinstance(other, tuple):
+            same = (self.s, self.p, self.o, self.g) == other
+        else:
+            return NotImplemented
+        return same == (op == Py_EQ)
+
+    def __str__(self):
+        graph = str(self.g)
+        return f"{self.s} {self.p} {self.o} {graph} ." if graph else f"{self.s} {self.p} {self.o} ."
+
+    def __repr__(self):
+        return f"Quad({self.s!r}, {self.p!r}, {self.o!r}, {self.g!r})"
+
+    def __reduce__(self):
+        return Quad, (self.s, self.p, self.o, self.g)

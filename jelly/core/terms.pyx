@@ -1,0 +1,339 @@
+"""Batch <-> Python objects: the only room that makes objects in a loop."""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.string cimport memset
+
+from jelly.core.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
+    add_frame, add_metadata, add_namespace, add_quoted, add_row, clear_arena, clear_interner, free_interner,
+    init_interner, intern_term, new_batch,
+)
+from jelly.core.fault cimport Fault, OK, fail, fault_error
+from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+
+cdef enum:
+    # Objects remembered by address, a power of two.
+    RECENT = 1 << 10
+    # A Collector's Batch may never hold more text than this.
+    MAX_COLLECTED_TEXT = 1 << 30
+
+
+# ---- Batch to objects
+
+cdef class Terms:
+    """The terms of one Batch as objects, each made once, when it is first asked for."""
+
+    cdef Batch batch
+    cdef PyObject** made
+    cdef int32_t n
+    cdef DefaultGraph default
+
+    def __cinit__(self, Batch batch not None):
+        self.batch = batch
+        self.default = DefaultGraph()
+        self.n = batch.a.n_terms
+        self.made = <PyObject**>PyMem_Calloc(self.n + 1, sizeof(PyObject*))
+        if self.made == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef int32_t i
+        if self.made != NULL:
+            for i in range(self.n):
+                Py_XDECREF(self.made[i])
+            PyMem_Free(self.made)
+
+    cdef inline object get(self, int32_t term):
+        cdef PyObject* found = self.made[term]
+        if found != NULL:
+            return <object>found
+        return self.make(term)
+
+    cdef str text(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        return PyUnicode_DecodeUTF8(<const char*>a.text + a.start[term], a.start[term + 1] - a.start[term], NULL)
+
+    cdef object make(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        cdef int kind = a.kind[term]
+        cdef int32_t aux = a.aux[term]
+        cdef object new
+        cdef IRI iri
+        cdef BlankNode bnode
+        cdef Literal literal
+        cdef QuotedTriple quoted
+        if kind == KIND_IRI:
+            iri = IRI.__new__(IRI)
+            iri.value = self.text(term)
+            new = iri
+        elif kind == KIND_BNODE:
+            bnode = BlankNode.__new__(BlankNode)
+            bnode.value = self.text(term)
+            new = bnode
+        elif kind == KIND_TRIPLE:
+            quoted = QuotedTriple.__new__(QuotedTriple)
+            quoted.s = self.get(a.quoted[3 * aux])
+            quoted.p = self.get(a.quoted[3 * aux + 1])
+            quoted.o = self.get(a.quoted[3 * aux + 2])
+            new = quoted
+        elif kind == KIND_TEXT:
+            new = self.text(term)
+        else:
+            literal = Literal.__new__(Literal)
+            literal.value = self.text(term)
+            if kind == KIND_LANG:
+                literal.language = self.get(aux)
+            elif kind == KIND_TYPED:
+                literal.typed = self.get(aux)
+            new = literal
+        Py_INCREF(new)
+        self.made[term] = <PyObject*>new
+        return new
+
+    cdef inline object triple(self, int64_t row):
+        cdef Arena* a = &self.batch.a
+        cdef Triple triple = Triple.__new__(Triple)
+        triple.s = self.get(a.s[row])
+        triple.p = self.get(a.p[row])
+        triple.o = self.get(a.o[row])
+        return triple
+
+    cdef inline object quad(self, int64_t row):
+        cdef Arena* a = &self.batch.a
+        cdef Quad quad = Quad.__new__(Quad)
+        quad.s = self.get(a.s[row])
+        quad.p = self.get(a.p[row])
+        quad.o = self.get(a.o[row])
+        quad.g = self.default if a.g[row] == NO_TERM else self.get(a.g[row])
+        return quad
+
+    cdef inline object statement(self, int64_t row):
+        return self.triple(row) if self.batch.a.g == NULL else self.quad(row)
+
+    def term(self, int32_t term):
+        """The object for a term id; IndexError where there is no such term."""
+        if term < 0 or term >= self.n:
+            raise IndexError(f"no term {term}: the Batch has {self.n}")
+        return self.get(term)
+
+    def statements(self, int64_t start=0, stop=None) -> list:
+        """The statements of rows ``start`` to ``stop`` as Triples or Quads."""
+        cdef int64_t end = self.batch.a.n_rows if stop is None else stop
+        cdef int64_t row
+        if not 0 <= start <= end <= self.batch.a.n_rows:
+            raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
+        return [self.statement(row) for row in range(start, end)]
+
+
+@cython.final
+cdef class StatementIterator:
+    """Statements one by one out of an iterator of Batches. A Batch's terms are shared by its statements."""
+
+    cdef object batches
+    cdef Terms terms
+    cdef int64_t row
+    cdef int64_t n
+    cdef bint quads
+
+    def __cinit__(self, batches):
+        self.batches = iter(batches)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef int64_t row = self.row
+        if row >= self.n:
+            self.advance()
+            row = 0
+        self.row = row + 1
+        return self.terms.quad(row) if self.quads else self.terms.triple(row)
+
+    cdef int advance(self) except -1:
+        cdef Batch batch
+        self.n = self.row = 0
+        self.terms = None
+        while self.n == 0:
+            batch = next(self.batches)
+            self.n = batch.a.n_rows
+        self.quads = batch.a.g != NULL
+        self.terms = Terms(batch)
+        return 0
+
+    def close(self):
+        """Give the source back, where it has something to give back."""
+        self.n = self.row = 0
+        self.terms = None
+        close = getattr(self.batches, "close", None)
+        if close is not None:
+            close()
+
+
+# ---- objects to Batch
+
+ctypedef struct Recent:
+    PyObject* term  # owned
+    int32_t id
+
+
+cdef class Collector:
+    """Fills a Batch with statements: term objects are found by address first, then by what they say.
+
+    ``batch`` is the one being filled. It is written again after ``clear()``, so it must not be handed out.
+    """
+
+    cdef readonly Batch batch
+    cdef Interner index
+    cdef Recent* recent
+    cdef int arity
+
+    def __cinit__(self, int arity, int64_t rows=256):
+        if arity != 3 and arity != 4:
+            raise ValueError("a statement has 3 or 4 terms")
+        self.arity = arity
+        self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
+        if self.recent == NULL or init_interner(&self.index) < 0:
+            raise MemoryError
+        self.batch = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
+
+    def __dealloc__(self):
+        self.forget()
+        PyMem_Free(self.recent)
+        free_interner(&self.index)
+
+    cdef void forget(self) noexcept:
+        cdef int i
+        if self.recent == NULL:
+            return
+        for i in range(RECENT):
+            Py_XDECREF(self.recent[i].term)
+        memset(self.recent, 0, RECENT * sizeof(Recent))
+
+    def __len__(self):
+        return self.batch.a.n_rows
+
+    def clear(self) -> None:
+        """Empty the Batch."""
+        clear_arena(&self.batch.a)
+        clear_interner(&self.index)
+        self.forget()
+
+    cdef int32_t checked(self, int32_t term) except -1:
+        cdef Fault fault
+        if term < 0:
+            memset(&fault, 0, sizeof(Fault))
+            fail(&fault, term, NULL, MAX_COLLECTED_TEXT)
+            raise fault_error(&fault, {})
+        return term
+
+    cdef int32_t intern(self, int kind, int32_t aux, str text) except -1:
+        cdef Py_ssize_t n
+        cdef const char* utf8 = PyUnicode_AsUTF8AndSize(text, &n)
+        return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
+
+    cdef inline int32_t find(self, object term) except -1:
+        """The id of a term object in the Batch."""
+        cdef Recent* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & (RECENT - 1)]
+        cdef int32_t id
+        if slot.term == <PyObject*>term:
+            return slot.id
+        id = self.add_term(term)
+        Py_INCREF(term)
+        Py_XDECREF(slot.term)
+        slot.term = <PyObject*>term
+        slot.id = id
+        return id
+
+    cdef int32_t add_term(self, object term) except -1:
+        cdef type kind = type(term)
+        cdef Literal literal
+        cdef QuotedTriple quoted
+        cdef int32_t s, p, o
+        if kind is IRI:
+            return self.intern(KIND_IRI, NO_TERM, (<IRI>term).value)
+        if kind is Literal:
+            literal = term
+            if literal.language is not None:
+                return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, literal.language), literal.value)
+            if literal.typed is not None:
+                return self.intern(KIND_TYPED, self.find(literal.typed), literal.value)
+            return self.intern(KIND_LITERAL, NO_TERM, literal.value)
+        if kind is BlankNode:
+            return self.intern(KIND_BNODE, NO_TERM, (<BlankNode>term).value)
+        if kind is QuotedTriple:
+            quoted = term
+            s = self.find(quoted.s)
+            p = self.find(quoted.p)
+            o = self.find(quoted.o)
+            return self.checked(add_quoted(&self.batch.a, s, p, o))
+        raise TypeError(
+            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
+        )
+
+    cdef inline int add_terms(self, object s, object p, object o, object g) except -1:
+        cdef int32_t graph = NO_TERM
+        cdef int32_t subject = self.find(s)
+        cdef int32_t predicate = self.find(p)
+        cdef int32_t object_ = self.find(o)
+        if g is not None and type(g) is not DefaultGraph:
+            if self.arity == 3:
+                raise ValueError(f"a quad in graph {g} cannot go into a stream of triples")
+            graph = self.find(g)
+        return self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
+
+    cpdef int add(self, object statement) except -1:
+        """Append a statement: a Triple, a Quad, or three or four terms in a row."""
+        cdef Triple triple
+        cdef Quad quad
+        if type(statement) is Triple:
+            triple = statement
+            return self.add_terms(triple.s, triple.p, triple.o, None)
+        if type(statement) is Quad:
+            quad = statement
+            return self.add_terms(quad.s, quad.p, quad.o, quad.g)
+        terms = statement if type(statement) is tuple else as_terms(statement)
+        if len(<tuple>terms) == 3:
+            return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], None)
+        if len(<tuple>terms) == 4:
+            return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], (<tuple>terms)[3])
+        raise ValueError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
+
+    def extend(self, statements, int64_t rows) -> bool:
+        """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False)."""
+        cdef Arena* a = &self.batch.a
+        for statement in statements:
+            self.add(statement)
+            if a.n_rows >= rows or a.n_text >= 1 << 24:
+                return True
+        return False
+
+    def namespace(self, name, iri) -> None:
+        """Declare a namespace at this point of the stream."""
+        cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
+        cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
+        self.checked(add_namespace(&self.batch.a, text, value))
+
+    def end_frame(self, metadata=None) -> None:
+        """End a frame here. ``metadata`` maps str to bytes."""
+        cdef bytes key, value
+        if metadata:
+            for name, data in metadata.items():
+                key = name.encode()
+                value = bytes(data)
+                self.checked(add_metadata(
+                    &self.batch.a, <const uint8_t*><const char*>key, len(key),
+                    <const uint8_t*><const char*>value, len(value),
+                ))
+        self.checked(add_frame(&self.batch.a))
+
+
+cdef tuple as_terms(object statement):
+    try:
+        return tuple(statement)
+    except TypeError:
+        raise TypeError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
