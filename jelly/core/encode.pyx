@@ -8,7 +8,7 @@ from jelly.core.batch cimport (
 )
 from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
-    NAMESPACES_OFF, NO_MEMORY, OK, STAR_OFF, TEXT_LIMIT, fail,
+    NAMESPACES_OFF, NO_MEMORY, OK, ONE_FRAME, STAR_OFF, TEXT_LIMIT, fail,
 )
 from jelly.core.tables cimport (
     Entry, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch,
@@ -482,6 +482,8 @@ cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
 
 cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil:
     """Finish the frame, with the metadata that `meta` has for it (NULL: none), and move it to `e.out`."""
+    if not e.delimited and e.n_frames > 0:
+        return fail(&e.fault, ONE_FRAME, NULL)
     if start_frame(e) != OK or (meta != NULL and put_metadata(e, meta, frame) != OK):
         return e.fault.code
     if reserve(&e.out, e.body.n + MAX_VARINT32) < 0:

@@ -42,14 +42,13 @@ cdef class Encoder:
     cdef readonly object options
 
     def __cinit__(
-        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True, keep_frames=None,
+        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
     ):
         cdef int slot
         if frame_rows < 0 or frame_bytes < 0:
             raise ValueError("frame_rows and frame_bytes must not be negative")
         grouped = options.is_grouped
         self.options = options
-        self.e.keep_frames = (grouped if keep_frames is None else keep_frames) and delimited
         self.e.delimited = delimited
         self.e.frame_rows = frame_rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
@@ -83,9 +82,10 @@ cdef class Encoder:
         """Statements taken so far."""
         return self.rows_in
 
-    def encode(self, Batch batch not None) -> bytes:
+    def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
         """Take a Batch; the bytes of the frames that are finished by now, often none.
 
+        ``keep_frames`` says whether frames end where those of the Batch do; by default only in a grouped stream.
         JellyOptionsError where the options forbid what the Batch holds. An encoder that raised stays failed.
         """
         cdef int status
@@ -98,6 +98,7 @@ cdef class Encoder:
             if self.e.memo == NULL:
                 raise MemoryError
             self.e.b = &batch.a
+            self.e.keep_frames = self.options.is_grouped if keep_frames is None else keep_frames
             with nogil:
                 status = encode_rows(&self.e, &row)
                 if status == OK:

@@ -47,6 +47,7 @@ cdef enum:
     NAMED_GRAPH_IN_TRIPLES = -45
     NAMESPACES_OFF = -46
     BAD_TERM = -47
+    ONE_FRAME = -48
     # of the text reader
     SYNTAX = -60
     # not faults: why a loop came back

@@ -55,6 +55,7 @@ _TABLE = {
     NAMED_GRAPH_IN_TRIPLES: (JellyOptionsError, "a quad in a named graph cannot go into a stream of triples"),
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is no term of the batch"),
+    ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")

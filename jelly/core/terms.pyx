@@ -21,6 +21,8 @@ cdef enum:
     RECENT = 1 << 10
     # A Collector's Batch may never hold more text than this.
     MAX_COLLECTED_TEXT = 1 << 30
+    # It is full with this much, however few its rows.
+    ENOUGH_TEXT = 1 << 24
 
 
 # ---- Batch to objects
@@ -275,7 +277,7 @@ cdef class Collector:
             f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
         )
 
-    cdef inline int add_terms(self, object s, object p, object o, object g) except -1:
+    cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
         cdef int32_t graph = NO_TERM
         cdef int32_t subject = self.find(s)
         cdef int32_t predicate = self.find(p)
@@ -284,10 +286,11 @@ cdef class Collector:
             if self.arity == 3:
                 raise ValueError(f"a quad in graph {g} cannot go into a stream of triples")
             graph = self.find(g)
-        return self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
+        self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
+        return self.batch.a.n_rows
 
-    cpdef int add(self, object statement) except -1:
-        """Append a statement: a Triple, a Quad, or three or four terms in a row."""
+    cpdef int64_t add(self, object statement) except -1:
+        """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then."""
         cdef Triple triple
         cdef Quad quad
         if type(statement) is Triple:
@@ -307,8 +310,7 @@ cdef class Collector:
         """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False)."""
         cdef Arena* a = &self.batch.a
         for statement in statements:
-            self.add(statement)
-            if a.n_rows >= rows or a.n_text >= 1 << 24:
+            if self.add(statement) >= rows or a.n_text >= ENOUGH_TEXT:
                 return True
         return False
 

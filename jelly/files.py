@@ -1,0 +1,281 @@
+"""Bytes in and out: paths, bytes, file objects, iterators of chunks; compression; writes that succeed or leave no file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
+
+__all__ = ["COMPRESSIONS", "Sink", "Source", "split_suffix"]
+
+CHUNK = 1 << 20
+
+# Suffix and magic bytes.
+COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
+_MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """The format's and the compression's suffix of a file name, each "" where there is none.
+
+    >>> split_suffix("data/people.nt.gz")
+    ('.nt', '.gz')
+    """
+    stem, last = os.path.splitext(os.path.basename(name))
+    if last.lower() in COMPRESSIONS:
+        return os.path.splitext(stem)[1].lower(), last.lower()
+    return last.lower(), ""
+
+
+def _zstandard() -> Any:
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError:
+        raise MissingExtraError(
+            "zstd needs the zstandard package: python -m pip install 'jelly-rdf[zstd]'"
+        ) from None
+
+
+class _Raw(io.RawIOBase):
+    """Counts what is read, and can give the first bytes back."""
+
+    def __init__(self, read: Callable[[int], Any]) -> None:
+        self._read = read
+        self._back = b""
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> Any:
+        if self._back:
+            data, self._back = self._back, b""
+            if 0 <= size < len(data):
+                data, self._back = data[:size], data[size:]
+            return data
+        data = self._read(size)
+        if isinstance(data, str):
+            raise TypeError("the source gives str: open the file in binary mode")
+        self.count += len(data)
+        return data
+
+    def head(self, size: int) -> bytes:
+        data = self._back
+        while len(data) < size:
+            self._back = b""
+            more = self.read(CHUNK)
+            if not more:
+                break
+            data += more
+        self._back = data
+        return data[:size]
+
+
+def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
+    """A read() over an iterator of chunks; each call gives at most what is at hand."""
+    iterator = iter(chunks)
+    rest = memoryview(b"")
+
+    def read(size: int) -> Any:
+        nonlocal rest
+        while not rest:
+            chunk = next(iterator, None)
+            if chunk is None:
+                return b""
+            rest = memoryview(chunk).cast("B")
+        data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
+        return bytes(data)
+
+    return read
+
+
+class Source:
+    """Something to read bytes from: a path, ``-`` for standard input, bytes-like, a binary file object, or chunks.
+
+    ``chunks()`` gives the decompressed bytes. ``name`` is the file's name or "", ``size`` the bytes that there are to
+    read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes.
+    """
+
+    def __init__(self, src: Any) -> None:
+        self.name = ""
+        self.size: int | None = None
+        self._close: Callable[[], None] | None = None
+        self._whole: memoryview | None = None
+        read: Callable[[int], Any]
+        if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
+            src = sys.stdin.buffer
+        if isinstance(src, str | os.PathLike):
+            self.name = str(os.fspath(src))
+            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self.size = os.fstat(file.fileno()).st_size
+            read, self._close = file.read, file.close
+        elif isinstance(src, bytes | bytearray | memoryview):
+            self._whole = memoryview(src).cast("B")
+            self.size = len(self._whole)
+            read = _joined([self._whole])
+        elif hasattr(src, "read"):
+            name = getattr(src, "name", "")
+            self.name = name if isinstance(name, str) else ""
+            # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
+            read = getattr(src, "read1", src.read)
+        elif hasattr(src, "__iter__"):
+            read = _joined(src)
+        else:
+            raise TypeError(
+                f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
+            )
+        self._raw = _Raw(read)
+
+    @property
+    def bytes_read(self) -> int:
+        return self._raw.count
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+            self._close = None
+
+    def chunks(self, size: int = CHUNK) -> Iterator[Any]:
+        """The bytes in chunks of about ``size``; bytes given as a whole come as a whole. Closes a file it opened."""
+        try:
+            yield from self._chunks(size)
+        finally:
+            self.close()
+
+    def _chunks(self, size: int) -> Iterator[Any]:
+        head = self._raw.head(_MAGIC_SIZE)
+        suffix = next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), "")
+        if not suffix:
+            if self._whole is not None:
+                self._raw.count = len(self._whole)
+                yield self._whole
+                return
+            while data := self._raw.read(size):
+                yield data
+            return
+        try:
+            with _decompressed(suffix, self._raw) as file:
+                while data := file.read(size):
+                    yield data
+        except EOFError as error:
+            raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
+        except Exception as error:
+            # Each library has an error of its own; bz2 has a bare OSError, which a failing disk has with a number.
+            broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
+            if not broken and not (isinstance(error, OSError) and error.errno is None):
+                raise
+            raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
+
+
+def _decompressed(suffix: str, raw: _Raw) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[arg-type]
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)  # type: ignore[arg-type]
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw)  # type: ignore[arg-type]
+    return _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+
+
+class Sink:
+    """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
+
+    A path gets its final name only when ``close()`` is reached without an error; ``abort()`` removes what was written.
+    The suffix of a path chooses the compression.
+    """
+
+    def __init__(self, dst: Any) -> None:
+        self.name = ""
+        self.bytes_written = 0
+        self._temporary: Path | None = None
+        self._opened: list[Any] = []
+        if isinstance(dst, str | os.PathLike) and os.fspath(dst) == "-":
+            dst = sys.stdout.buffer
+        if isinstance(dst, str | os.PathLike):
+            self.name = str(os.fspath(dst))
+            self._file: BinaryIO = self._create(Path(self.name))
+        elif hasattr(dst, "write"):
+            if isinstance(dst, io.TextIOBase):
+                raise TypeError("the destination takes str: open the file in binary mode")
+            self._file = dst
+        else:
+            raise TypeError(f"cannot write to {type(dst).__name__}: expected a path or a binary file")
+
+    def _create(self, path: Path) -> BinaryIO:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a directory")
+        if path.exists() and not path.is_file():
+            # A device or a pipe: there is nothing to rename.
+            file: Any = open(path, "wb")  # noqa: SIM115 - closed by close()
+        else:
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            self._temporary = Path(temporary)
+            file = os.fdopen(handle, "wb")
+        self._opened.append(file)
+        suffix = split_suffix(self.name)[1]
+        try:
+            if suffix == ".gz":
+                # No name and no time in the header: the same statements give the same bytes.
+                file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
+            elif suffix == ".bz2":
+                file = bz2.BZ2File(file, "wb")
+            elif suffix == ".xz":
+                file = lzma.LZMAFile(file, "wb")
+            elif suffix == ".zst":
+                file = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+        except BaseException:
+            self.abort()
+            raise
+        if suffix:
+            self._opened.append(file)
+        return file  # type: ignore[no-any-return]
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self._file.write(data)
+            self.bytes_written += len(data)
+
+    def flush(self) -> None:
+        """Hand what was written so far to the operating system, where the destination can."""
+        flush = getattr(self._file, "flush", None)
+        if flush is not None:
+            flush()
+
+    def close(self) -> None:
+        """Flush, close what was opened here, and give the file its name."""
+        try:
+            while self._opened:
+                self._opened.pop().close()
+            if self._temporary is not None:
+                os.replace(self._temporary, self.name)
+                self._temporary = None
+        except BaseException:
+            self.abort()
+            raise
+        if not self.name:
+            self.flush()
+
+    def abort(self) -> None:
+        """Close, and remove the file that is not finished."""
+        while self._opened:
+            try:
+                self._opened.pop().close()
+            except OSError:
+                pass  # the disk may be full; the file goes away anyhow
+        if self._temporary is not None:
+            self._temporary.unlink(missing_ok=True)
+            self._temporary = None

@@ -1,0 +1,470 @@
+"""Reading and writing streams: choose the format, loop bytes -> Batch -> objects and back, name the place of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from jelly.core.batch import Batch
+from jelly.core.decoder import Decoder
+from jelly.core.encoder import Encoder
+from jelly.core.model import Quad, Triple
+from jelly.core.terms import Collector, StatementIterator, Terms
+
+try:
+    from jelly.core.text import TextReader, TextWriter
+except ImportError:  # until the room is there
+    TextReader = TextWriter = None
+from jelly.errors import JellyError, JellyOptionsError
+from jelly.files import Sink, Source
+from jelly.formats import JELLY, find_format
+from jelly.options import LogicalType, PhysicalType, StreamOptions
+
+__all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "read_batches", "read_frames", "write"]
+
+Statement = Triple | Quad
+
+# Rows of a Batch that is filled from Python objects: small enough for the caches.
+COLLECT_ROWS = 8192
+
+
+class Reader:
+    """A stream being read. Take its statements, its frames or its Batches, one of them, once.
+
+    ``src`` is a path (``-`` is standard input), bytes-like, a binary file object or an iterable of chunks of bytes;
+    gzip, zstd, bz2 and xz are recognised. ``format`` is ``"jelly"``, ``"nt"`` or ``"nq"`` (or a suffix or media type);
+    by default the suffix of the file decides, else it is Jelly.
+
+    For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
+    notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
+    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``.
+
+    >>> import jelly
+    >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
+    ...     [str(statement) for statement in reader]
+    ['<a:s> <a:p> <a:o> .']
+    """
+
+    def __init__(
+        self,
+        src: Any,
+        *,
+        format: str | None = None,
+        delimited: bool | None = None,
+        strict: bool = False,
+        on_error: str = "raise",
+        **limits: Any,
+    ) -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        self.source = Source(src)
+        self.format = find_format(format, self.source.name)
+        self._decoder: Any
+        if self.format is JELLY:
+            self._decoder = Decoder(delimited=delimited, **limits)
+        else:
+            self._decoder = TextReader(quads=self.format.quads, strict=strict, on_error=on_error, **limits)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        self.source.close()
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options; None before they are read and for text."""
+        return getattr(self._decoder, "options", None)
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether the Jelly stream is delimited; None before that is known and for text."""
+        return getattr(self._decoder, "delimited", None)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes taken from the source, before decompression: for progress bars, together with ``source.size``."""
+        return self.source.bytes_read
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+        return int(self._decoder.statements)
+
+    @property
+    def skipped(self) -> list[tuple[int, str]]:
+        """Line and message of the first 1000 lines of text that were skipped."""
+        return list(getattr(self._decoder, "skipped", ()))
+
+    @property
+    def n_skipped(self) -> int:
+        """How many lines of text were skipped."""
+        return int(getattr(self._decoder, "n_skipped", 0))
+
+    def __iter__(self) -> StatementIterator:
+        return StatementIterator(self.batches())
+
+    def batches(self) -> Iterator[Batch]:
+        """The Batches of the stream. What comes before an error is given before it is raised."""
+        decoder = self._decoder
+        try:
+            for chunk in self.source.chunks():
+                decoder.push(chunk)
+                while (batch := decoder.pull()) is not None:
+                    yield batch
+            decoder.finish()
+            while (batch := decoder.pull(True)) is not None:
+                yield batch
+        except JellyError as error:
+            if error.source is None and self.source.name:
+                error.source = self.source.name
+            raise
+        finally:
+            self.source.close()
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames of the stream, empty ones included. A text is one frame."""
+        index = 0
+        statements: list[Statement] = []
+        namespaces: list[tuple[str, str]] = []
+        metadata: dict[str, bytes] = {}
+        for batch in self.batches():
+            terms = Terms(batch)
+            declared = batch.namespaces
+            described = batch.metadata
+            row = 0
+            for i, end in enumerate([*batch.frames.tolist(), None]):
+                statements += terms.statements(row, end)
+                namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
+                metadata |= described.get(i, {})
+                if end is None:
+                    break
+                yield Frame(index, statements, metadata, namespaces)
+                index += 1
+                row = end
+                statements, namespaces, metadata = [], [], {}
+        if self.format is not JELLY:
+            yield Frame(index, statements, metadata, namespaces)
+
+
+class Frame:
+    """One frame of a stream: ``statements`` (a list), ``metadata`` (str to bytes), ``namespaces`` (name, IRI)."""
+
+    __slots__ = ("index", "metadata", "namespaces", "statements")
+
+    def __init__(
+        self,
+        index: int,
+        statements: list[Statement],
+        metadata: dict[str, bytes] | None = None,
+        namespaces: list[tuple[str, str]] | None = None,
+    ) -> None:
+        self.index = index
+        self.statements = statements
+        self.metadata = metadata or {}
+        self.namespaces = namespaces or []
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __repr__(self) -> str:
+        return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
+
+
+def read(src: Any, **settings: Any) -> StatementIterator:
+    """The statements of ``src`` one by one, as `Triple` or `Quad`. Memory stays flat. See `Reader` for the keywords.
+
+    >>> import jelly
+    >>> for s, p, o in jelly.read(b'<a:s> <a:p> "o"@en .', format="nt"):
+    ...     print(o.value, o.language)
+    o en
+    """
+    return iter(Reader(src, **settings))
+
+
+def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
+    """The Batches of ``src``: statements as numpy arrays of term ids. See `Reader` for the keywords.
+
+    >>> import jelly
+    >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
+    [1]
+    """
+    return Reader(src, **settings).batches()
+
+
+def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
+    """The frames of ``src`` one by one: in a grouped stream each is a graph or dataset. See `Reader` for the keywords.
+
+    >>> import jelly
+    >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
+    [0]
+    """
+    return Reader(src, **settings).frames()
+
+
+def options(src: Any, **settings: Any) -> StreamOptions:
+    """The stream options at the start of a Jelly stream; no more of it is decoded than that takes.
+
+    >>> import jelly
+    >>> jelly.options(jelly.dumps([])).physical_type.name
+    'TRIPLES'
+    """
+    with Reader(src, format="jelly", batch_rows=1, **settings) as reader:
+        for _ in reader.batches():
+            if reader.options is not None:
+                return reader.options
+    raise AssertionError("a stream without options is refused by the Decoder")
+
+
+class Writer:
+    """Writes a stream: statements, Batches, namespaces, frame by frame or as it comes.
+
+    ``dst`` is a path (``-`` is standard output) or a binary file object. The suffix of a path chooses format and
+    compression (``.gz .zst .bz2 .xz``). A path gets its final name when the Writer closes without an error; otherwise
+    nothing is left behind. ``format`` is as for `Reader`.
+
+    ``options`` are the `StreamOptions`; where they leave the physical type open, the first statement decides. Without
+    options, quoted triples are allowed and the logical type is flat. ``frame_rows`` and ``frame_bytes`` bound a frame
+    (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame.
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> with jelly.Writer(out) as writer:
+    ...     writer.namespace("ex", "http://example.org/")
+    ...     writer.add(jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
+    >>> [frame.namespaces for frame in jelly.read_frames(out.getvalue())]
+    [[('ex', 'http://example.org/')]]
+    """
+
+    def __init__(
+        self,
+        dst: Any,
+        options: StreamOptions | None = None,
+        *,
+        format: str | None = None,
+        frame_rows: int = 256,
+        frame_bytes: int = 1 << 20,
+        delimited: bool = True,
+    ) -> None:
+        self._settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "delimited": delimited}
+        self._given = options
+        self._collector: Collector | None = None
+        self._encoder: Any = None
+        self._rows = COLLECT_ROWS
+        self._early: list[tuple[str, str]] = []
+        self._pending = 0  # frames that ended in the collector
+        self._closed = False
+        self.statements = 0
+        self._sink = Sink(dst)
+        try:
+            self.format = find_format(format, self._sink.name)
+            if options is not None:
+                self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
+        except BaseException:
+            self._sink.abort()
+            raise
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options in use; None for text and before the first statement."""
+        return getattr(self._encoder, "options", None)
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written so far, before compression."""
+        return self._sink.bytes_written
+
+    def _start(self, arity: int) -> None:
+        """Make the encoder; the first statement has said whether it is one of quads."""
+        if self.format is not JELLY:
+            self._encoder = TextWriter(quads=self.format.quads)
+            return
+        self._encoder = Encoder(self._given or default_options(arity), **self._settings)
+
+    def _collect(self, arity: int) -> Collector:
+        """The collector that takes objects, of quads if need be."""
+        if self._closed:
+            raise ValueError("the Writer is closed")
+        if self._encoder is None:
+            self._start(arity)
+        if self._collector is None:
+            options = self.options
+            if options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
+                arity = 3 if options.physical_type == PhysicalType.TRIPLES else 4
+            elif self.format is not JELLY:
+                arity = 4 if self.format.quads else 3
+            self._collector = Collector(arity)
+            for name, iri in self._early:
+                self._collector.namespace(name, iri)
+            self._early = []
+        return self._collector
+
+    def add(self, statement: Any) -> None:
+        """Write a statement: a `Triple`, a `Quad`, or a sequence of 3 or 4 terms."""
+        collector = self._collector
+        if collector is None:
+            collector = self._collect(len(statement))
+        if collector.add(statement) >= self._rows:
+            self._flush()
+
+    def extend(self, statements: Iterable[Any]) -> None:
+        """Write statements from an iterable: faster than ``add`` one by one."""
+        iterator = iter(statements)
+        if self._collector is None:
+            first = next(iterator, None)
+            if first is None:
+                return
+            self.add(first)
+        while self._collect(3).extend(iterator, self._rows):
+            self._flush()
+
+    def add_batch(self, batch: Batch) -> None:
+        """Write a Batch. In a grouped stream, frames end where those of the Batch do."""
+        if self._closed:
+            raise ValueError("the Writer is closed")
+        if self._encoder is None:
+            self._start(batch.arity)
+        if self._early:
+            self._collect(batch.arity)
+        self._flush()
+        self._sink.write(self._encoder.encode(batch))
+        self.statements += len(batch)
+
+    def namespace(self, name: str, iri: str) -> None:
+        """Declare that ``name`` may stand for the IRI ``iri``. Formats without prefixes leave it out."""
+        if self._collector is None and self._given is None:
+            self._early.append((name, iri))
+        else:
+            self._collect(3).namespace(name, iri)
+
+    def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
+        """End the frame here, empty or not. ``metadata`` goes into it. Formats without frames leave it out."""
+        collector = self._collect(3)
+        collector.end_frame(metadata)
+        # Frames without statements take no rows, yet they are to be written in time.
+        self._pending += 1
+        if self._pending >= self._rows:
+            self._flush()
+
+    def _flush(self) -> None:
+        collector = self._collector
+        self._pending = 0
+        if collector is None:
+            return
+        batch = collector.batch
+        self.statements += len(batch)
+        if self.format is JELLY:
+            self._sink.write(self._encoder.encode(batch, keep_frames=True))
+        elif len(batch):
+            self._sink.write(self._encoder.encode(batch))
+        collector.clear()
+
+    def flush(self) -> None:
+        """Write what is finished: all frames up to the last that ended."""
+        self._flush()
+        if not self._sink.name:
+            self._sink.flush()
+
+    def close(self) -> None:
+        """Finish the stream and give the file its name."""
+        if self._closed:
+            return
+        try:
+            if self._encoder is None or self._early:
+                self._collect(3)
+            self._flush()
+            if self.format is JELLY:
+                self._sink.write(self._encoder.close())
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
+        self._sink.close()
+
+    def abort(self) -> None:
+        """Give up: a file that was being written is removed."""
+        self._closed = True
+        self._sink.abort()
+
+
+def default_options(arity: int) -> StreamOptions:
+    """Options for those who give none: flat triples or quads, quoted triples allowed."""
+    return StreamOptions(
+        physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
+        logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
+        rdf_star=True,
+    )
+
+
+def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
+    """Write statements to ``dst``; the number of them. See `Writer` for the rest.
+
+    >>> import io, jelly
+    >>> jelly.write(io.BytesIO(), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    1
+    """
+    with Writer(dst, options, **settings) as writer:
+        writer.extend(statements)
+    return writer.statements
+
+
+def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
+    """The statements of a Jelly stream held in a bytes-like object.
+
+    >>> import jelly
+    >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
+    [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
+    """
+    decoder = Decoder(delimited=delimited, **limits)
+    decoder.push(data)
+    decoder.finish()
+    statements: list[Statement] = []
+    while (batch := decoder.pull(True)) is not None:
+        statements += Terms(batch).statements()
+    return statements
+
+
+def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, delimited: bool = True) -> bytes:
+    """Statements as one Jelly stream in bytes, a single frame.
+
+    >>> import jelly
+    >>> len(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], delimited=False)) > 0
+    True
+    """
+    iterator = iter(statements)
+    first = next(iterator, None)
+    if options is None:
+        options = default_options(3 if first is None else len(first))
+    arity = 4 if options.physical_type > PhysicalType.TRIPLES else 3
+    if options.physical_type == PhysicalType.UNSPECIFIED and first is not None:
+        arity = len(first)
+    encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=delimited)
+    collector = Collector(arity)
+    parts = []
+    if first is not None:
+        collector.add(first)
+        while collector.extend(iterator, COLLECT_ROWS):
+            parts.append(encoder.encode(collector.batch, keep_frames=False))
+            collector.clear()
+    parts.append(encoder.encode(collector.batch, keep_frames=False))
+    parts.append(encoder.close())
+    return b"".join(parts)
