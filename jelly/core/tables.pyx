@@ -81,6 +81,10 @@ cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uin
 
 cdef void forget_lru(Lru* table) noexcept nogil:
     """Empty the table; ids start from 1 again."""
+    cdef int32_t i
+    # Whoever remembers an entry by its serial must not find it any more.
+    for i in range(1, table.made + 1):
+        table.entries[i].serial = 0
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
     table.n_used = 0
     table.last = 0
