@@ -16,7 +16,7 @@ from jelly.core.decode cimport (
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
-from jelly.core.tables cimport Slot, Table, free_entries
+from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
 
@@ -239,6 +239,7 @@ cdef class Decoder:
         self.d.has_header = True
         self.options = options
         self.make_tables()
+        expect_keyframe(&self.d.t)
         return 0
 
     cdef int settle(self) except -1:

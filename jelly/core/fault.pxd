@@ -38,6 +38,7 @@ cdef enum:
     GRAPH_UNSET = -31
     BOTH_KINDS = -32
     NAMESPACE_UNSET = -34
+    NOT_KEYFRAME = -35
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41

@@ -43,6 +43,7 @@ _TABLE = {
     GRAPH_UNSET: (JellyFormatError, "a graph start names no graph"),
     BOTH_KINDS: (JellyFormatError, "a literal has both a language tag and a datatype"),
     NAMESPACE_UNSET: (JellyFormatError, "a namespace declaration has no IRI"),
+    NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to what is before the place where reading began: no keyframe"),
     GENERALIZED_OFF: (
         JellyOptionsError, "a {a_kind} as {slot} needs generalized_statements=True in the stream options",
     ),

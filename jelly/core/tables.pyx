@@ -1,7 +1,7 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly.core.fault cimport NO_MEMORY, OK, TABLE_BYTES
+from jelly.core.fault cimport NO_MEMORY, NOT_KEYFRAME, OK, TABLE_BYTES
 
 
 cdef int set_entry(
@@ -13,6 +13,8 @@ cdef int set_entry(
     cdef int64_t cap
     if id == 0:
         id = table.last + 1
+    if id < 1:
+        return fail(fault, NOT_KEYFRAME, at)
     if id > table.size:
         return fail(fault, range_code, at, id, table.size)
     while table.made < id:
@@ -59,6 +61,14 @@ cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexc
     name.prefix[k] = serial
     name.term[k] = term
     return term
+
+
+cdef void expect_keyframe(Lookup* t) noexcept nogil:
+    """Refuse an id of 0 where there is nothing before it to refer to: a keyframe never has one there."""
+    t.names.last = t.prefixes.last = t.datatypes.last = -1
+    t.last_name = -1
+    if t.prefixes.size > 0:
+        t.last_prefix = -1
 
 
 cdef void free_entries(Table* table) noexcept nogil:
