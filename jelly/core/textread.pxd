@@ -1,6 +1,6 @@
 """N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from jelly.core.batch cimport Arena, Interner
 from jelly.core.fault cimport Fault
@@ -46,6 +46,15 @@ ctypedef struct Lines:
     int64_t max_text
     int64_t max_line
     Fault fault
+
+
+cdef inline int64_t low_hit(uint64_t hits) noexcept nogil:
+    """Bytes before the lowest that has its highest bit set, where no other bits are set.
+
+    Ones below that bit, one kept in each byte, add up in the highest byte.
+    """
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    return <int64_t>(((((hits & (~hits + 1)) >> 7) - 1) & ones) * ones >> 56)
 
 
 cdef inline bint is_line_end(uint8_t byte) noexcept nogil:

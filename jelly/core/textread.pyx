@@ -36,8 +36,7 @@ cdef enum:
 cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint8_t stop, bint wide) noexcept nogil:
     """The first byte that is `stop` (ASCII), a backslash or a control; with `wide`, or not ASCII. Else `end`.
 
-    The highest bit of each byte of `hits` tells; a borrow makes false hits only above a true one, and the lowest
-    counts.
+    The highest bit of each byte of `hits` tells; a borrow makes false hits only above a true one.
     """
     cdef uint64_t ones = <uint64_t>0x0101010101010101
     cdef uint64_t high = <uint64_t>0x8080808080808080
@@ -49,8 +48,7 @@ cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint
         x = load_u64(at)
         hits = ((((x ^ stops) - ones) | ((x ^ slashes) - ones) | (x - ones * 0x20)) & ~x & high) | (x & wides)
         if hits:
-            # ones below the lowest hit, one in each byte, added up in the highest byte: the number of bytes before it
-            return at + (((((hits & (~hits + 1)) >> 7) - 1) & ones) * ones >> 56)
+            return at + low_hit(hits)
         at += 8
     while at < end:
         if at[0] == stop or at[0] == 0x5C or at[0] < 0x20 or (wide and at[0] >= 0x80):

@@ -5,7 +5,7 @@ from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, load_u64,
 )
 from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NAMED_GRAPH_IN_TRIPLES, NO_MEMORY, fail
-from jelly.core.textread cimport GRAPH, find_label_end, find_tag_end
+from jelly.core.textread cimport GRAPH, find_label_end, find_tag_end, low_hit
 
 cdef enum:
     MAX_DEPTH = 64
@@ -20,41 +20,6 @@ cdef enum:
     AROUND_TYPED = 4  # " "^^
     AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
     AROUND_ROW = 5  # two spaces, " .\n"
-
-
-cdef inline bint may_need_escape(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
-    """Whether some byte might be one to escape: a quick look at eight a time that may err for ! ~ and DEL of an IRI."""
-    cdef uint64_t ones = <uint64_t>0x0101010101010101
-    cdef uint64_t high = <uint64_t>0x8080808080808080
-    cdef uint64_t x, y, hits
-    cdef const uint8_t* end = text + n
-    if n < 8:
-        return True
-    while True:
-        x = load_u64(text)
-        if iri:
-            y = x | (ones * 2)  # makes < and > one, \ and ^ too
-            hits = (
-                (x - ones * 0x23)  # 00 to 22
-                | ((y ^ (ones * 0x3E)) - ones)
-                | ((y ^ (ones * 0x5E)) - ones)
-                | ((x ^ (ones * 0x60)) - ones)
-                | (x + ones * 5)  # 7B to 7F
-            )
-        else:
-            hits = (
-                (x - ones * 0x20)
-                | ((x ^ (ones * 0x22)) - ones)
-                | ((x ^ (ones * 0x5C)) - ones)
-                | (x + ones)  # 7F
-            )
-        if hits & ~x & high:
-            return True
-        text += 8
-        if text >= end:
-            return False
-        if end - text < 8:
-            text = end - 8
 
 
 cdef inline uint8_t short_escape(uint8_t byte) noexcept nogil:
@@ -88,42 +53,95 @@ cdef inline int len_character(uint8_t byte, bint iri) noexcept nogil:
     return UCHAR if byte < 0x20 or byte == 0x7F else 1
 
 
+cdef inline uint64_t find_hits(uint64_t x, bint iri) noexcept nogil:
+    """The highest bit of each byte that may need an escape; the lowest hit errs for ! ~ and DEL of an IRI only."""
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint64_t y, hits
+    if iri:
+        y = x | (ones * 2)  # makes < and > one, \ and ^ too
+        hits = (
+            (x - ones * 0x23)  # 00 to 22
+            | ((y ^ (ones * 0x3E)) - ones)
+            | ((y ^ (ones * 0x5E)) - ones)
+            | ((x ^ (ones * 0x60)) - ones)
+            | (x + ones * 5)  # 7B to 7F
+        )
+    else:
+        hits = (
+            (x - ones * 0x20)
+            | ((x ^ (ones * 0x22)) - ones)
+            | ((x ^ (ones * 0x5C)) - ones)
+            | (x + ones)  # 7F
+        )
+    return hits & ~x & high
+
+
+cdef inline const uint8_t* find_escape(
+    const uint8_t* begin, const uint8_t* at, const uint8_t* end, bint iri
+) noexcept nogil:
+    """The first byte from `at` on that needs an escape, else `end`. The text begins at `begin`."""
+    cdef uint64_t hits
+    cdef int64_t left
+    while at < end:
+        left = end - at
+        if left >= 8:
+            hits = find_hits(load_u64(at), iri)
+            if hits == 0:
+                at += 8
+                continue
+        elif end - begin >= 8:
+            # The last eight bytes of the text, without those that were looked at before.
+            hits = find_hits(load_u64(end - 8), iri) >> (8 * (8 - left))
+            if hits == 0:
+                return end
+        else:
+            hits = 0x80
+        at += low_hit(hits)
+        if len_character(at[0], iri) > 1:
+            return at
+        at += 1
+    return end
+
+
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
     """Bytes of a text with its escapes."""
-    cdef int64_t i
-    cdef int64_t total = 0
-    if not may_need_escape(text, n, iri):
-        return n
-    for i in range(n):
-        total += len_character(text[i], iri)
-    return total
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = find_escape(text, text, end, iri)
+    while at < end:
+        n += len_character(at[0], iri) - 1
+        at = find_escape(text, at + 1, end, iri)
+    return n
 
 
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil:
     """Write a text of which len_text said that it takes `written` bytes."""
     cdef const char* digits = b"0123456789ABCDEF"
-    cdef int64_t i
-    cdef int length
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = text
+    cdef const uint8_t* escape
     cdef uint8_t byte
     if written == n:
         memcpy(out, text, n)
         return out + n
-    for i in range(n):
-        byte = text[i]
-        length = len_character(byte, iri)
-        if length == 1:
-            out[0] = byte
-        elif length == 2:
-            out[0] = 0x5C
-            out[1] = short_escape(byte)
-        else:
-            out[0] = 0x5C
+    while True:
+        escape = find_escape(text, at, end, iri)
+        memcpy(out, at, escape - at)
+        out += escape - at
+        if escape == end:
+            return out
+        byte = escape[0]
+        out[0] = 0x5C
+        if len_character(byte, iri) == UCHAR:
             out[1] = 0x75
             out[2] = out[3] = 0x30
             out[4] = digits[byte >> 4]
             out[5] = digits[byte & 15]
-        out += length
-    return out
+            out += UCHAR
+        else:
+            out[1] = short_escape(byte)
+            out += 2
+        at = escape + 1
 
 
 cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
