@@ -181,11 +181,11 @@ class Source:
 
 def _decompressed(suffix: str, raw: _Raw) -> Any:
     if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[arg-type]
+        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[arg-type, unused-ignore]
     if suffix == ".bz2":
         return bz2.BZ2File(raw)
     if suffix == ".xz":
-        return lzma.LZMAFile(raw)  # type: ignore[arg-type]
+        return lzma.LZMAFile(raw)  # type: ignore[arg-type, unused-ignore]
     return _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -51,7 +51,7 @@ class Reader:
         format: str | None = None,
         delimited: bool | None = None,
         strict: bool = False,
-        on_error: str = "raise",
+        on_error: Literal["raise", "skip"] = "raise",
         **limits: Any,
     ) -> None:
         if on_error not in ("raise", "skip"):
