@@ -86,6 +86,8 @@ cdef int grow_text(Arena* b, int64_t need) noexcept nogil:
     cdef int64_t cap = 2 * b.cap_text
     if need > b.text_limit - b.n_text:
         return TEXT_LIMIT
+    if cap > b.text_limit:
+        cap = b.text_limit
     if cap < b.n_text + need:
         cap = b.n_text + need
     if resize(<void**>&b.text, cap, 1) < 0:

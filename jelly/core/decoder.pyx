@@ -2,7 +2,6 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 from functools import lru_cache, partial
 from itertools import chain
@@ -12,13 +11,17 @@ import numpy
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, carry_terms, run,
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, begin_batch, carry_terms, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.tables cimport Slot, Table, free_entries
 
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+
+cdef enum:
+    # Options with a stream name longer than this are made anew each time.
+    MAX_CACHED_NAME = 1024
 
 _LOGICAL_TYPES = frozenset(LogicalType)
 
@@ -139,7 +142,11 @@ cdef class Decoder:
                 with nogil:
                     status = run(&self.d)
                 if status == NEED_TABLES:
-                    self.make_tables()
+                    try:
+                        self.make_tables()
+                    except BaseException as error:
+                        self.error = error
+                        raise
                     continue
                 if status == FULL:
                     return self.give_batch()
@@ -195,8 +202,7 @@ cdef class Decoder:
         self.batch.first_frame = self.frames_out
         self.batch.options = self.options
         self.d.b = &self.batch.a
-        self.d.t.batch += 1
-        memset(self.d.languages, 0xFF, sizeof(self.d.languages))
+        begin_batch(&self.d)
         return 0
 
     cdef Batch give_batch(self):
@@ -218,7 +224,9 @@ cdef class Decoder:
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        self.options = make_options(
+        # A name that is no name shall not stay in the cache.
+        make = make_options if h.name.end - h.name.at <= MAX_CACHED_NAME else make_options.__wrapped__
+        self.options = make(
             h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes, h.datatypes, h.version
         )
         self.batch.options = self.options
