@@ -1,7 +1,7 @@
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
-from jelly.core.fault cimport FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail
+from jelly.core.fault cimport FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error
 from jelly.core.wire cimport MAX_VARINT, put_bytes, reserve, take_varint
 
 cdef enum:
@@ -158,3 +158,33 @@ cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
             return fail(fault, TRUNCATED, NULL, 1) if feed.final else NEED_MORE
         if stash(feed, 1, fault) < 0:
             return NO_MEMORY
+
+
+# Test door.
+
+def _frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
+    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would."""
+    cdef Feed feed
+    cdef Fault fault
+    cdef Reader frame
+    cdef int64_t offset = 0
+    cdef int status
+    cdef bytes chunk
+    found = []
+    init_feed(&feed, framing, max_frame)
+    memset(&fault, 0, sizeof(Fault))
+    try:
+        for chunk in (*chunks, b""):
+            feed.chunk.at = <const uint8_t*><const char*>chunk
+            feed.chunk.end = feed.chunk.at + len(chunk)
+            feed.final = not chunk
+            while True:
+                status = next_frame(&feed, &frame, &offset, &fault)
+                if status != OK:
+                    break
+                found.append((offset, (<const char*>frame.at)[:frame.end - frame.at]))
+            if status != NEED_MORE:
+                raise fault_error(&fault, {"frame": len(found), "offset": feed.offset})
+        return found
+    finally:
+        free_feed(&feed)
