@@ -86,6 +86,6 @@ ctypedef struct Decode:
     Fault fault
 
 
-cdef void begin_batch(Decode* d) noexcept nogil
+cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil
 cdef int run(Decode* d) noexcept nogil
 cdef int carry_terms(Decode* d) noexcept nogil

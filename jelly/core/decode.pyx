@@ -550,14 +550,6 @@ cdef int read_rows(Decode* d) noexcept nogil:
     return OK
 
 
-cdef void begin_batch(Decode* d) noexcept nogil:
-    """Get ready to fill a new Batch `d.b`."""
-    d.t.batch += 1
-    d.full_text = d.max_text
-    d.full_terms = TERMS_A_ROW * d.max_rows
-    memset(d.languages, 0xFF, sizeof(d.languages))
-
-
 cdef int run(Decode* d) noexcept nogil:
     """Decode until the Batch is full, the input is used up (NEED_MORE), tables are needed, or a fault."""
     cdef int status
