@@ -110,14 +110,25 @@ class Reader:
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream. What comes before an error is given before it is raised."""
         decoder = self._decoder
+        chunks = self.source.chunks()
+        broken: JellyError | None = None
         try:
-            for chunk in self.source.chunks():
+            while True:
+                try:
+                    chunk = next(chunks, None)
+                except JellyError as error:
+                    broken = error
+                    break
+                if chunk is None:
+                    decoder.finish()
+                    break
                 decoder.push(chunk)
                 while (batch := decoder.pull()) is not None:
                     yield batch
-            decoder.finish()
             while (batch := decoder.pull(True)) is not None:
                 yield batch
+            if broken is not None:
+                raise broken
         except JellyError as error:
             if error.source is None and self.source.name:
                 error.source = self.source.name
