@@ -149,7 +149,7 @@ def _states(path: str, places: list[tuple[int, ...]]) -> Callable[[int], bytes]:
     def state(number: int) -> bytes:
         damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
         offset, length, crc = places[number - 1][3:]
-        if not (0 <= offset and 0 <= length <= _MAX_STATE):
+        if not (offset >= 0 and 0 <= length <= _MAX_STATE):
             raise damaged
         with builtins.open(path, "rb") as sidecar:
             sidecar.seek(offset)
