@@ -12,11 +12,7 @@ from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Collector, StatementIterator, Terms
-
-try:
-    from jelly.core.text import TextReader, TextWriter
-except ImportError:  # until the room is there
-    TextReader = TextWriter = None
+from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.formats import JELLY, find_format

@@ -1,0 +1,72 @@
+"""N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from jelly.core.batch cimport Arena, Interner
+from jelly.core.fault cimport Fault
+from jelly.core.wire cimport Writer
+
+cdef enum:
+    # Slots of a statement; the last is the datatype of a literal in any of them.
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+    DATATYPE = 4
+    SLOTS = 5
+
+cdef enum:
+    # What `describe` gives where no character stands. Below: INVALID minus the byte that is not UTF-8.
+    LINE_END = -1
+    INPUT_END = -2
+    INVALID = -3
+
+
+ctypedef struct Token:
+    # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
+    const uint8_t* at
+    int64_t n  # 0: there is none
+    int32_t term
+    bint closed  # ends with ">", so no longer term begins with these bytes
+
+
+ctypedef struct Lines:
+    const uint8_t* at
+    const uint8_t* end  # lines up to here are whole; only the last of all may lack its line end
+    const uint8_t* line_at  # where the present line begins
+    int64_t line  # its number, from 1
+    Arena* batch
+    Interner index
+    Token last[5]
+    Writer scratch  # the text of a literal or IRI that had escapes
+    Writer scratch_datatype  # the same for a datatype, while the literal's text is kept
+    bint quads
+    bint strict
+    int64_t max_rows
+    int64_t max_text
+    int64_t max_line
+    Fault fault
+
+
+cdef inline int64_t low_hit(uint64_t hits) noexcept nogil:
+    """Bytes before the lowest that has its highest bit set, where no other bits are set.
+
+    Ones below that bit, one kept in each byte, add up in the highest byte.
+    """
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    return <int64_t>(((((hits & (~hits + 1)) >> 7) - 1) & ones) * ones >> 56)
+
+
+cdef inline bint is_line_end(uint8_t byte) noexcept nogil:
+    return byte == 0x0A or byte == 0x0D
+
+
+cdef int read_lines(Lines* t) noexcept nogil
+cdef void skip_line(Lines* t) noexcept nogil
+cdef void forget_tokens(Lines* t) noexcept nogil
+cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
+cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil
+cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil
