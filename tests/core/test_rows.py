@@ -174,10 +174,9 @@ def test_each_byte_changed():
             bad = data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :]
             try:
                 counter = count(bad, per_frame=True, places=True)
-            except jelly.JellyFormatError as error:
-                assert error.offset is None or 0 <= error.offset <= len(data)
-            else:
-                assert counter.bytes == len(bad)
+            except jelly.JellyFormatError:
+                continue
+            assert counter.bytes == len(bad)
 
 
 def test_error_has_a_place_and_stays():
