@@ -18,6 +18,7 @@ from jelly.errors import (
 )
 from jelly.inspect import FrameInspection, Inspection, inspect
 from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.seek import JellyFile, open
 from jelly.stream import (
     Frame,
     Reader,
@@ -44,6 +45,7 @@ __all__ = [
     "FrameInspection",
     "Inspection",
     "JellyError",
+    "JellyFile",
     "JellyFormatError",
     "JellyLimitError",
     "JellyOptionsError",
@@ -66,6 +68,7 @@ __all__ = [
     "dumps",
     "inspect",
     "loads",
+    "open",
     "options",
     "read",
     "read_batches",

@@ -1,9 +1,10 @@
 """Seekable Jelly: keyframes and the index of them, random access, parallel decoding.
 
-The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends with
-its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are little-endian
-int64: version, checksum of the options row, offset of the last frame, statements, frames, number of keyframes; then
-offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the magic number.
+The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
+with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
+little-endian int64: version, checksum of the options row, offset of the last frame, statements, frames, number of
+keyframes; then offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the
+magic number.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 from jelly.core.batch import Batch
@@ -153,6 +155,25 @@ def _read(file: Any, n: int) -> bytes:
     return data
 
 
+def load_index(file: Any, path: str) -> Index | None:
+    """The index of an open Jelly file."""
+    size = os.fstat(file.fileno()).st_size
+    return read_index(file, size, lambda: _first_options(file))
+
+
+def _first_options(file: Any) -> StreamOptions:
+    """The stream options at the start of a file."""
+    file.seek(0)
+    decoder = Decoder(batch_rows=1)
+    while decoder.options is None and (chunk := file.read(1 << 16)):
+        decoder.push(chunk)
+        while decoder.options is None and decoder.pull() is not None:
+            pass
+    if decoder.options is None:
+        raise _Damaged("the file does not begin with stream options")
+    return decoder.options
+
+
 # ---- reading with an index
 
 def read_segment(
@@ -160,7 +181,7 @@ def read_segment(
 ) -> Iterator[Batch]:
     """The Batches from one keyframe to the next. JellyFormatError where the index does not fit what is there."""
     start, end = segment
-    known = {} if start.offset == 0 else {
+    known: dict[str, Any] = {} if start.offset == 0 else {
         "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
     }
     decoder = Decoder(delimited=True, **known, **limits)
@@ -195,11 +216,19 @@ def in_order(tasks: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
     descriptor = file.fileno()
+    lock = Lock()
+
+    def read_part(size: int, offset: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(descriptor, size, offset)
+        with lock:  # Windows
+            file.seek(offset)
+            return bytes(file.read(size))
 
     def read_at(offset: int, size: int) -> bytes:
         parts = []
         while size > 0:
-            part = os.pread(descriptor, size, offset)
+            part = read_part(size, offset)
             if not part:
                 raise JellyError("the file has become shorter while it was read", offset=offset)
             parts.append(part)

@@ -1,4 +1,4 @@
-"""Where the data stands that is not part of the project."""
+"""Where the shared data is: specification, conformance suite, real data. It is no part of the project."""
 
 import os
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent / "shared"
 
 
-def shared(*parts):
-    """A path under ../shared; without it the test is skipped, or fails where CI=true."""
+def shared(*parts: str) -> Path:
+    """A path in the shared data. Where it is absent the test is skipped, in CI it fails."""
     path = ROOT.joinpath(*parts)
     if path.exists():
         return path

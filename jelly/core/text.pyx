@@ -7,10 +7,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from jelly.core.batch cimport Batch, clear_interner, free_interner, init_interner, new_batch
+from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly.core.fault cimport FULL, LINE_LIMIT, OK, fail, fault_error
-from jelly.core.textread cimport (
-    Lines, column_of, find_last_line, find_line_end, forget_tokens, is_line_end, read_lines, skip_line,
-)
+from jelly.core.textread cimport Lines, forget_tokens, read_lines, skip_line
 from jelly.core.textwrite cimport Lengths, len_rows, put_rows
 from jelly.core.wire cimport Writer, put_bytes, reserve
 

@@ -1,6 +1,6 @@
 """N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly.core.batch cimport Arena, Interner
 from jelly.core.fault cimport Fault
@@ -14,12 +14,6 @@ cdef enum:
     GRAPH = 3
     DATATYPE = 4
     SLOTS = 5
-
-cdef enum:
-    # What `describe` gives where no character stands. Below: INVALID minus the byte that is not UTF-8.
-    LINE_END = -1
-    INPUT_END = -2
-    INVALID = -3
 
 
 ctypedef struct Token:
@@ -48,25 +42,6 @@ ctypedef struct Lines:
     Fault fault
 
 
-cdef inline int64_t low_hit(uint64_t hits) noexcept nogil:
-    """Bytes before the lowest that has its highest bit set, where no other bits are set.
-
-    Ones below that bit, one kept in each byte, add up in the highest byte.
-    """
-    cdef uint64_t ones = <uint64_t>0x0101010101010101
-    return <int64_t>(((((hits & (~hits + 1)) >> 7) - 1) & ones) * ones >> 56)
-
-
-cdef inline bint is_line_end(uint8_t byte) noexcept nogil:
-    return byte == 0x0A or byte == 0x0D
-
-
 cdef int read_lines(Lines* t) noexcept nogil
 cdef void skip_line(Lines* t) noexcept nogil
 cdef void forget_tokens(Lines* t) noexcept nogil
-cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
-cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil
-cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
-cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
-cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil
-cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil

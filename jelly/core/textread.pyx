@@ -1,11 +1,13 @@
-import sys
-
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, add_row,
-    intern_term, load_u64, same_bytes,
+    intern_term, same_bytes,
+)
+from jelly.core.chars cimport (
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_line_end, find_stop,
+    find_tag_end, is_digit, is_letter, is_line_end,
 )
 from jelly.core.fault cimport (
     AFTER_DOT, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, FULL, IRI_CHARACTER, IRI_OPEN,
@@ -15,9 +17,6 @@ from jelly.core.fault cimport (
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport put_byte, put_bytes, reserve
 
-if sys.byteorder != "little":
-    raise ImportError("jelly.core.textread finds bytes by their place in a little-endian word")
-
 cdef enum:
     # Quoted triples inside quoted triples: deeper is an error.
     MAX_DEPTH = 64
@@ -25,99 +24,10 @@ cdef enum:
     MAX_UTF8 = 4
     LAST_POINT = 0x10FFFF
 
-cdef enum:
-    # find_stop also stops at the first byte that is not ASCII, or goes on.
-    STOP_WIDE = 1
-    PASS_WIDE = 0
-
-
-# Bytes: eight at a time.
-
-cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint8_t stop, bint wide) noexcept nogil:
-    """The first byte that is `stop` (ASCII), a backslash or a control; with `wide`, or not ASCII. Else `end`.
-
-    The highest bit of each byte of `hits` tells; a borrow makes false hits only above a true one.
-    """
-    cdef uint64_t ones = <uint64_t>0x0101010101010101
-    cdef uint64_t high = <uint64_t>0x8080808080808080
-    cdef uint64_t stops = ones * stop
-    cdef uint64_t slashes = ones * 0x5C
-    cdef uint64_t wides = high if wide else 0
-    cdef uint64_t x, hits
-    while end - at >= 8:
-        x = load_u64(at)
-        hits = ((((x ^ stops) - ones) | ((x ^ slashes) - ones) | (x - ones * 0x20)) & ~x & high) | (x & wides)
-        if hits:
-            return at + low_hit(hits)
-        at += 8
-    while at < end:
-        if at[0] == stop or at[0] == 0x5C or at[0] < 0x20 or (wide and at[0] >= 0x80):
-            return at
-        at += 1
-    return end
-
-
-cdef inline bint is_letter(uint8_t byte) noexcept nogil:
-    return <uint8_t>((byte | 0x20) - 0x61) < 26
-
-
-cdef inline bint is_digit(uint8_t byte) noexcept nogil:
-    return <uint8_t>(byte - 0x30) < 10
-
 
 cdef inline void skip_space(Lines* t) noexcept nogil:
     while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x09):
         t.at += 1
-
-
-cdef inline int64_t width(uint8_t lead) noexcept nogil:
-    """Bytes of the UTF-8 sequence that begins with `lead`."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-
-
-cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """The code point at `at`; negative where there is none: LINE_END, INPUT_END, or INVALID minus the byte."""
-    cdef int64_t n, i
-    cdef int64_t point
-    if at >= end:
-        return INPUT_END
-    if is_line_end(at[0]):
-        return LINE_END
-    n = width(at[0])
-    if n > end - at or check_utf8(at, n) >= 0:
-        return INVALID - at[0]
-    if n == 1:
-        return at[0]
-    point = at[0] & (0x7F >> n)
-    for i in range(1, n):
-        point = (point << 6) | (at[i] & 0x3F)
-    return point
-
-
-cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """The first LF or CR, else `end`."""
-    while True:
-        at = find_stop(at, end, 0x0A, PASS_WIDE)
-        if at >= end or is_line_end(at[0]):
-            return at
-        at += 1
-
-
-cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Where the last line begins: after the last LF or CR, else at `at`."""
-    while end > at and not is_line_end((end - 1)[0]):
-        end -= 1
-    return end
-
-
-cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil:
-    """The characters before `at` in its line, plus 1."""
-    cdef int64_t column = 1
-    while line_at < at:
-        if line_at[0] & 0xC0 != 0x80:
-            column += 1
-        line_at += 1
-    return column
 
 
 # Faults.
@@ -261,15 +171,11 @@ cdef int take_text(
 
 cdef int check_iri(Lines* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
     """RDF 1.1: a scheme first, and no character that IRIREF excludes, escaped or not."""
-    # Bit i of the two words: whether character i or 64 + i is excluded. 00-20 " < > and \ ^ ` { | }
-    cdef uint64_t low = <uint64_t>0x50000005FFFFFFFF
-    cdef uint64_t high = <uint64_t>0x3800000150000000
+    cdef const uint8_t* bad = find_escape(text, text, text + n, True)
     cdef int64_t i
     cdef uint8_t byte
-    for i in range(n):
-        byte = text[i]
-        if byte < 0x80 and ((low if byte < 64 else high) >> (byte & 63)) & 1:
-            return fail(&t.fault, IRI_CHARACTER, token + 1 + i if text == token + 1 else token, byte)
+    if bad < text + n:
+        return fail(&t.fault, IRI_CHARACTER, bad if text == token + 1 else token, bad[0])
     for i in range(n):
         byte = text[i]
         if byte == 0x3A and i:
@@ -356,13 +262,6 @@ cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
     return status
 
 
-cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Letters, digits and hyphens: every language tag and every base direction is of these."""
-    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2D):
-        at += 1
-    return at
-
-
 cdef int take_tag(Lines* t, int32_t* term) noexcept nogil:
     """The language tag behind @. RDF 1.1: letters, then letters and digits behind one hyphen each time."""
     cdef const uint8_t* begin = t.at + 1
@@ -415,50 +314,6 @@ cdef int take_literal(Lines* t, int slot, int32_t* term) noexcept nogil:
     if status == OK:
         keep_token(t, &t.last[slot], token, term[0], closed)
     return status
-
-
-cdef bint is_label_letter(int64_t c, bint first) noexcept nogil:
-    """PN_CHARS beyond ASCII; `first`: PN_CHARS_BASE."""
-    if c < 0xC0:
-        return c == 0xB7 and not first
-    if c < 0x370:
-        return c != 0xD7 and c != 0xF7 and (c < 0x300 or not first)
-    if c < 0x2000:
-        return c != 0x37E
-    return (
-        0x200C <= c <= 0x200D
-        or (0x203F <= c <= 0x2040 and not first)
-        or 0x2070 <= c <= 0x218F
-        or 0x2C00 <= c <= 0x2FEF
-        or 0x3001 <= c <= 0xD7FF
-        or 0xF900 <= c <= 0xFDCF
-        or 0xFDF0 <= c <= 0xFFFD
-        or 0x10000 <= c <= 0xEFFFF
-    )
-
-
-cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil:
-    """Where the blank node label that begins at `at` ends; `at` itself where none does. Dots at the end are not of it."""
-    cdef const uint8_t* begin = at
-    cdef const uint8_t* label_end = at
-    cdef uint8_t byte
-    while at < end:
-        byte = at[0]
-        if is_letter(byte) or is_digit(byte) or byte == 0x5F or (byte == 0x3A and colon):
-            at += 1
-        elif byte >= 0x80:
-            if not is_label_letter(describe(at, end), at == begin):
-                break
-            at += width(byte)
-        elif byte == 0x2D and at > begin:
-            at += 1
-        elif byte == 0x2E and at > begin:
-            at += 1
-            continue
-        else:
-            break
-        label_end = at
-    return label_end
 
 
 cdef int take_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:

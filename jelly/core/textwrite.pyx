@@ -1,15 +1,14 @@
-from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, load_u64,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM,
 )
+from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
 from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NAMED_GRAPH_IN_TRIPLES, NO_MEMORY, fail
-from jelly.core.textread cimport GRAPH, find_label_end, find_tag_end, low_hit
+from jelly.core.textread cimport GRAPH
 
 cdef enum:
     MAX_DEPTH = 64
-    UCHAR = 6  # bytes of \uXXXX
 
 cdef enum:
     # What comes around the text of a term.
@@ -20,88 +19,6 @@ cdef enum:
     AROUND_TYPED = 4  # " "^^
     AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
     AROUND_ROW = 5  # two spaces, " .\n"
-
-
-cdef inline uint8_t short_escape(uint8_t byte) noexcept nogil:
-    """The letter behind the backslash for a character of a literal; 0 where there is none."""
-    if byte == 0x22 or byte == 0x5C:
-        return byte
-    if byte == 0x09:
-        return 0x74
-    if byte == 0x0A:
-        return 0x6E
-    if byte == 0x0D:
-        return 0x72
-    if byte == 0x08:
-        return 0x62
-    if byte == 0x0C:
-        return 0x66
-    return 0
-
-
-cdef inline int len_character(uint8_t byte, bint iri) noexcept nogil:
-    """Bytes that a byte takes when written."""
-    if iri:
-        if (
-            byte <= 0x20 or byte == 0x22 or byte == 0x3C or byte == 0x3E or byte == 0x5C or byte == 0x5E
-            or byte == 0x60 or 0x7B <= byte <= 0x7D
-        ):
-            return UCHAR
-        return 1
-    if short_escape(byte):
-        return 2
-    return UCHAR if byte < 0x20 or byte == 0x7F else 1
-
-
-cdef inline uint64_t find_hits(uint64_t x, bint iri) noexcept nogil:
-    """The highest bit of each byte that may need an escape; the lowest hit errs for ! ~ and DEL of an IRI only."""
-    cdef uint64_t ones = <uint64_t>0x0101010101010101
-    cdef uint64_t high = <uint64_t>0x8080808080808080
-    cdef uint64_t y, hits
-    if iri:
-        y = x | (ones * 2)  # makes < and > one, \ and ^ too
-        hits = (
-            (x - ones * 0x23)  # 00 to 22
-            | ((y ^ (ones * 0x3E)) - ones)
-            | ((y ^ (ones * 0x5E)) - ones)
-            | ((x ^ (ones * 0x60)) - ones)
-            | (x + ones * 5)  # 7B to 7F
-        )
-    else:
-        hits = (
-            (x - ones * 0x20)
-            | ((x ^ (ones * 0x22)) - ones)
-            | ((x ^ (ones * 0x5C)) - ones)
-            | (x + ones)  # 7F
-        )
-    return hits & ~x & high
-
-
-cdef inline const uint8_t* find_escape(
-    const uint8_t* begin, const uint8_t* at, const uint8_t* end, bint iri
-) noexcept nogil:
-    """The first byte from `at` on that needs an escape, else `end`. The text begins at `begin`."""
-    cdef uint64_t hits
-    cdef int64_t left
-    while at < end:
-        left = end - at
-        if left >= 8:
-            hits = find_hits(load_u64(at), iri)
-            if hits == 0:
-                at += 8
-                continue
-        elif end - begin >= 8:
-            # The last eight bytes of the text, without those that were looked at before.
-            hits = find_hits(load_u64(end - 8), iri) >> (8 * (8 - left))
-            if hits == 0:
-                return end
-        else:
-            hits = 0x80
-        at += low_hit(hits)
-        if len_character(at[0], iri) > 1:
-            return at
-        at += 1
-    return end
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
