@@ -128,8 +128,7 @@ cdef class Decoder:
         if self.has_view:
             if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
                 raise RuntimeError("the last chunk is not used up: pull until None first")
-            PyBuffer_Release(&self.view)
-            self.has_view = False
+            self.release()
         PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
         self.has_view = True
         self.d.feed.chunk.at = <const uint8_t*>self.view.buf
@@ -170,6 +169,8 @@ cdef class Decoder:
                     else:
                         return None
                 self.error = self.make_error()
+                # The error may keep this Decoder alive through its traceback; a cycle must not hold the caller's buffer.
+                self.release()
                 if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
                     return self.give_batch()
                 raise self.error
@@ -186,6 +187,12 @@ cdef class Decoder:
         self.finish()
         first = self.pull(True)
         return iter(()) if first is None else chain([first], iter(partial(self.pull, True), None))
+
+    cdef int release(self) except -1:
+        if self.has_view:
+            self.has_view = False
+            PyBuffer_Release(&self.view)
+        return 0
 
     cdef object make_error(self):
         place = {"frame": self.d.n_frames}
