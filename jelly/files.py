@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import importlib
 import io
@@ -182,9 +183,9 @@ def _decompressed(suffix: str, raw: _Raw) -> Any:
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[arg-type]
     if suffix == ".bz2":
-        return bz2.BZ2File(raw)  # type: ignore[arg-type]
+        return bz2.BZ2File(raw)
     if suffix == ".xz":
-        return lzma.LZMAFile(raw)  # type: ignore[arg-type]
+        return lzma.LZMAFile(raw)
     return _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 
@@ -272,10 +273,9 @@ class Sink:
     def abort(self) -> None:
         """Close, and remove the file that is not finished."""
         while self._opened:
-            try:
+            # The disk may be full; the file goes away anyhow.
+            with contextlib.suppress(OSError):
                 self._opened.pop().close()
-            except OSError:
-                pass  # the disk may be full; the file goes away anyhow
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None

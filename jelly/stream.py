@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +17,7 @@ try:
     from jelly.core.text import TextReader, TextWriter
 except ImportError:  # until the room is there
     TextReader = TextWriter = None
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.formats import JELLY, find_format
 from jelly.options import LogicalType, PhysicalType, StreamOptions
@@ -254,7 +255,7 @@ class Writer:
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
     ) -> None:
-        self._settings = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "delimited": delimited}
+        self._settings: dict[str, Any] = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "delimited": delimited}
         self._given = options
         self._collector: Collector | None = None
         self._encoder: Any = None
@@ -406,6 +407,7 @@ class Writer:
         self._sink.abort()
 
 
+@cache
 def default_options(arity: int) -> StreamOptions:
     """Options for those who give none: flat triples or quads, quoted triples allowed."""
     return StreamOptions(

@@ -1,3 +1,4 @@
+from cython cimport likely
 from libc.string cimport memcmp, memset
 
 from jelly.core cimport schema as pb
@@ -8,7 +9,7 @@ from jelly.core.batch cimport (
 from jelly.core.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_UTF8, BAD_VERSION, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DATATYPE_TABLE_LIMIT, DEPTH,
     FULL, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, MALFORMED, NAME_ENTRY, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
-    NAMESPACE_UNSET, NEED_MORE, NEED_TABLES, NO_MEMORY, NO_OPTIONS, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PREFIX_ENTRY,
+    NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PREFIX_ENTRY,
     PREFIX_TABLE_LIMIT, QUOTED_INCOMPLETE, ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
 )
 from jelly.core.frames cimport next_frame
@@ -264,21 +265,37 @@ cdef int take_terms(Decode* d, Reader* r, int arity, Reader* spans, int* kinds) 
     cdef int64_t tag
     cdef int64_t field
     cdef int slot
+    cdef const uint8_t* at = r.at
     for slot in range(4):
         kinds[slot] = -1
-    while r.at < r.end:
-        tag = take_varint(r)
+    while at < r.end:
+        tag = at[0]
         field = tag >> 3
-        if tag < 0 or tag & 7 != 2 or field == 0 or field > 4 * arity:
-            if tag < 0 or skip_field(r, tag) < 0:
+        if likely(tag & 0x87 == 2 and r.end - at > 1 and (at[1] < 0x80) and field - 1 < 4 * arity and field > 0):
+            # Tag and length of one byte each, as nearly always.
+            slot = <int>((field - 1) >> 2)
+            if at[1] > r.end - at - 2:
                 return malformed(d, r)
-            continue
-        slot = <int>((field - 1) >> 2)
+            spans[slot].at = at + 2
+            at += 2 + at[1]
+            spans[slot].end = at
+        else:
+            r.at = at
+            tag = take_varint(r)
+            field = tag >> 3
+            if tag < 0 or tag & 7 != 2 or field == 0 or field > 4 * arity:
+                if tag < 0 or skip_field(r, tag) < 0:
+                    return malformed(d, r)
+                at = r.at
+                continue
+            slot = <int>((field - 1) >> 2)
+            if take_span(r, &spans[slot]) < 0:
+                return malformed(d, r)
+            at = r.at
         if kinds[slot] >= 0:
-            return fail(&d.fault, TERM_TWICE, r.at, 0, slot)
+            return fail(&d.fault, TERM_TWICE, at, 0, slot)
         kinds[slot] = <int>((field - 1) & 3)
-        if take_span(r, &spans[slot]) < 0:
-            return malformed(d, r)
+    r.at = at
     return OK
 
 

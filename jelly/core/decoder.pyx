@@ -4,7 +4,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 
 import numpy
@@ -18,7 +18,9 @@ from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.tables cimport Slot, Table, free_entries
 
-from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+
+_LOGICAL_TYPES = frozenset(LogicalType)
 
 
 cdef class Decoder:
@@ -59,8 +61,8 @@ cdef class Decoder:
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
             raise ValueError("batch_rows and batch_bytes must be at least 1")
-        if max_names >= 1 << 24 or max_prefixes >= 1 << 24 or max_datatypes >= 1 << 24:
-            raise ValueError("lookup tables may have at most 16777215 entries")
+        if max(max_names, max_prefixes, max_datatypes) > MAX_TABLE_SIZE:
+            raise ValueError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.d.feed, framing, max_frame_bytes)
         for slot in range(4):
@@ -216,16 +218,8 @@ cdef class Decoder:
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        self.options = StreamOptions(
-            physical_type=PhysicalType(h.physical),
-            logical_type=logical_type(h.logical),
-            stream_name=self.stream_name.decode(),
-            generalized_statements=bool(h.generalized),
-            rdf_star=bool(h.star),
-            max_name_table_size=h.names,
-            max_prefix_table_size=h.prefixes,
-            max_datatype_table_size=h.datatypes,
-            version=h.version,
+        self.options = make_options(
+            h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes, h.datatypes, h.version
         )
         self.batch.options = self.options
         self.arrays = [
@@ -244,12 +238,21 @@ cdef class Decoder:
         return 0
 
 
-def logical_type(value):
-    """The LogicalType of a number of the wire; a subtype that we do not know counts as its base type."""
-    try:
-        return LogicalType(value)
-    except ValueError:
-        return LogicalType(value % 10)
+# Small messages are common, and so are their options: making these anew would take as long as decoding.
+@lru_cache(64)
+def make_options(physical, logical, name, generalized, star, names, prefixes, datatypes, version):
+    """StreamOptions from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
+    return StreamOptions(
+        physical_type=PhysicalType(physical),
+        logical_type=LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
+        stream_name=name.decode(),
+        generalized_statements=bool(generalized),
+        rdf_star=bool(star),
+        max_name_table_size=names,
+        max_prefix_table_size=prefixes,
+        max_datatype_table_size=datatypes,
+        version=version,
+    )
 
 
 cdef object make_table(Table* table, int64_t size):

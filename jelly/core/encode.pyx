@@ -1,21 +1,16 @@
-from libc.stdlib cimport free
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memmove
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, copy_term, free_arena,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, copy_term, free_arena,
     hash_bytes, init_arena, same_term,
 )
 from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
     NAMESPACES_OFF, NO_MEMORY, OK, ONE_FRAME, STAR_OFF, TEXT_LIMIT, fail,
 )
-from jelly.core.tables cimport (
-    Entry, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch,
-)
-from jelly.core.wire cimport (
-    MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
-)
+from jelly.core.tables cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
+from jelly.core.wire cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
 cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.

@@ -4,12 +4,14 @@ from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
+from functools import lru_cache
+
 import numpy
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Batch, free_arena
 from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, end_frame, end_graph, keep_terms
-from jelly.core.fault cimport NO_MEMORY, OK, fail, fault_error
+from jelly.core.fault cimport OK, fault_error
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 
@@ -149,13 +151,8 @@ cdef class Encoder:
 
     cdef int settle(self, int arity, bint namespaces) except -1:
         """Fix what the options left open and make the options row."""
-        options = self.options
-        if options.physical_type == PhysicalType.UNSPECIFIED:
-            options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
-        if options.version == 0:
-            options = options.replace(version=2 if namespaces else 1)
+        options, self.header = settled(self.options, arity, namespaces)
         self.options = options
-        self.header = options_row(options)
         self.e.options = <const uint8_t*><const char*>self.header
         self.e.n_options = len(self.header)
         self.e.physical = options.physical_type
@@ -178,6 +175,17 @@ cdef object make_lru(Lru* table, int32_t size):
     PyBuffer_Release(&entries)
     PyBuffer_Release(&index)
     return arrays
+
+
+# Small messages are common, and so are their options: making these anew would take longer than the rest.
+@lru_cache(64)
+def settled(options, arity, namespaces):
+    """The options with nothing left open, and their row."""
+    if options.physical_type == PhysicalType.UNSPECIFIED:
+        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+    if options.version == 0:
+        options = options.replace(version=2 if namespaces else 1)
+    return options, options_row(options)
 
 
 def options_row(options) -> bytes:

@@ -3,7 +3,7 @@
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
@@ -13,7 +13,7 @@ from jelly.core.batch cimport (
     add_frame, add_metadata, add_namespace, add_quoted, add_row, clear_arena, clear_interner, free_interner,
     init_interner, intern_term, new_batch,
 )
-from jelly.core.fault cimport Fault, OK, fail, fault_error
+from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
 cdef enum:

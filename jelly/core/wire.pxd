@@ -61,8 +61,8 @@ cdef inline int take_span(Reader* r, Reader* sub) noexcept nogil:
 
 cdef inline int skip_varint(Reader* r) noexcept nogil:
     """Step over a varint of up to 10 bytes; the value may have all 64 bits. -1 if malformed."""
-    cdef int i
-    for i in range(MAX_VARINT):
+    cdef int _
+    for _ in range(MAX_VARINT):
         if r.at >= r.end:
             return -1
         r.at += 1

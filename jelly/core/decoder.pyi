@@ -1,0 +1,33 @@
+from collections.abc import Iterator
+from typing import Any
+
+from typing_extensions import Buffer
+
+from jelly.core.batch import Batch
+from jelly.options import StreamOptions
+
+class Decoder:
+    options: StreamOptions | None
+    def __init__(
+        self,
+        *,
+        delimited: bool | None = None,
+        batch_rows: int = 65536,
+        batch_bytes: int = ...,
+        max_frame_bytes: int = ...,
+        max_names: int = 4096,
+        max_prefixes: int = 1024,
+        max_datatypes: int = 256,
+    ) -> None: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def statements(self) -> int: ...
+    @property
+    def delimited(self) -> bool | None: ...
+    def push(self, data: Buffer) -> None: ...
+    def finish(self) -> None: ...
+    def pull(self, flush: bool = False) -> Batch | None: ...
+    def feed(self, data: Buffer) -> Iterator[Batch]: ...
+    def close(self) -> Iterator[Batch]: ...
+    def __reduce__(self) -> Any: ...
