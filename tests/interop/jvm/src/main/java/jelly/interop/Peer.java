@@ -46,7 +46,8 @@ import org.apache.jena.sys.JenaSystem;
  * frames IN.jelly OUT.nq            frame by frame, with a "# frame" line after each
  * write  IN.nq OUT.jelly SETTINGS   flat, triples or quads, by RIOT's stream writer
  * group  IN.nq OUT.jelly SETTINGS   by the encoder itself: a frame ends at each "# frame" line
- * bench  IN.jelly N                 statements a second, N times, as JSON
+ * bench  IN.jelly N                 statements a second, N times after as many to warm up, as JSON
+ * load   IN.jelly                   keeps a stream for the commands "decode" and "encode", which give its statements
  * -                                 takes such commands from standard input, separated by tabs, one a line
  * </pre>
  *
@@ -54,6 +55,8 @@ import org.apache.jena.sys.JenaSystem;
  */
 public final class Peer {
     private static final JenaConverterFactory CONVERTERS = JenaConverterFactory.getInstance();
+
+    private static Loaded loaded;
 
     public static void main(String[] args) throws Exception {
         JenaSystem.init();
@@ -78,8 +81,15 @@ public final class Peer {
             case "frames" -> readFrames(Path.of(args[1]), Path.of(args[2]));
             case "write" -> write(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
             case "group" -> writeFrames(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
+            case "load" -> loaded = new Loaded(Path.of(args[1]));
+            case "decode" -> {
+                return Long.toString(loaded.decode());
+            }
+            case "encode" -> {
+                return Long.toString(loaded.encode());
+            }
             case "bench" -> {
-                return bench(Files.readAllBytes(Path.of(args[1])), Integer.parseInt(args[2]));
+                return bench(new Loaded(Path.of(args[1])), Integer.parseInt(args[2]));
             }
             default -> throw new IllegalArgumentException("unknown command " + args[0]);
         }
@@ -256,27 +266,38 @@ public final class Peer {
 
     // ---- speed
 
-    private static String bench(byte[] data, int n) {
-        List<Object> statements = new ArrayList<>();
-        reader(new ByteArrayInputStream(data)).parse(new StreamRDFBase() {
-            @Override public void triple(Triple triple) { statements.add(triple); }
-            @Override public void quad(Quad quad) { statements.add(quad); }
-        });
-        boolean triples = statements.get(0) instanceof Triple;
-        Settings settings = new Settings("physical=" + (triples ? "TRIPLES" : "QUADS") + ";star=true");
-        // The first half is for the compiler to warm up.
-        double[] decoded = new double[2 * n];
-        double[] encoded = new double[2 * n];
-        for (int i = 0; i < 2 * n; i++) {
-            long start = System.nanoTime();
+    /** A stream held in memory, to be decoded and encoded again and again. */
+    private static final class Loaded {
+        private final byte[] data;
+        private final List<Object> statements = new ArrayList<>();
+        private final Settings settings;
+
+        Loaded(Path in) throws IOException {
+            data = Files.readAllBytes(in);
+            reader(new ByteArrayInputStream(data)).parse(new StreamRDFBase() {
+                @Override
+                public void triple(Triple triple) {
+                    statements.add(triple);
+                }
+
+                @Override
+                public void quad(Quad quad) {
+                    statements.add(quad);
+                }
+            });
+            boolean triples = statements.get(0) instanceof Triple;
+            settings = new Settings("star=true;physical=" + (triples ? "TRIPLES" : "QUADS"));
+        }
+
+        long decode() {
             var counter = StreamRDFLib.count();
             reader(new ByteArrayInputStream(data)).parse(counter);
-            decoded[i] = statements.size() * 1e9 / (System.nanoTime() - start);
-            if (counter.count() != statements.size()) {
-                throw new IllegalStateException("counted " + counter.count());
-            }
-            start = System.nanoTime();
+            return counter.count();
+        }
+
+        long encode() {
             StreamRDF writer = streamWriter(settings, OutputStream.nullOutputStream());
+            writer.start();
             for (Object statement : statements) {
                 if (statement instanceof Triple triple) {
                     writer.triple(triple);
@@ -285,17 +306,25 @@ public final class Peer {
                 }
             }
             writer.finish();
-            encoded[i] = statements.size() * 1e9 / (System.nanoTime() - start);
+            return statements.size();
         }
-        return "{\"statements\": " + statements.size()
-            + ", \"decode\": " + lastOf(decoded, n) + ", \"encode\": " + lastOf(encoded, n) + "}";
     }
 
-    private static String lastOf(double[] rates, int n) {
-        List<String> texts = new ArrayList<>();
-        for (int i = rates.length - n; i < rates.length; i++) {
-            texts.add(Long.toString(Math.round(rates[i])));
+    private static String bench(Loaded loaded, int n) {
+        List<Long> decoded = new ArrayList<>();
+        List<Long> encoded = new ArrayList<>();
+        for (int i = 0; i < 2 * n; i++) {
+            if (i == n) {  // until here the compiler warmed up
+                decoded.clear();
+                encoded.clear();
+            }
+            long start = System.nanoTime();
+            long count = loaded.decode();
+            decoded.add(count * 1_000_000_000L / (System.nanoTime() - start));
+            start = System.nanoTime();
+            count = loaded.encode();
+            encoded.add(count * 1_000_000_000L / (System.nanoTime() - start));
         }
-        return texts.toString();
+        return "{\"statements\": " + loaded.statements.size() + ", \"decode\": " + decoded + ", \"encode\": " + encoded + "}";
     }
 }
