@@ -185,7 +185,7 @@ def _decompressed(suffix: str, raw: _Raw) -> Any:
     if suffix == ".bz2":
         return bz2.BZ2File(raw)
     if suffix == ".xz":
-        return lzma.LZMAFile(raw)
+        return lzma.LZMAFile(raw)  # type: ignore[arg-type]
     return _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 
@@ -233,9 +233,9 @@ class Sink:
                 # No name and no time in the header: the same statements give the same bytes.
                 file = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
             elif suffix == ".bz2":
-                file = bz2.BZ2File(file, "wb")
+                file = bz2.BZ2File(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".xz":
-                file = lzma.LZMAFile(file, "wb")
+                file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".zst":
                 file = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
         except BaseException:

@@ -31,6 +31,7 @@ ctypedef struct Encode:
     bint keep_frames  # the frames of the Batch mean something
     int64_t frame_rows  # a frame ends at so many rows; 0: never
     int64_t frame_bytes  # or so many bytes; 0: never
+    int64_t key_rows  # a keyframe after so many statements; 0: never
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables
@@ -49,9 +50,15 @@ ctypedef struct Encode:
     # output
     Writer row  # the statement being written
     Writer body  # the frame being written
+    Writer held  # with keyframes: the last frame, which the index may go into
     Writer out  # finished frames
+    Writer keys  # three int64 for each keyframe: offset, statement and frame at which it begins
     int64_t rows  # in the frame being written
     int64_t n_frames  # finished
+    int64_t n_bytes  # of the finished frames
+    int64_t n_statements
+    int64_t since_key  # statements since the last keyframe
+    bint has_held
     bint started  # the options are written
     bint in_graph
     bint whole_names  # this statement does without prefixes
@@ -59,6 +66,4 @@ ctypedef struct Encode:
 
 
 cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil
-cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
-cdef int end_graph(Encode* e) noexcept nogil
 cdef int keep_terms(Encode* e) noexcept nogil

@@ -7,8 +7,9 @@ from jelly.core.batch cimport (
 )
 from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
-    NAMESPACES_OFF, NO_MEMORY, OK, ONE_FRAME, STAR_OFF, TEXT_LIMIT, fail,
+    NAMESPACES_OFF, NO_MEMORY, OK, STAR_OFF, TEXT_LIMIT, fail,
 )
+from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_row, put_row_head, start_frame
 from jelly.core.tables cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 from jelly.core.wire cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -18,42 +19,9 @@ cdef enum:
     MAX_DEPTH = 64
     # A string of the wire may have so many bytes.
     MAX_TEXT = 1 << 30
-    # The head of a row: its tag, its length, the tag and length of its one field.
-    ROW_HEAD = 2 + 2 * MAX_VARINT32
 
 
-# ---- rows
-
-cdef inline void put_row_head(Writer* w, uint8_t tag, int64_t n) noexcept nogil:
-    """Begin a row whose one field has `tag` and `n` bytes."""
-    put_byte(w, pb.RDF_STREAM_FRAME_ROWS_TAG)
-    put_varint(w, len_field(n))
-    put_byte(w, tag)
-    put_varint(w, n)
-
-
-cdef int start_frame(Encode* e) noexcept nogil:
-    """The first frame begins with the options row."""
-    if not e.started:
-        if reserve(&e.body, e.n_options + ROW_HEAD) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_row_head(&e.body, pb.RDF_STREAM_ROW_OPTIONS_TAG, e.n_options)
-        put_bytes(&e.body, e.options, e.n_options)
-        e.started = True
-        e.rows += 1
-    return OK
-
-
-cdef int put_row(Encode* e, uint8_t tag) noexcept nogil:
-    """Append a row of the bytes that `e.row` has collected, and empty it."""
-    if reserve(&e.body, e.row.n + ROW_HEAD) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_row_head(&e.body, tag, e.row.n)
-    put_bytes(&e.body, e.row.buf, e.row.n)
-    e.row.n = 0
-    e.rows += 1
-    return OK
-
+# ---- lookups
 
 cdef int put_entry(Encode* e, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
     cdef int64_t wire = entry_delta(table, id)
@@ -75,8 +43,6 @@ cdef int put_entry(Encode* e, uint8_t tag, Lru* table, int32_t id, const uint8_t
     e.rows += 1
     return OK
 
-
-# ---- lookups
 
 cdef int32_t entry_id(Encode* e, Lru* table, uint8_t tag, const uint8_t* text, int64_t n) noexcept nogil:
     """The id of the entry with this text, made and written if need be. 0: the statement uses all there are."""
@@ -405,15 +371,6 @@ cdef int change_graph(Encode* e, int32_t graph) noexcept nogil:
     return put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
 
 
-cdef int end_graph(Encode* e) noexcept nogil:
-    """Close the graph that is open in a GRAPHS stream."""
-    if not e.in_graph:
-        return OK
-    e.row.n = 0
-    e.in_graph = False
-    return put_row(e, pb.RDF_STREAM_ROW_GRAPH_END_TAG)
-
-
 cdef int put_statement(Encode* e, int64_t row) noexcept nogil:
     cdef Arena* b = e.b
     cdef int32_t terms[4]
@@ -454,44 +411,6 @@ cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
 
 # ---- frames
 
-cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
-    cdef int64_t i, n_key, n_value, size
-    for i in range(0, a.n_meta, 4):
-        if a.meta[i] != frame:
-            continue
-        n_key = a.meta[i + 2] - a.meta[i + 1]
-        n_value = a.meta[i + 3] - a.meta[i + 2]
-        size = len_field(n_key) + len_field(n_value)
-        if reserve(&e.body, size + ROW_HEAD) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&e.body, pb.RDF_STREAM_FRAME_METADATA_TAG)
-        put_varint(&e.body, size)
-        put_byte(&e.body, pb.RDF_STREAM_FRAME_METADATA_KEY_TAG)
-        put_varint(&e.body, n_key)
-        put_bytes(&e.body, a.meta_text + a.meta[i + 1], n_key)
-        put_byte(&e.body, pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG)
-        put_varint(&e.body, n_value)
-        put_bytes(&e.body, a.meta_text + a.meta[i + 2], n_value)
-    return OK
-
-
-cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil:
-    """Finish the frame, with the metadata that `meta` has for it (NULL: none), and move it to `e.out`."""
-    if not e.delimited and e.n_frames > 0:
-        return fail(&e.fault, ONE_FRAME, NULL)
-    if start_frame(e) != OK or (meta != NULL and put_metadata(e, meta, frame) != OK):
-        return e.fault.code
-    if reserve(&e.out, e.body.n + MAX_VARINT32) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    if e.delimited:
-        put_varint(&e.out, e.body.n)
-    put_bytes(&e.out, e.body.buf, e.body.n)
-    e.body.n = 0
-    e.rows = 0
-    e.n_frames += 1
-    return OK
-
-
 cdef int end_bounds(Encode* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
     """Finish the frames before number `limit` that end at this row of the Batch. A flat stream has frames of its own."""
     if not e.keep_frames:
@@ -525,6 +444,8 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if put_statement(e, row[0]) != OK:
             return e.fault.code
         row[0] += 1
+        e.n_statements += 1
+        e.since_key += 1
         if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code

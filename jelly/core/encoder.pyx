@@ -10,8 +10,9 @@ import numpy
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Batch, free_arena
-from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, end_frame, end_graph, keep_terms
+from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, keep_terms
 from jelly.core.fault cimport OK, fault_error
+from jelly.core.pack cimport end_frame, end_graph, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 
@@ -45,10 +46,14 @@ cdef class Encoder:
 
     def __cinit__(
         self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
+        int64_t keyframe_rows=0,
     ):
         cdef int slot
-        if frame_rows < 0 or frame_bytes < 0:
-            raise ValueError("frame_rows and frame_bytes must not be negative")
+        if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
+            raise ValueError("frame_rows, frame_bytes and keyframe_rows must not be negative")
+        if keyframe_rows > 0 and not delimited:
+            raise ValueError("only a delimited stream can have keyframes")
+        self.e.key_rows = keyframe_rows
         grouped = options.is_grouped
         self.options = options
         self.e.delimited = delimited
@@ -69,7 +74,9 @@ cdef class Encoder:
         free_arena(&self.e.carry)
         free(self.e.row.buf)
         free(self.e.body.buf)
+        free(self.e.held.buf)
         free(self.e.out.buf)
+        free(self.e.keys.buf)
 
     def __reduce__(self):
         raise TypeError("an Encoder cannot be pickled")
@@ -114,8 +121,23 @@ cdef class Encoder:
             self.e.b = NULL
             self.busy = False
 
-    def close(self) -> bytes:
-        """The bytes of the last frame, if there is one. A stream of no statements is a frame of options."""
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the frames finished so far."""
+        return self.e.n_bytes
+
+    @property
+    def keyframes(self) -> list:
+        """Byte offset, statement number and frame number of each keyframe after the first frame."""
+        cdef int64_t* key = <int64_t*>self.e.keys.buf
+        cdef int64_t i
+        return [
+            (key[i], key[i + 1], key[i + 2])
+            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), 3)
+        ]
+
+    def finish(self) -> None:
+        """End the last frame. With keyframes it is still held back, so that ``close`` can add metadata to it."""
         cdef int status = OK
         self.enter()
         try:
@@ -125,6 +147,32 @@ cdef class Encoder:
                 status = self.e.fault.code
             elif self.e.rows > 0 or not self.e.started:
                 status = end_frame(&self.e, NULL, 0)
+            self.leave(status, 0)
+        finally:
+            self.busy = False
+
+    def close(self, metadata: dict | None = None) -> bytes:
+        """The bytes of what is left. A stream of no statements is a frame of options.
+
+        ``metadata`` (str to bytes) is added to the last frame; only with keyframes, which hold it back.
+        """
+        cdef bytes key, value
+        cdef int status = OK
+        self.finish()
+        self.enter()
+        try:
+            if metadata and not self.e.has_held:
+                raise ValueError("metadata can be added at the end of a stream with keyframes only")
+            for name, data in (metadata or {}).items():
+                key = name.encode()
+                value = data
+                if status == OK:
+                    status = put_metadata_entry(
+                        &self.e, &self.e.held, <const uint8_t*><const char*>key, len(key),
+                        <const uint8_t*><const char*>value, len(value),
+                    )
+            if status == OK:
+                status = release_frame(&self.e)
             self.leave(status, 0)
             return self.take_out()
         finally:

@@ -1,0 +1,147 @@
+from libc.stdint cimport int64_t, uint8_t
+
+from jelly.core cimport schema as pb
+from jelly.core.batch cimport Arena
+from jelly.core.encode cimport NEVER, Encode
+from jelly.core.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
+from jelly.core.tables cimport Lru, forget_lru
+from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
+
+
+# ---- rows
+
+cdef int start_frame(Encode* e) noexcept nogil:
+    """The first frame begins with the options row."""
+    if not e.started:
+        if reserve(&e.body, e.n_options + ROW_HEAD) < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        put_row_head(&e.body, pb.RDF_STREAM_ROW_OPTIONS_TAG, e.n_options)
+        put_bytes(&e.body, e.options, e.n_options)
+        e.started = True
+        e.rows += 1
+    return OK
+
+
+cdef int put_row(Encode* e, uint8_t tag) noexcept nogil:
+    """Append a row of the bytes that `e.row` has collected, and empty it."""
+    if reserve(&e.body, e.row.n + ROW_HEAD) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_row_head(&e.body, tag, e.row.n)
+    put_bytes(&e.body, e.row.buf, e.row.n)
+    e.row.n = 0
+    e.rows += 1
+    return OK
+
+
+cdef int end_graph(Encode* e) noexcept nogil:
+    """Close the graph that is open in a GRAPHS stream."""
+    if not e.in_graph:
+        return OK
+    e.row.n = 0
+    e.in_graph = False
+    return put_row(e, pb.RDF_STREAM_ROW_GRAPH_END_TAG)
+
+
+# ---- frames
+
+cdef int put_metadata_entry(
+    Encode* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+) noexcept nogil:
+    cdef int64_t size = len_field(n_key) + len_field(n_value)
+    if reserve(w, size + ROW_HEAD) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_TAG)
+    put_varint(w, size)
+    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_KEY_TAG)
+    put_varint(w, n_key)
+    put_bytes(w, key, n_key)
+    put_byte(w, pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG)
+    put_varint(w, n_value)
+    put_bytes(w, value, n_value)
+    return OK
+
+
+cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t* m
+    for i in range(0, a.n_meta, 4):
+        m = &a.meta[i]
+        if m[0] == frame and put_metadata_entry(
+            e, &e.body, a.meta_text + m[1], m[2] - m[1], a.meta_text + m[2], m[3] - m[2]
+        ) != OK:
+            return e.fault.code
+    return OK
+
+
+cdef int put_frame(Encode* e, Writer* body) noexcept nogil:
+    """Move a frame to `e.out`."""
+    if reserve(&e.out, body.n + MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    if e.delimited:
+        put_varint(&e.out, body.n)
+    put_bytes(&e.out, body.buf, body.n)
+    body.n = 0
+    return OK
+
+
+cdef int release_frame(Encode* e) noexcept nogil:
+    """Move the frame that was held back, if any, to `e.out`."""
+    if not e.has_held:
+        return OK
+    e.has_held = False
+    return put_frame(e, &e.held)
+
+
+cdef void forget_table(Lru* table) noexcept nogil:
+    forget_lru(table)
+    # The first entry then has an id that is not the last one plus 1, so it is written out.
+    table.last = -2
+
+
+cdef int start_key(Encode* e) noexcept nogil:
+    """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
+    cdef int64_t* key
+    cdef int slot
+    if reserve(&e.keys, 3 * sizeof(int64_t)) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    key = <int64_t*>(e.keys.buf + e.keys.n)
+    key[0] = e.n_bytes
+    key[1] = e.n_statements
+    key[2] = e.n_frames
+    e.keys.n += 3 * sizeof(int64_t)
+    e.since_key = 0
+    forget_table(&e.names)
+    forget_table(&e.prefixes)
+    forget_table(&e.datatypes)
+    e.last_name = -2
+    e.last_prefix = 0
+    for slot in range(4):
+        e.last[slot] = NEVER
+    return OK
+
+
+cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil:
+    """Finish the frame, with the metadata that `meta` has for it (NULL: none), and move it to `e.out`.
+
+    With keyframes it is held back until the next one comes, and where one is due, the next frame is a keyframe.
+    """
+    cdef Writer swap
+    cdef bint due = e.key_rows > 0 and e.since_key >= e.key_rows
+    if due and end_graph(e) != OK:
+        return e.fault.code
+    if not e.delimited and e.n_frames > 0:
+        return fail(&e.fault, ONE_FRAME, NULL)
+    if start_frame(e) != OK or (meta != NULL and put_metadata(e, meta, frame) != OK):
+        return e.fault.code
+    e.rows = 0
+    e.n_frames += 1
+    e.n_bytes += e.body.n + (len_varint(e.body.n) if e.delimited else 0)
+    if e.key_rows == 0:
+        return put_frame(e, &e.body)
+    if release_frame(e) != OK:
+        return e.fault.code
+    swap = e.held
+    e.held = e.body
+    e.body = swap
+    e.has_held = True
+    return start_key(e) if due else OK
