@@ -16,6 +16,7 @@ from jelly.errors import (
     MissingExtraError,
 )
 from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.seek import JellyFile, open
 from jelly.stream import (
     Frame,
     Reader,
@@ -38,6 +39,7 @@ __all__ = [
     "Encoder",
     "Frame",
     "JellyError",
+    "JellyFile",
     "JellyFormatError",
     "JellyLimitError",
     "JellyOptionsError",
@@ -57,6 +59,7 @@ __all__ = [
     "__version__",
     "dumps",
     "loads",
+    "open",
     "options",
     "read",
     "read_batches",

@@ -1,4 +1,4 @@
-"""Bytes in and out: paths, bytes, file objects, iterators of chunks; compression; writes that succeed or leave no file."""
+"""Bytes in and out: paths, bytes, file objects, chunks; compression; writes that succeed or leave no file."""
 
 from __future__ import annotations
 

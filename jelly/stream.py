@@ -12,14 +12,11 @@ from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Collector, StatementIterator, Terms
-
-try:
-    from jelly.core.text import TextReader, TextWriter
-except ImportError:  # until the room is there
-    TextReader = TextWriter = None
+from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.formats import JELLY, find_format
+from jelly.index import INDEX_KEY, KEYFRAME_ROWS, pack_index
 from jelly.options import LogicalType, PhysicalType, StreamOptions
 
 __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "read_batches", "read_frames", "write"]
@@ -130,27 +127,9 @@ class Reader:
 
     def frames(self) -> Iterator[Frame]:
         """The frames of the stream, empty ones included. A text is one frame."""
-        index = 0
-        statements: list[Statement] = []
-        namespaces: list[tuple[str, str]] = []
-        metadata: dict[str, bytes] = {}
-        for batch in self.batches():
-            terms = Terms(batch)
-            declared = batch.namespaces
-            described = batch.metadata
-            row = 0
-            for i, end in enumerate([*batch.frames.tolist(), None]):
-                statements += terms.statements(row, end)
-                namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
-                metadata |= described.get(i, {})
-                if end is None:
-                    break
-                yield Frame(index, statements, metadata, namespaces)
-                index += 1
-                row = end
-                statements, namespaces, metadata = [], [], {}
-        if self.format is not JELLY:
-            yield Frame(index, statements, metadata, namespaces)
+        if self.format is JELLY:
+            return frames_of(self.batches())
+        return iter([Frame(0, list(self))])
 
 
 class Frame:
@@ -178,6 +157,31 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
+
+
+def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
+    """The frames of Jelly that came as Batches; the first of them has number ``index``."""
+    statements: list[Statement] = []
+    namespaces: list[tuple[str, str]] = []
+    metadata: dict[str, bytes] = {}
+    for batch in batches:
+        terms = Terms(batch)
+        declared = batch.namespaces
+        described = batch.metadata
+        row = 0
+        for i, end in enumerate([*batch.frames.tolist(), None]):
+            statements += terms.statements(row, end)
+            if declared:
+                namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
+            if described:
+                metadata |= described.get(i, {})
+                metadata.pop(INDEX_KEY, None)
+            if end is None:
+                break
+            yield Frame(index, statements, metadata, namespaces)
+            index += 1
+            row = end
+            statements, namespaces, metadata = [], [], {}
 
 
 def read(src: Any, **settings: Any) -> StatementIterator:
@@ -236,6 +240,9 @@ class Writer:
     options, quoted triples are allowed and the logical type is flat. ``frame_rows`` and ``frame_bytes`` bound a frame
     (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame.
 
+    ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
+    file; other readers see the same statements as ever.
+
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with jelly.Writer(out) as writer:
@@ -254,8 +261,14 @@ class Writer:
         frame_rows: int = 256,
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
+        seekable: bool = False,
     ) -> None:
-        self._settings: dict[str, Any] = {"frame_rows": frame_rows, "frame_bytes": frame_bytes, "delimited": delimited}
+        self._settings: dict[str, Any] = {
+            "frame_rows": frame_rows,
+            "frame_bytes": frame_bytes,
+            "delimited": delimited,
+            "keyframe_rows": KEYFRAME_ROWS if seekable else 0,
+        }
         self._given = options
         self._collector: Collector | None = None
         self._encoder: Any = None
@@ -394,7 +407,7 @@ class Writer:
                 self._collect(3)
             self._flush()
             if self.format is JELLY:
-                self._sink.write(self._encoder.close())
+                self._sink.write(close_encoder(self._encoder))
         except BaseException:
             self.abort()
             raise
@@ -405,6 +418,16 @@ class Writer:
         """Give up: a file that was being written is removed."""
         self._closed = True
         self._sink.abort()
+
+
+def close_encoder(encoder: Encoder) -> bytes:
+    """The last bytes of a stream, with the index where it has keyframes."""
+    if not encoder.keyframe_rows:
+        return encoder.close()
+    encoder.finish()
+    keys = [key for key in encoder.keyframes if key[0] < encoder.n_bytes]
+    index = pack_index(encoder.options, keys, encoder.last_frame, encoder.statements, encoder.frames)
+    return encoder.close({INDEX_KEY: index})
 
 
 @cache

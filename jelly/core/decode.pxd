@@ -78,5 +78,6 @@ ctypedef struct Decode:
     Fault fault
 
 
+cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil
 cdef int run(Decode* d) noexcept nogil
 cdef int carry_terms(Decode* d) noexcept nogil

@@ -18,6 +18,10 @@ class Decoder:
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
+        options: StreamOptions | None = None,
+        first_row: int = 0,
+        first_frame: int = 0,
+        offset: int = 0,
     ) -> None: ...
     @property
     def frames(self) -> int: ...

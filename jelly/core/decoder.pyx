@@ -12,11 +12,11 @@ import numpy
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, carry_terms, run,
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, carry_terms, check_header, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
-from jelly.core.tables cimport Slot, Table, free_entries
+from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
 
@@ -30,6 +30,9 @@ cdef class Decoder:
     ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
     ``max_datatypes`` are the limits that hostile input runs into.
 
+    With ``options`` the stream need not begin with them: reading starts at a keyframe, whose place in the stream
+    ``first_row``, ``first_frame`` and ``offset`` tell.
+
     A decoder that raised stays failed: it raises the same error again. It serves one thread at a time.
 
     >>> import jelly
@@ -42,7 +45,7 @@ cdef class Decoder:
     cdef Decode d
     cdef Batch batch
     cdef object arrays  # the numpy arrays behind the tables
-    cdef object stream_name
+    cdef bytes stream_name
     cdef object error
     cdef Py_buffer view
     cdef bint has_view
@@ -57,6 +60,7 @@ cdef class Decoder:
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
+        options=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0,
     ):
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
@@ -74,6 +78,11 @@ cdef class Decoder:
         self.d.max_names = max_names
         self.d.max_prefixes = max_prefixes
         self.d.max_datatypes = max_datatypes
+        self.rows_out = first_row
+        self.frames_out = self.d.n_frames = first_frame
+        self.d.feed.offset = offset
+        if options is not None:
+            self.preset(options)
 
     def __dealloc__(self):
         if self.has_view:
@@ -139,7 +148,7 @@ cdef class Decoder:
                 with nogil:
                     status = run(&self.d)
                 if status == NEED_TABLES:
-                    self.make_tables()
+                    self.settle()
                     continue
                 if status == FULL:
                     return self.give_batch()
@@ -213,15 +222,45 @@ cdef class Decoder:
         self.d.b = NULL
         return batch
 
-    cdef int make_tables(self) except -1:
+    cdef int preset(self, options) except -1:
+        """Take the options from the caller, checked like those of a stream."""
+        cdef Header* h = &self.d.header
+        h.physical = options.physical_type
+        h.logical = options.logical_type
+        h.generalized = options.generalized_statements
+        h.star = options.rdf_star
+        h.names = options.max_name_table_size
+        h.prefixes = options.max_prefix_table_size
+        h.datatypes = options.max_datatype_table_size
+        h.version = options.version
+        self.stream_name = options.stream_name.encode()
+        if check_header(&self.d, h, NULL) != OK:
+            raise self.make_error()
+        self.d.has_header = True
+        self.options = options
+        self.make_tables()
+        expect_keyframe(&self.d.t)
+        return 0
+
+    cdef int settle(self) except -1:
+        """The first options row was read."""
         cdef Header* h = &self.d.header
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
-        h.name.at = <const uint8_t*><const char*>self.stream_name
-        h.name.end = h.name.at + len(self.stream_name)
         self.options = make_options(
             h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes, h.datatypes, h.version
         )
+        self.make_tables()
         self.batch.options = self.options
+        # No statement came before the options, so the Batch can still become one of quads.
+        if self.d.arity == 4 and add_graphs(self.d.b) < 0:
+            raise MemoryError
+        return 0
+
+    cdef int make_tables(self) except -1:
+        """What the options ask for: lookup tables, rows that may occur."""
+        cdef Header* h = &self.d.header
+        h.name.at = <const uint8_t*><const char*>self.stream_name
+        h.name.end = h.name.at + len(self.stream_name)
         self.arrays = [
             make_table(&self.d.t.names, h.names),
             make_table(&self.d.t.prefixes, h.prefixes),
@@ -232,9 +271,6 @@ cdef class Decoder:
             return 0
         self.d.allowed = ROWS_QUADS if h.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else ROWS_GRAPHS
         self.d.arity = 4
-        # No statement came before the options, so the Batch can still become one of quads.
-        if add_graphs(self.d.b) < 0:
-            raise MemoryError
         return 0
 
 

@@ -14,7 +14,7 @@ from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, keep_terms
 from jelly.core.fault cimport OK, fault_error
 from jelly.core.pack cimport end_frame, end_graph, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
-from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
+from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
 
 from jelly.options import PhysicalType
 
@@ -125,6 +125,16 @@ cdef class Encoder:
     def n_bytes(self) -> int:
         """Bytes of the frames finished so far."""
         return self.e.n_bytes
+
+    @property
+    def last_frame(self) -> int:
+        """Byte offset of the frame that is held back."""
+        return self.e.n_bytes - self.e.held.n - len_varint(self.e.held.n)
+
+    @property
+    def keyframe_rows(self) -> int:
+        """Statements from one keyframe to the next; 0 where there are none."""
+        return self.e.key_rows
 
     @property
     def keyframes(self) -> list:

@@ -38,6 +38,7 @@ cdef enum:
     GRAPH_UNSET = -31
     BOTH_KINDS = -32
     NAMESPACE_UNSET = -34
+    NOT_KEYFRAME = -35
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41
@@ -50,6 +51,28 @@ cdef enum:
     ONE_FRAME = -48
     # of the text reader
     SYNTAX = -60
+    NO_DOT = -61
+    AFTER_DOT = -62
+    FOURTH_TERM = -63
+    IRI_OPEN = -64
+    IRI_CHARACTER = -65
+    RELATIVE_IRI = -66
+    LITERAL_OPEN = -67
+    ESCAPE = -68
+    ESCAPE_HEX = -69
+    ESCAPE_RANGE = -70
+    BNODE_LABEL = -71
+    LANG_TAG = -72
+    NO_DATATYPE = -73
+    NOT_STRICT = -74
+    TEXT_UTF8 = -75
+    QUOTED_END = -76
+    LINE_LIMIT = -77
+    LINE_CUT = -78
+    VERSION_LINE = -79
+    # of the text writer
+    BAD_LABEL = -80
+    BAD_TAG = -81
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

@@ -43,6 +43,7 @@ _TABLE = {
     GRAPH_UNSET: (JellyFormatError, "a graph start names no graph"),
     BOTH_KINDS: (JellyFormatError, "a literal has both a language tag and a datatype"),
     NAMESPACE_UNSET: (JellyFormatError, "a namespace declaration has no IRI"),
+    NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to what is before the place where reading began: no keyframe"),
     GENERALIZED_OFF: (
         JellyOptionsError, "a {a_kind} as {slot} needs generalized_statements=True in the stream options",
     ),
@@ -56,6 +57,33 @@ _TABLE = {
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is no term of the batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
+    # Of the text reader: `a` is what `textread.describe` gave.
+    SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
+    NO_DOT: (JellySyntaxError, "column {column}: expected '.' at the end of the statement, found {found}"),
+    AFTER_DOT: (JellySyntaxError, "column {column}: expected the end of the line or a comment, found {found}"),
+    FOURTH_TERM: (
+        JellySyntaxError, "column {column}: expected '.' after three terms, found a fourth: this is N-Quads",
+    ),
+    IRI_OPEN: (JellySyntaxError, "column {column}: the IRI that begins here has no '>' on its line"),
+    IRI_CHARACTER: (JellySyntaxError, "column {column}: {found} is not allowed in an IRI"),
+    RELATIVE_IRI: (JellySyntaxError, "column {column}: the IRI that begins here has no scheme: it is relative"),
+    LITERAL_OPEN: (JellySyntaxError, "column {column}: the string that begins here has no '\"' on its line"),
+    ESCAPE: (
+        JellySyntaxError, "column {column}: expected one of {escapes} after the backslash, found {found}",
+    ),
+    ESCAPE_HEX: (JellySyntaxError, "column {column}: expected {b} hexadecimal digits, found {found}"),
+    ESCAPE_RANGE: (JellySyntaxError, "column {column}: U+{a:04X} is no character: a surrogate, or above U+10FFFF"),
+    BNODE_LABEL: (JellySyntaxError, "column {column}: expected '_:' and a blank node label, found {found}"),
+    LANG_TAG: (JellySyntaxError, "column {column}: expected a language tag after '@', found {found}"),
+    NO_DATATYPE: (JellySyntaxError, "column {column}: expected '^^' and the IRI of a datatype, found {found}"),
+    NOT_STRICT: (JellySyntaxError, "column {column}: a {a_kind} as {slot} is not RDF 1.1, which strict asks for"),
+    TEXT_UTF8: (JellySyntaxError, "column {column}: not UTF-8: byte 0x{a:02X}"),
+    QUOTED_END: (JellySyntaxError, "column {column}: expected '{close}' after a quoted triple, found {found}"),
+    LINE_LIMIT: (JellyLimitError, "a line is longer than {a} bytes; raise max_line_bytes to read it"),
+    LINE_CUT: (JellyTruncatedError, "column {column}: the input ends inside a statement"),
+    VERSION_LINE: (JellySyntaxError, "column {column}: expected VERSION and a string, found {found}"),
+    BAD_LABEL: (JellyFormatError, "the label of blank node term {a} cannot be written in N-Triples"),
+    BAD_TAG: (JellyFormatError, "the language tag of term {a} cannot be written in N-Triples"),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")
@@ -63,17 +91,30 @@ _KINDS = ("default graph", "IRI", "blank node", "literal", "literal", "literal",
 
 
 cdef object fault_error(Fault* fault, dict place):
-    """The exception for a fault. `place` says where: frame, row, offset, line, as far as known."""
+    """The exception for a fault. `place` says where: frame, row, offset, line, column, as far as known."""
     if fault.code == NO_MEMORY:
         return MemoryError()
     kind, text = _TABLE.get(fault.code, (JellyError, f"unknown fault {fault.code}"))
+    column = place.pop("column", 0)
     text = text.format(
         a=fault.a,
         b=fault.b,
         slot=_SLOTS[fault.b] if 0 <= fault.b < 4 else "term",
         a_kind=_KINDS[fault.a] if 0 <= fault.a < 8 else "term",
+        column=column,
+        found=_found(fault.a),
+        escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
+        close=")>>" if fault.b else ">>",
     )
     return kind(text, **place)
+
+
+def _found(a):
+    """A character that stands where another was expected."""
+    if not 0 <= a <= 0x10FFFF:
+        return "the end of the line"
+    character = chr(a)
+    return repr(character) if character.isprintable() else f"U+{a:04X}"
 
 
 def _codes():

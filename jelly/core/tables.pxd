@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from jelly.core.batch cimport KIND_IRI, NO_TERM, Arena, add_joined, add_term, same_bytes
-from jelly.core.fault cimport DATATYPE_ID, NAME_ID, PREFIX_ID, Fault, fail
+from jelly.core.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
 
 cdef enum:
     # Prefixes under which a name slot remembers the IRIs it built.
@@ -40,7 +40,7 @@ ctypedef struct Lookup:
     Table prefixes
     Table datatypes
     int64_t last_name
-    int64_t last_prefix  # 0 until an IRI names a prefix
+    int64_t last_prefix  # 0 until an IRI names a prefix, -1 where a keyframe must name it
     uint32_t serial
     uint32_t batch
 
@@ -50,6 +50,7 @@ cdef int set_entry(
     const uint8_t* at,
 ) noexcept nogil
 cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexcept nogil
+cdef void expect_keyframe(Lookup* t) noexcept nogil
 cdef void free_entries(Table* table) noexcept nogil
 
 
@@ -63,12 +64,14 @@ cdef inline int32_t find_iri(
     cdef int k
     if name_id == 0:
         name_id = t.last_name + 1
-    if name_id > t.names.made or t.names.slots[name_id].text == NULL:
+    if name_id < 1 or name_id > t.names.made or t.names.slots[name_id].text == NULL:
         return fail(fault, NAME_ID, at, name_id, t.names.size)
     t.last_name = name_id
     name = &t.names.slots[name_id]
     if prefix_id == 0:
         prefix_id = t.last_prefix
+        if prefix_id < 0:
+            return fail(fault, NOT_KEYFRAME, at)
     elif prefix_id > t.prefixes.made or t.prefixes.slots[prefix_id].text == NULL:
         return fail(fault, PREFIX_ID, at, prefix_id, t.prefixes.size)
     else:

@@ -1,7 +1,7 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly.core.fault cimport NO_MEMORY, OK, TABLE_BYTES
+from jelly.core.fault cimport NO_MEMORY, NOT_KEYFRAME, OK, TABLE_BYTES
 
 
 cdef int set_entry(
@@ -13,6 +13,8 @@ cdef int set_entry(
     cdef int64_t cap
     if id == 0:
         id = table.last + 1
+    if id < 1:
+        return fail(fault, NOT_KEYFRAME, at)
     if id > table.size:
         return fail(fault, range_code, at, id, table.size)
     while table.made < id:
@@ -61,6 +63,14 @@ cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexc
     return term
 
 
+cdef void expect_keyframe(Lookup* t) noexcept nogil:
+    """Refuse an id of 0 where there is nothing before it to refer to: a keyframe never has one there."""
+    t.names.last = t.prefixes.last = t.datatypes.last = -1
+    t.last_name = -1
+    if t.prefixes.size > 0:
+        t.last_prefix = -1
+
+
 cdef void free_entries(Table* table) noexcept nogil:
     cdef int32_t i
     for i in range(1, table.made + 1):
@@ -81,6 +91,10 @@ cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uin
 
 cdef void forget_lru(Lru* table) noexcept nogil:
     """Empty the table; ids start from 1 again."""
+    cdef int32_t i
+    # Whoever remembers an entry by its serial must not find it any more.
+    for i in range(1, table.made + 1):
+        table.entries[i].serial = 0
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
     table.n_used = 0
     table.last = 0

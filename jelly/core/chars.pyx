@@ -1,0 +1,115 @@
+import sys
+
+from jelly.core.utf8 cimport check_utf8
+
+if sys.byteorder != "little":
+    raise ImportError("jelly.core.chars finds bytes by their place in a little-endian word")
+
+
+cdef inline int64_t width(uint8_t lead) noexcept nogil:
+    """Bytes of the UTF-8 sequence that begins with `lead`."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """The code point at `at`; negative where there is none: LINE_END, INPUT_END, or INVALID minus the byte."""
+    cdef int64_t n, i
+    cdef int64_t point
+    if at >= end:
+        return INPUT_END
+    if is_line_end(at[0]):
+        return LINE_END
+    n = width(at[0])
+    if n > end - at or check_utf8(at, n) >= 0:
+        return INVALID - at[0]
+    if n == 1:
+        return at[0]
+    point = at[0] & (0x7F >> n)
+    for i in range(1, n):
+        point = (point << 6) | (at[i] & 0x3F)
+    return point
+
+
+cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """The first LF or CR, else `end`."""
+    while True:
+        at = find_stop(at, end, 0x0A, PASS_WIDE)
+        if at >= end or is_line_end(at[0]):
+            return at
+        at += 1
+
+
+cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Where the last line begins: after the last LF or CR, else at `at`."""
+    while end > at and not is_line_end((end - 1)[0]):
+        end -= 1
+    return end
+
+
+cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil:
+    """The characters before `at` in its line, plus 1."""
+    cdef int64_t column = 1
+    while line_at < at:
+        if line_at[0] & 0xC0 != 0x80:
+            column += 1
+        line_at += 1
+    return column
+
+
+cdef bint is_label_letter(int64_t c, bint first) noexcept nogil:
+    """PN_CHARS beyond ASCII; `first`: PN_CHARS_BASE."""
+    if c < 0xC0:
+        return c == 0xB7 and not first
+    if c < 0x370:
+        return c != 0xD7 and c != 0xF7 and (c < 0x300 or not first)
+    if c < 0x2000:
+        return c != 0x37E
+    return (
+        0x200C <= c <= 0x200D
+        or (0x203F <= c <= 0x2040 and not first)
+        or 0x2070 <= c <= 0x218F
+        or 0x2C00 <= c <= 0x2FEF
+        or 0x3001 <= c <= 0xD7FF
+        or 0xF900 <= c <= 0xFDCF
+        or 0xFDF0 <= c <= 0xFFFD
+        or 0x10000 <= c <= 0xEFFFF
+    )
+
+
+cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil:
+    """Where the blank node label that begins at `at` ends; `at` itself where none does. Dots at the end are not of it."""
+    cdef const uint8_t* begin = at
+    cdef const uint8_t* label_end = at
+    cdef uint8_t byte
+    while at < end:
+        byte = at[0]
+        if is_letter(byte) or is_digit(byte) or byte == 0x5F or (byte == 0x3A and colon):
+            at += 1
+        elif byte >= 0x80:
+            if not is_label_letter(describe(at, end), at == begin):
+                break
+            at += width(byte)
+        elif byte == 0x2D and at > begin:
+            at += 1
+        elif byte == 0x2E and at > begin:
+            at += 1
+            continue
+        else:
+            break
+        label_end = at
+    return label_end
+
+
+cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Letters, digits and hyphens: every language tag and every base direction is of these."""
+    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2D):
+        at += 1
+    return at
+
+
+# Test door.
+
+def _find_escape(bytes data, bint iri):
+    """Where the first byte of `data` stands that needs an escape in an IRI or a literal; the length where none does."""
+    cdef const uint8_t* at = <const uint8_t*>data
+    return find_escape(at, at, at + len(data), iri) - at

@@ -1,0 +1,369 @@
+"""TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from jelly.core.batch cimport Batch, clear_interner, free_interner, init_interner, new_batch
+from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
+from jelly.core.fault cimport FULL, LINE_LIMIT, OK, fail, fault_error
+from jelly.core.textread cimport Lines, forget_tokens, read_lines, skip_line
+from jelly.core.textwrite cimport Lengths, len_rows, put_rows
+from jelly.core.wire cimport Writer, put_bytes, reserve
+
+from jelly.errors import JellyOptionsError
+
+cdef enum:
+    # Lines that are noted one by one where errors are skipped; the others are only counted.
+    MAX_SKIPPED = 1000
+    # The first Batch of a reader, before the size of the one before is a guide.
+    FIRST_ROWS = 32
+    FIRST_TERMS = 64
+    FIRST_TEXT = 4096
+
+
+cdef class TextReader:
+    """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
+
+    Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
+    ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
+    ``skipped``; ``n_skipped`` counts them all. A Batch holds at most ``batch_rows`` statements and ends early at about
+    ``batch_bytes`` of text.
+
+    A reader that raised stays failed: it raises the same error again. It serves one thread at a time.
+
+    >>> from jelly.core.text import TextReader
+    >>> reader = TextReader(quads=False)
+    >>> [len(batch) for data in (b"<a:s> <a:p> <a:o> .\\n<a:s> <a", b":p> 'o' .") for batch in reader.feed(data)]
+    [1]
+    >>> reader.close()
+    Traceback (most recent call last):
+    jelly.errors.JellySyntaxError: column 13: expected a term as object, found "'" (byte 32, line 2)
+    """
+
+    cdef Lines t
+    cdef Batch batch
+    cdef Writer carried  # the line whose end is still to come
+    cdef Py_buffer view  # the chunk
+    cdef bint has_view
+    cdef const uint8_t* rest  # what of the chunk `t` has not been given
+    cdef const uint8_t* rest_end
+    cdef const uint8_t* begin  # where offset `origin` of the input is in memory
+    cdef int64_t origin
+    cdef int64_t carried_origin
+    cdef bint in_carried  # `t` reads the carried line
+    cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
+    cdef bint dropping  # the rest of a line above the limit is still to come
+    cdef bint skip
+    cdef bint final
+    cdef bint busy
+    cdef object error
+    cdef int64_t rows_out
+    cdef int64_t hint_rows
+    cdef int64_t hint_terms
+    cdef int64_t hint_text
+    cdef readonly int64_t bytes_read
+    cdef readonly int64_t n_skipped
+    cdef readonly list skipped
+
+    def __cinit__(
+        self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
+        int64_t max_line_bytes=1 << 26,
+    ):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes and max_line_bytes must be at least 1")
+        if init_interner(&self.t.index) < 0:
+            raise MemoryError
+        self.t.quads = quads
+        self.t.strict = strict
+        self.t.max_rows = batch_rows
+        self.t.max_text = batch_bytes
+        self.t.max_line = max_line_bytes
+        self.skip = on_error == "skip"
+        self.skipped = []
+        self.hint_rows = min(FIRST_ROWS, batch_rows)
+        self.hint_terms = FIRST_TERMS
+        self.hint_text = FIRST_TEXT
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+        free_interner(&self.t.index)
+        free(self.t.scratch.buf)
+        free(self.t.scratch_datatype.buf)
+        free(self.carried.buf)
+
+    def __reduce__(self):
+        raise TypeError("a TextReader cannot be pickled")
+
+    @property
+    def line(self) -> int:
+        """Lines read so far."""
+        return self.t.line
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+        return self.rows_out + (0 if self.batch is None else self.batch.a.n_rows)
+
+    def push(self, data) -> None:
+        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
+        if self.busy:
+            raise RuntimeError("this TextReader is in use by another thread")
+        if self.error is not None:
+            raise self.error
+        if self.final:
+            raise ValueError("the TextReader is closed")
+        if self.has_view:
+            raise RuntimeError("the last chunk is not used up: pull until None first")
+        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        if self.view.len == 0:
+            PyBuffer_Release(&self.view)
+            return
+        self.has_view = True
+        self.begin = self.rest = <const uint8_t*>self.view.buf
+        self.rest_end = self.rest + self.view.len
+        self.origin = self.bytes_read
+        self.bytes_read += self.view.len
+        if self.after_cr and self.rest[0] == 0x0A:
+            self.rest += 1
+        self.after_cr = (self.rest_end - 1)[0] == 0x0D
+
+    def finish(self) -> None:
+        """Say that no chunk will follow. `pull` then also reads a last line that lacks its end."""
+        if self.busy:
+            raise RuntimeError("this TextReader is in use by another thread")
+        self.final = True
+
+    def pull(self, bint flush=False) -> Batch | None:
+        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+        cdef int status
+        if self.busy:
+            raise RuntimeError("this TextReader is in use by another thread")
+        self.busy = True
+        try:
+            while True:
+                if self.error is not None:
+                    self.release()
+                    # What comes before the error is given before it is raised.
+                    if self.batch is not None and self.batch.a.n_rows > 0:
+                        return self.give_batch()
+                    raise self.error
+                if self.t.at >= self.t.end and not self.next_lines():
+                    if self.error is not None:
+                        continue
+                    if flush and self.batch is not None and self.batch.a.n_rows > 0:
+                        return self.give_batch()
+                    return None
+                if self.batch is None:
+                    self.start_batch()
+                with nogil:
+                    status = read_lines(&self.t)
+                if status == FULL:
+                    return self.give_batch()
+                if status < 0:
+                    self.note_fault()
+                    skip_line(&self.t)
+        finally:
+            self.busy = False
+
+    def feed(self, data) -> list:
+        """Read a chunk of bytes: the Batches of all lines that are whole by now.
+
+        Where there are statements before an error, they are returned and the next call raises it.
+        """
+        self.push(data)
+        return self.drain(True)
+
+    def close(self) -> list:
+        """End the input: the Batches of what was left."""
+        self.finish()
+        return self.drain(False)
+
+    cdef list drain(self, bint keep):
+        found = []
+        try:
+            while (batch := self.pull(True)) is not None:
+                found.append(batch)
+        except Exception as error:
+            if not (keep and found and error is self.error):
+                raise
+        return found
+
+    cdef bint next_lines(self) except -1:
+        """Give `t` the next bytes that end with a line end; False where there are none."""
+        cdef const uint8_t* stop
+        # The bytes of the last terms go away.
+        forget_tokens(&self.t)
+        if self.in_carried:
+            self.in_carried = False
+            self.carried.n = 0
+        while self.rest < self.rest_end:
+            if self.dropping:
+                self.rest = self.after_line_end(find_line_end(self.rest, self.rest_end))
+                self.dropping = self.rest == self.rest_end and not is_line_end((self.rest - 1)[0])
+            elif self.carried.n > 0:
+                stop = find_line_end(self.rest, self.rest_end)
+                if not self.carry(stop):
+                    continue
+                if stop < self.rest_end:
+                    self.rest = self.after_line_end(stop)
+                    self.read_carried()
+                    return True
+            else:
+                stop = find_last_line(self.rest, self.rest_end)
+                if stop > self.rest:
+                    self.t.at = self.rest
+                    self.t.end = self.rest = stop
+                    self.begin = <const uint8_t*>self.view.buf
+                    self.origin = self.bytes_read - self.view.len
+                    return True
+                self.carry(self.rest_end)
+            if self.error is not None:
+                return False
+        self.release()
+        if self.final and self.carried.n > 0:
+            self.read_carried()
+            return True
+        return False
+
+    cdef void release(self):
+        """Give the chunk back."""
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+            self.has_view = False
+        self.rest = self.rest_end = NULL
+        self.t.at = self.t.end = NULL
+
+    cdef const uint8_t* after_line_end(self, const uint8_t* at) noexcept:
+        if at < self.rest_end:
+            at += 2 if at[0] == 0x0D and self.rest_end - at > 1 and at[1] == 0x0A else 1
+        return at
+
+    cdef bint carry(self, const uint8_t* stop) except -1:
+        """Keep the bytes up to `stop` for the line that they begin or go on with; False where it becomes too long."""
+        cdef int64_t n = stop - self.rest
+        if self.carried.n == 0:
+            self.carried_origin = self.bytes_read - (self.rest_end - self.rest)
+        if self.carried.n + n > self.t.max_line:
+            self.carried.n = 0
+            self.dropping = True
+            self.t.line += 1
+            self.t.line_at = self.t.at = self.t.end = self.begin = NULL
+            self.origin = self.carried_origin
+            fail(&self.t.fault, LINE_LIMIT, NULL, self.t.max_line)
+            self.note_fault()
+            return False
+        # One byte more: where the line has its end, that is put there too.
+        if reserve(&self.carried, n + 1) < 0:
+            raise MemoryError
+        put_bytes(&self.carried, self.rest, n)
+        self.rest = stop
+        return True
+
+    cdef void read_carried(self) noexcept:
+        self.in_carried = True
+        self.begin = self.carried.buf
+        self.origin = self.carried_origin
+        self.t.at = self.carried.buf
+        self.t.end = self.carried.buf + self.carried.n
+        if self.rest != NULL:
+            (<uint8_t*>self.t.end)[0] = 0x0A
+            self.t.end += 1
+
+    cdef int start_batch(self) except -1:
+        # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
+        cdef int64_t no_limit = 0x1000000000000000
+        self.batch = new_batch(4 if self.t.quads else 3, self.hint_rows, self.hint_terms, self.hint_text, no_limit)
+        self.batch.first_row = self.rows_out
+        self.t.batch = &self.batch.a
+        clear_interner(&self.t.index)
+        forget_tokens(&self.t)
+        return 0
+
+    cdef Batch give_batch(self):
+        cdef Batch batch = self.batch
+        self.rows_out += batch.a.n_rows
+        self.hint_rows = batch.a.n_rows + 1
+        self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 1
+        self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 1
+        self.batch = None
+        self.t.batch = NULL
+        return batch
+
+    cdef int note_fault(self) except -1:
+        """Make the error of the fault: to be raised, or one more line that is skipped."""
+        cdef const uint8_t* at = self.t.line_at if self.t.fault.at == NULL else self.t.fault.at
+        place = {
+            "line": self.t.line,
+            "offset": self.origin + (at - self.begin),
+            "column": column_of(self.t.line_at, at),
+        }
+        error = fault_error(&self.t.fault, place)
+        if isinstance(error, MemoryError) or not self.skip:
+            self.error = error
+            return 0
+        self.t.fault.code = OK
+        self.n_skipped += 1
+        if self.n_skipped <= MAX_SKIPPED:
+            self.skipped.append((self.t.line, error.reason))
+        return 0
+
+
+cdef class TextWriter:
+    """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
+    >>> TextWriter(quads=False).encode(batch)
+    b'<a:s> <a:p> "o"@en .\\n'
+    """
+
+    cdef bint quads
+
+    def __cinit__(self, bint quads):
+        self.quads = quads
+
+    def __reduce__(self):
+        raise TypeError("a TextWriter cannot be pickled")
+
+    def encode(self, Batch batch not None) -> bytes:
+        """The lines of a Batch. JellyOptionsError where a named graph would go into N-Triples."""
+        cdef int64_t all_of_it = 0x1000000000000000
+        return next(self.chunks(batch, all_of_it), b"")
+
+    def chunks(self, Batch batch not None, int64_t size=1 << 20):
+        """The lines of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+        cdef Lengths t
+        cdef int64_t row = 0
+        cdef int64_t first, n
+        cdef uint8_t* out
+        cdef bytes lines
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        if batch.a.op != NULL:
+            raise JellyOptionsError("a patch cannot be written as N-Triples or N-Quads: it has operations")
+        memset(&t, 0, sizeof(Lengths))
+        t.batch = &batch.a
+        t.quads = self.quads
+        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
+        if t.of_term == NULL:
+            raise MemoryError
+        try:
+            while row < batch.a.n_rows:
+                first = row
+                with nogil:
+                    n = len_rows(&t, &row, size)
+                if n < 0:
+                    raise fault_error(&t.fault, {"row": batch.first_row + row})
+                lines = PyBytes_FromStringAndSize(NULL, n)
+                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                with nogil:
+                    put_rows(&t, out, first, row)
+                yield lines
+        finally:
+            free(t.of_term)

@@ -1,0 +1,47 @@
+"""N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly.core.batch cimport Arena, Interner
+from jelly.core.fault cimport Fault
+from jelly.core.wire cimport Writer
+
+cdef enum:
+    # Slots of a statement; the last is the datatype of a literal in any of them.
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+    DATATYPE = 4
+    SLOTS = 5
+
+
+ctypedef struct Token:
+    # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
+    const uint8_t* at
+    int64_t n  # 0: there is none
+    int32_t term
+    bint closed  # ends with ">", so no longer term begins with these bytes
+
+
+ctypedef struct Lines:
+    const uint8_t* at
+    const uint8_t* end  # lines up to here are whole; only the last of all may lack its line end
+    const uint8_t* line_at  # where the present line begins
+    int64_t line  # its number, from 1
+    Arena* batch
+    Interner index
+    Token last[5]
+    Writer scratch  # the text of a literal or IRI that had escapes
+    Writer scratch_datatype  # the same for a datatype, while the literal's text is kept
+    bint quads
+    bint strict
+    int64_t max_rows
+    int64_t max_text
+    int64_t max_line
+    Fault fault
+
+
+cdef int read_lines(Lines* t) noexcept nogil
+cdef void skip_line(Lines* t) noexcept nogil
+cdef void forget_tokens(Lines* t) noexcept nogil

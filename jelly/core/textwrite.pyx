@@ -1,0 +1,219 @@
+from libc.string cimport memcpy
+
+from jelly.core.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM,
+)
+from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
+from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NAMED_GRAPH_IN_TRIPLES, NO_MEMORY, fail
+from jelly.core.textread cimport GRAPH
+
+cdef enum:
+    MAX_DEPTH = 64
+
+cdef enum:
+    # What comes around the text of a term.
+    AROUND_IRI = 2  # < >
+    AROUND_BNODE = 2  # _:
+    AROUND_LITERAL = 2  # " "
+    AROUND_LANG = 3  # " "@
+    AROUND_TYPED = 4  # " "^^
+    AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
+    AROUND_ROW = 5  # two spaces, " .\n"
+
+
+cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
+    """Bytes of a text with its escapes."""
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = find_escape(text, text, end, iri)
+    while at < end:
+        n += len_character(at[0], iri) - 1
+        at = find_escape(text, at + 1, end, iri)
+    return n
+
+
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil:
+    """Write a text of which len_text said that it takes `written` bytes."""
+    cdef const char* digits = b"0123456789ABCDEF"
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = text
+    cdef const uint8_t* escape
+    cdef uint8_t byte
+    if written == n:
+        memcpy(out, text, n)
+        return out + n
+    while True:
+        escape = find_escape(text, at, end, iri)
+        memcpy(out, at, escape - at)
+        out += escape - at
+        if escape == end:
+            return out
+        byte = escape[0]
+        out[0] = 0x5C
+        if len_character(byte, iri) == UCHAR:
+            out[1] = 0x75
+            out[2] = out[3] = 0x30
+            out[4] = digits[byte >> 4]
+            out[5] = digits[byte & 15]
+            out += UCHAR
+        else:
+            out[1] = short_escape(byte)
+            out += 2
+        at = escape + 1
+
+
+cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
+    """Bytes of a term as written, kept for the next time; negative: a code."""
+    cdef Arena* b = t.batch
+    cdef int kind, k
+    cdef int32_t aux
+    cdef int64_t length, n
+    cdef const uint8_t* text
+    if term < 0 or term >= b.n_terms:
+        return fail(&t.fault, BAD_TERM, NULL, term, -1)
+    length = t.of_term[term]
+    if length > 0:
+        return length
+    kind = b.kind[term]
+    aux = b.aux[term]
+    text = b.text + b.start[term]
+    n = b.start[term + 1] - b.start[term]
+    if kind == KIND_IRI:
+        length = AROUND_IRI + len_text(text, n, True)
+    elif kind == KIND_BNODE:
+        # A label of another format may be anything; written as it is it could become other terms.
+        if n == 0 or find_label_end(text, text + n, True) != text + n:
+            return fail(&t.fault, BAD_LABEL, NULL, term)
+        length = AROUND_BNODE + n
+    elif kind == KIND_LITERAL:
+        length = AROUND_LITERAL + len_text(text, n, False)
+    elif kind == KIND_LANG:
+        length = AROUND_LANG + len_text(text, n, False)
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_TEXT:
+            return fail(&t.fault, BAD_TERM, NULL, aux, -1)
+        text = b.text + b.start[aux]
+        n = b.start[aux + 1] - b.start[aux]
+        if n == 0 or find_tag_end(text, text + n) != text + n:
+            return fail(&t.fault, BAD_TAG, NULL, term)
+        length += n
+    elif kind == KIND_TYPED:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
+            return fail(&t.fault, BAD_TERM, NULL, aux, -1)
+        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, depth)
+    elif kind == KIND_TRIPLE and 0 <= aux < b.n_quoted:
+        if depth >= MAX_DEPTH:
+            return fail(&t.fault, DEPTH, NULL, MAX_DEPTH)
+        length = AROUND_TRIPLE
+        for k in range(3):
+            n = len_term(t, b.quoted[3 * aux + k], depth + 1)
+            if n < 0:
+                return n
+            length += n
+        # Triples that quote one triple three times each, and so on, grow beyond all memory.
+        if length >> 48:
+            return fail(&t.fault, NO_MEMORY, NULL)
+    else:
+        return fail(&t.fault, BAD_TERM, NULL, term, -1)
+    t.of_term[term] = length
+    return length
+
+
+cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
+    """Write a term that len_term has measured; where its bytes end."""
+    cdef Arena* b = t.batch
+    cdef int kind = b.kind[term]
+    cdef int k
+    cdef int32_t aux = b.aux[term]
+    cdef int64_t begin = b.start[term]
+    cdef int64_t n = b.start[term + 1] - begin
+    cdef int64_t written = t.of_term[term]
+    if kind == KIND_IRI:
+        out[0] = 0x3C
+        out = put_text(out + 1, b.text + begin, n, written - AROUND_IRI, True)
+        out[0] = 0x3E
+        return out + 1
+    if kind == KIND_BNODE:
+        out[0] = 0x5F
+        out[1] = 0x3A
+        memcpy(out + 2, b.text + begin, n)
+        return out + 2 + n
+    if kind == KIND_TRIPLE:
+        out[0] = out[1] = 0x3C
+        out += 2
+        for k in range(3):
+            out[0] = 0x20
+            out = put_term(t, out + 1, b.quoted[3 * aux + k])
+        out[0] = 0x20
+        out[1] = out[2] = 0x3E
+        return out + 3
+    if kind == KIND_LITERAL:
+        written -= AROUND_LITERAL
+    elif kind == KIND_LANG:
+        written -= AROUND_LANG + b.start[aux + 1] - b.start[aux]
+    else:
+        written -= AROUND_TYPED + t.of_term[aux]
+    out[0] = 0x22
+    out = put_text(out + 1, b.text + begin, n, written, False)
+    out[0] = 0x22
+    out += 1
+    if kind == KIND_LANG:
+        out[0] = 0x40
+        n = b.start[aux + 1] - b.start[aux]
+        memcpy(out + 1, b.text + b.start[aux], n)
+        return out + 1 + n
+    if kind == KIND_TYPED:
+        out[0] = out[1] = 0x5E
+        return put_term(t, out + 2, aux)
+    return out
+
+
+cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
+    """len_term for a column; most terms are known by now, and a call costs more than a look."""
+    cdef int64_t length
+    if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
+        return t.of_term[term]
+    length = len_term(t, term, 0)
+    if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
+        t.fault.b = slot
+    return length
+
+
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil:
+    """Bytes of the rows from `row` on until they are `limit` or more; `row` moves behind the last. Negative: a code."""
+    cdef Arena* b = t.batch
+    cdef int64_t total = 0
+    cdef int64_t s, p, o
+    cdef int64_t g = 0
+    while row[0] < b.n_rows and total < limit:
+        s = len_slot(t, b.s[row[0]], 0)
+        p = len_slot(t, b.p[row[0]], 1)
+        o = len_slot(t, b.o[row[0]], 2)
+        if b.g != NULL and b.g[row[0]] != NO_TERM:
+            if not t.quads:
+                return fail(&t.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+            g = len_slot(t, b.g[row[0]], GRAPH) + 1
+        else:
+            g = 0
+        if t.fault.code < 0:
+            return t.fault.code
+        total += s + p + o + g + AROUND_ROW
+        row[0] += 1
+    return total
+
+
+cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+    """Write rows that len_rows has measured."""
+    cdef Arena* b = t.batch
+    while row < end:
+        out = put_term(t, out, b.s[row])
+        out[0] = 0x20
+        out = put_term(t, out + 1, b.p[row])
+        out[0] = 0x20
+        out = put_term(t, out + 1, b.o[row])
+        if t.quads and b.g != NULL and b.g[row] != NO_TERM:
+            out[0] = 0x20
+            out = put_term(t, out + 1, b.g[row])
+        out[0] = 0x20
+        out[1] = 0x2E
+        out[2] = 0x0A
+        out += 3
+        row += 1

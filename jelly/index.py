@@ -1,0 +1,239 @@
+"""Seekable Jelly: keyframes and the index of them, random access, parallel decoding.
+
+The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
+with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
+little-endian int64: version, checksum of the options row, offset of the last frame, statements, frames, number of
+keyframes; then offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the
+magic number.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import warnings
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+from jelly.core.batch import Batch
+from jelly.core.decoder import Decoder
+from jelly.core.encoder import options_row
+from jelly.errors import JellyError, JellyFormatError
+from jelly.options import StreamOptions
+
+__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
+
+INDEX_KEY = "jelly.index"
+KEYFRAME_ROWS = 1 << 17
+
+_MAGIC = b"JELLYIDX"
+_VERSION = 1
+_HEAD = struct.Struct("<6q")
+_TAIL = struct.Struct("<qq8s")
+_KEY = struct.Struct("<3q")
+# An index of this size has some 2.8 million keyframes.
+_MAX_INDEX = 1 << 26
+# A varint of a frame length takes at most so many bytes.
+_MAX_LENGTH = 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Keyframe:
+    """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``."""
+
+    offset: int
+    statement: int
+    frame: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The keyframes of a file, the first frame included, and its size in statements, frames and bytes."""
+
+    options: StreamOptions
+    keyframes: tuple[Keyframe, ...]
+    statements: int
+    frames: int
+    size: int
+
+    def segments(self) -> list[tuple[Keyframe, Keyframe]]:
+        """Each keyframe with the end of what can be read from it: that is where the next one begins."""
+        end = Keyframe(self.size, self.statements, self.frames)
+        return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
+
+
+def pack_index(
+    options: StreamOptions, keyframes: list[tuple[int, int, int]], last_frame: int, statements: int, frames: int
+) -> bytes:
+    """The value of the index. ``keyframes`` are those after the first frame."""
+    parts = [_HEAD.pack(_VERSION, _checksum(options), last_frame, statements, frames, len(keyframes))]
+    parts += [_KEY.pack(*key) for key in keyframes]
+    body = b"".join(parts)
+    return body + _TAIL.pack(zlib.crc32(body), len(body) + _TAIL.size, _MAGIC)
+
+
+def _checksum(options: StreamOptions) -> int:
+    return zlib.crc32(options_row(options))
+
+
+class _Damaged(Exception):
+    """Why an index cannot be trusted."""
+
+
+def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> Index | None:
+    """The index at the end of a file, or None where there is none. One that is damaged is ignored with a warning.
+
+    ``file`` is a binary file that can seek, ``options`` gives the stream options of its first frame.
+    """
+    if size < _TAIL.size:
+        return None
+    file.seek(size - _TAIL.size)
+    crc, length, magic = _TAIL.unpack(_read(file, _TAIL.size))
+    if magic != _MAGIC:
+        return None
+    try:
+        if not _HEAD.size + _TAIL.size <= length <= min(size, _MAX_INDEX):
+            raise _Damaged("its length is wrong")
+        file.seek(size - length)
+        body = _read(file, length - _TAIL.size)
+        if zlib.crc32(body) != crc:
+            raise _Damaged("its checksum is wrong")
+        return _parse(file, size, body, options())
+    except _Damaged as why:
+        name = getattr(file, "name", "the file")
+        warnings.warn(f"the index of {name} is ignored: {why}", RuntimeWarning, stacklevel=3)
+        return None
+
+
+def _parse(file: Any, size: int, body: bytes, options: StreamOptions) -> Index:
+    version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
+    if version != _VERSION:
+        raise _Damaged(f"it has version {version}, this is version {_VERSION}")
+    if checksum != _checksum(options):
+        raise _Damaged("it belongs to other stream options")
+    if len(body) != _HEAD.size + n * _KEY.size:
+        raise _Damaged("it is cut off")
+    if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
+        raise _Damaged("the file has changed since")
+    keyframes = [Keyframe(0, 0, 0), *(Keyframe(*key) for key in _KEY.iter_unpack(body[_HEAD.size :]))]
+    for before, after in zip(keyframes, keyframes[1:], strict=False):
+        if not (before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame):
+            raise _Damaged("its keyframes are not in order")
+    last = keyframes[-1]
+    if last.offset > last_frame or last.statement > statements or last.frame >= max(frames, 1):
+        raise _Damaged("its keyframes are not within the file")
+    return Index(options, tuple(keyframes), statements, frames, size)
+
+
+def _frame_end(file: Any, offset: int) -> int:
+    """Where the frame at ``offset`` ends by its length."""
+    file.seek(offset)
+    head = file.read(_MAX_LENGTH)
+    length = shift = 0
+    for i, byte in enumerate(head):
+        length |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return int(offset + i + 1 + length)
+        shift += 7
+    return -1
+
+
+def _read(file: Any, n: int) -> bytes:
+    data = b""
+    while len(data) < n:
+        more = file.read(n - len(data))
+        if not more:
+            raise _Damaged("the file is cut off")
+        data += more
+    return data
+
+
+def load_index(file: Any, path: str) -> Index | None:
+    """The index of an open Jelly file."""
+    size = os.fstat(file.fileno()).st_size
+    return read_index(file, size, lambda: _first_options(file))
+
+
+def _first_options(file: Any) -> StreamOptions:
+    """The stream options at the start of a file."""
+    file.seek(0)
+    decoder = Decoder(batch_rows=1)
+    while decoder.options is None and (chunk := file.read(1 << 16)):
+        decoder.push(chunk)
+        while decoder.options is None and decoder.pull() is not None:
+            pass
+    if decoder.options is None:
+        raise _Damaged("the file does not begin with stream options")
+    return decoder.options
+
+
+# ---- reading with an index
+
+def read_segment(
+    read_at: Callable[[int, int], bytes], index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
+) -> Iterator[Batch]:
+    """The Batches from one keyframe to the next. JellyFormatError where the index does not fit what is there."""
+    start, end = segment
+    known: dict[str, Any] = {} if start.offset == 0 else {
+        "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
+    }
+    decoder = Decoder(delimited=True, **known, **limits)
+    decoder.push(read_at(start.offset, end.offset - start.offset))
+    decoder.finish()
+    while (batch := decoder.pull(True)) is not None:
+        yield batch
+    if (decoder.statements, decoder.frames) != (end.statement, end.frame):
+        raise JellyFormatError(
+            f"the index does not fit the file: {decoder.statements} statements and {decoder.frames} frames up to here, "
+            f"expected {end.statement} and {end.frame}",
+            offset=end.offset,
+        )
+
+
+def in_order(tasks: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
+    """The results of ``tasks`` in order, worked on by some threads; at most one more than those are under way."""
+    with ThreadPoolExecutor(threads) as pool:
+        running: deque[Future[T]] = deque()
+        try:
+            for task in tasks:
+                running.append(pool.submit(task))
+                if len(running) > threads:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            for future in running:
+                future.cancel()
+
+
+def reader_at(file: Any) -> Callable[[int, int], bytes]:
+    """A function (offset, size) -> bytes over an open file that any thread may call."""
+    descriptor = file.fileno()
+    lock = Lock()
+
+    def read_part(size: int, offset: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(descriptor, size, offset)
+        with lock:  # Windows
+            file.seek(offset)
+            return bytes(file.read(size))
+
+    def read_at(offset: int, size: int) -> bytes:
+        parts = []
+        while size > 0:
+            part = read_part(size, offset)
+            if not part:
+                raise JellyError("the file has become shorter while it was read", offset=offset)
+            parts.append(part)
+            offset += len(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    return read_at

@@ -1,0 +1,156 @@
+"""``jelly.open``: a Jelly file with an index as something to slice."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, overload
+
+from jelly.core.batch import Batch
+from jelly.core.model import Quad, Triple
+from jelly.core.terms import Terms
+from jelly.errors import JellyError
+from jelly.index import Index, Keyframe, in_order, load_index, read_segment, reader_at
+from jelly.options import StreamOptions
+from jelly.stream import Frame, frames_of
+
+__all__ = ["JellyFile", "open"]
+
+
+class JellyFile:
+    """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
+
+    ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
+    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], **limits: Any) -> None:
+        self.path = os.fspath(path)
+        self._limits = limits
+        self._file = builtins.open(self.path, "rb")  # noqa: SIM115 - closed by close()
+        try:
+            index = load_index(self._file, self.path)
+            if index is None:
+                raise JellyError(
+                    "the file has no index: make one with `jelly index`, or write it with seekable=True",
+                    source=self.path,
+                )
+        except BaseException:
+            self._file.close()
+            raise
+        self.index: Index = index
+        self._read_at = reader_at(self._file)
+
+    def __enter__(self) -> JellyFile:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return self.index.statements
+
+    def __repr__(self) -> str:
+        return f"<jelly.JellyFile {self.path}: {self.index.statements} statements, {self.index.frames} frames>"
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream options."""
+        return self.index.options
+
+    @property
+    def n_frames(self) -> int:
+        """The number of frames."""
+        return self.index.frames
+
+    def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
+        """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
+        stop = self.index.statements if stop is None else min(stop, self.index.statements)
+        if start >= stop:
+            return
+        segments = self.index.segments()
+        first = bisect_right([begin.statement for begin, _ in segments], start) - 1
+        # A frame without statements may lie between two keyframes of the same statement number.
+        wanted = [segment for segment in segments[first:] if segment[0].statement < stop]
+        for batch in self._decode(wanted, threads):
+            low = max(start - batch.first_row, 0)
+            high = min(stop - batch.first_row, len(batch))
+            if low < high:
+                yield batch, low, high
+            if batch.first_row + len(batch) >= stop:
+                return
+
+    def batches(self, threads: int = 1) -> Iterator[Batch]:
+        """All Batches in order, decoded by so many threads; the GIL is released meanwhile."""
+        return self._decode(self.index.segments(), threads)
+
+    def _decode(self, segments: list[tuple[Keyframe, Keyframe]], threads: int) -> Iterator[Batch]:
+        def decode(segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
+            return read_segment(self._read_at, self.index, segment, **self._limits)
+
+        try:
+            if threads <= 1 or len(segments) == 1:
+                for segment in segments:
+                    yield from decode(segment)
+                return
+            tasks: Iterator[Callable[[], list[Batch]]] = (lambda s=s: list(decode(s)) for s in segments)  # type: ignore[misc]
+            for batches in in_order(tasks, threads):
+                yield from batches
+        except JellyError as error:
+            error.source = error.source or self.path
+            raise
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
+        """The frames ``start`` to ``stop``."""
+        stop = self.index.frames if stop is None else min(stop, self.index.frames)
+        if start >= stop:
+            return iter(())
+        segments = self.index.segments()
+        first = bisect_right([begin.frame for begin, _ in segments], start) - 1
+        begin = segments[first][0].frame
+        return islice(frames_of(self._decode(segments[first:], 1), begin), start - begin, stop - begin)
+
+    def __iter__(self) -> Iterator[Triple | Quad]:
+        for batch in self.batches():
+            yield from Terms(batch).statements()
+
+    @overload
+    def __getitem__(self, wanted: int) -> Triple | Quad: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> list[Triple | Quad]: ...
+    def __getitem__(self, wanted: int | slice) -> Any:
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.indices(len(self))
+            if step != 1:
+                raise ValueError("a slice of a file goes forward in steps of 1")
+            found: list[Triple | Quad] = []
+            for batch, low, high in self.rows(start, stop):
+                found += Terms(batch).statements(low, high)
+            return found
+        at = wanted + len(self) if wanted < 0 else wanted
+        if not 0 <= at < len(self):
+            raise IndexError(f"no statement {wanted}: the file has {len(self)}")
+        return self[at : at + 1][0]
+
+
+def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
+    """Open a Jelly file for random access by its index, or by the sidecar that ``jelly index`` makes.
+
+    ``limits`` are those of the `Decoder`. JellyError where there is no index, also for compressed files.
+
+    >>> import jelly, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
+    >>> numbers = (jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(1000))
+    >>> jelly.write(path, numbers, seekable=True)
+    1000
+    >>> with jelly.open(path) as file:
+    ...     len(file), file[500].o.value, [s.o.value for s in file[998:]]
+    (1000, '500', ['998', '999'])
+    """
+    return JellyFile(path, **limits)
