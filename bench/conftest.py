@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import pytest
-from work import Data, Job, Jvm
-
 from interop.peer import Unavailable
+from work import Data, Job, Jvm
 
 PROCESSORS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 

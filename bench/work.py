@@ -97,7 +97,6 @@ def count(items: Any) -> int:
     return n
 
 
-
 # ---- decode
 
 
