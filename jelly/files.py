@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
-import importlib
 import io
 import lzma
 import os
@@ -16,14 +15,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from jelly.errors import JellyFormatError, JellyTruncatedError, MissingExtraError
+from jelly.errors import JellyFormatError, JellyTruncatedError
+from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
 __all__ = ["COMPRESSIONS", "Sink", "Source", "split_suffix"]
 
 CHUNK = 1 << 20
 
-# Suffix and magic bytes.
-COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
 
@@ -37,15 +35,6 @@ def split_suffix(name: str) -> tuple[str, str]:
     if last.lower() in COMPRESSIONS:
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""
-
-
-def _zstandard() -> Any:
-    try:
-        return importlib.import_module("zstandard")
-    except ImportError:
-        raise MissingExtraError(
-            "zstd needs the zstandard package: python -m pip install 'jelly-rdf[zstd]'"
-        ) from None
 
 
 class _Raw(io.RawIOBase):
@@ -166,8 +155,9 @@ class Source:
                 yield data
             return
         try:
-            with _decompressed(suffix, self._raw) as file:
-                while data := file.read(size):
+            with contextlib.closing(unpacked(suffix, self._raw)) as file:
+                # read1: what was read before an error must not be lost.
+                while data := file.read1(size):
                     yield data
         except EOFError as error:
             raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
@@ -177,16 +167,6 @@ class Source:
             if not broken and not (isinstance(error, OSError) and error.errno is None):
                 raise
             raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
-
-
-def _decompressed(suffix: str, raw: _Raw) -> Any:
-    if suffix == ".gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[arg-type]
-    if suffix == ".bz2":
-        return bz2.BZ2File(raw)
-    if suffix == ".xz":
-        return lzma.LZMAFile(raw)  # type: ignore[arg-type]
-    return _zstandard().ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 
 class Sink:
@@ -237,7 +217,7 @@ class Sink:
             elif suffix == ".xz":
                 file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".zst":
-                file = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+                file = zstandard().ZstdCompressor().stream_writer(file, closefd=False)
         except BaseException:
             self.abort()
             raise

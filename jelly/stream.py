@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -51,7 +51,7 @@ class Reader:
         format: str | None = None,
         delimited: bool | None = None,
         strict: bool = False,
-        on_error: str = "raise",
+        on_error: Literal["raise", "skip"] = "raise",
         **limits: Any,
     ) -> None:
         if on_error not in ("raise", "skip"):
@@ -110,14 +110,25 @@ class Reader:
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream. What comes before an error is given before it is raised."""
         decoder = self._decoder
+        chunks = self.source.chunks()
+        broken: JellyError | None = None
         try:
-            for chunk in self.source.chunks():
+            while True:
+                try:
+                    chunk = next(chunks, None)
+                except JellyError as error:
+                    broken = error
+                    break
+                if chunk is None:
+                    decoder.finish()
+                    break
                 decoder.push(chunk)
                 while (batch := decoder.pull()) is not None:
                     yield batch
-            decoder.finish()
             while (batch := decoder.pull(True)) is not None:
                 yield batch
+            if broken is not None:
+                raise broken
         except JellyError as error:
             if error.source is None and self.source.name:
                 error.source = self.source.name

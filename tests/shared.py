@@ -1,6 +1,4 @@
-"""The data beside the project: specifications, the conformance suite, real data. It is not part of the project."""
-
-from __future__ import annotations
+"""Where the shared data is: specification, conformance suite, real data. It is no part of the project."""
 
 import os
 from pathlib import Path
@@ -11,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent / "shared"
 
 
 def shared(*parts: str) -> Path:
-    """The path of something there. Without it the test is skipped; where CI is set, it fails."""
+    """A path in the shared data. Where it is absent the test is skipped, in CI it fails."""
     path = ROOT.joinpath(*parts)
     if path.exists():
         return path

@@ -86,6 +86,8 @@ cdef int grow_text(Arena* b, int64_t need) noexcept nogil:
     cdef int64_t cap = 2 * b.cap_text
     if need > b.text_limit - b.n_text:
         return TEXT_LIMIT
+    if cap > b.text_limit:
+        cap = b.text_limit
     if cap < b.n_text + need:
         cap = b.n_text + need
     if resize(<void**>&b.text, cap, 1) < 0:
@@ -521,8 +523,13 @@ cdef class Batch:
             wanted = {KIND_LANG: KIND_TEXT, KIND_TYPED: KIND_IRI}.get(int(kind[i]))
             if wanted is not None and not (0 <= aux[i] < a.n_terms and kind[aux[i]] == wanted):
                 raise ValueError(f"term {i} has no language or datatype")
-            if kind[i] == KIND_TRIPLE and not 0 <= aux[i] < a.n_quoted:
-                raise ValueError(f"term {i} is a quoted triple out of range")
+            if kind[i] == KIND_TRIPLE:
+                if not 0 <= aux[i] < a.n_quoted:
+                    raise ValueError(f"term {i} is a quoted triple out of range")
+                # The terms of a quoted triple come before it, so it can never contain itself.
+                inner = self.quoted[aux[i]]
+                if inner.min() < 0 or inner.max() >= i or (kind[inner] == KIND_TEXT).any():
+                    raise ValueError(f"term {i} is a quoted triple of terms that are none")
             if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
         for name in "spog":
@@ -536,3 +543,47 @@ cdef class Batch:
         frames = self.frames
         if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
             raise ValueError("frame ends are not in order")
+        for row, frame, name, iri in numpy.asarray(column(self, a.names, a.n_names, b"q", 8)).reshape(-1, 4):
+            if not (0 <= row <= a.n_rows and 0 <= frame <= a.n_frames):
+                raise ValueError("a namespace stands at no row")
+            if not (0 <= name < a.n_terms and 0 <= iri < a.n_terms and kind[iri] == KIND_IRI):
+                raise ValueError("a namespace has no name or IRI")
+
+
+# Test doors.
+
+def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
+    """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
+    cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
+    cdef bytes text
+    for kind, aux, text in terms:
+        add_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
+    for row in rows:
+        add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
+    for s, p, o in quoted:
+        add_quoted(&batch.a, s, p, o)
+        batch.a.n_terms -= 1  # the terms given have their own
+    for end in frames:
+        add_frame(&batch.a)
+        batch.a.frames[batch.a.n_frames - 1] = end
+    for name, iri in namespaces:
+        add_namespace(&batch.a, name, iri)
+    return batch
+
+
+cdef class _Interner:
+    """An interner over a Batch of its own."""
+
+    cdef readonly Batch batch
+    cdef Interner index
+
+    def __cinit__(self, int64_t text_limit=1 << 28):
+        if init_interner(&self.index) < 0:
+            raise MemoryError
+        self.batch = new_batch(3, 0, 0, 0, text_limit)
+
+    def __dealloc__(self):
+        free_interner(&self.index)
+
+    def intern(self, int kind, int32_t aux, bytes text):
+        return intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))

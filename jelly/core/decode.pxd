@@ -23,6 +23,11 @@ cdef enum:
     MIN_NAME_TABLE = 8
     # A Batch may never hold more text than this, whatever the input makes of its prefixes.
     MAX_BATCH_TEXT = 1 << 28
+    # A Batch ends at so many terms for each row that it may have: statements of quoted triples can have any number.
+    TERMS_A_ROW = 16
+    # And it ends at so many entries or bytes of metadata.
+    META_ENTRIES = 1 << 16
+    META_TEXT = 1 << 24
     # Languages remembered within a Batch.
     LANGUAGES = 64
 
@@ -72,6 +77,9 @@ ctypedef struct Decode:
     int32_t languages[LANGUAGES]
     int64_t max_rows
     int64_t max_text
+    # What fills the present Batch: repeated terms that were copied into it do not count.
+    int64_t full_text
+    int64_t full_terms
     int64_t max_names
     int64_t max_prefixes
     int64_t max_datatypes

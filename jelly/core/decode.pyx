@@ -323,9 +323,14 @@ cdef int32_t repeat_term(Decode* d, int slot, const uint8_t* at) noexcept nogil:
     if term == CARRIED:
         term = d.carried[slot]
         if term >= 0:
+            # Were the copy to count, each statement that repeats a very long term would fill a Batch by itself.
+            d.full_text -= d.b.n_text
+            d.full_terms -= d.b.n_terms
             term = checked(d, copy_term(&d.carry, term, d.b), at)
             if term < 0:
                 return term
+            d.full_text += d.b.n_text
+            d.full_terms += d.b.n_terms
         d.last[slot] = term
     elif term == UNSET:
         return fail(&d.fault, NO_TERM_TO_REPEAT, at, 0, slot)
@@ -512,6 +517,10 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 
+cdef inline bint much_metadata(Arena* b) noexcept nogil:
+    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT
+
+
 cdef int read_rows(Decode* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""
     cdef Reader* frame = &d.frame
@@ -529,11 +538,13 @@ cdef int read_rows(Decode* d) noexcept nogil:
             d.row += 1
             if status != OK:
                 return status
-            if d.b.n_rows >= d.max_rows or d.b.n_text >= d.max_text:
+            if d.b.n_rows >= d.max_rows or d.b.n_text >= d.full_text or d.b.n_terms >= d.full_terms:
                 return FULL
         elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
             if read_metadata(d, frame) < 0:
                 return d.fault.code
+            if much_metadata(d.b):
+                return FULL
         elif tag < 0 or skip_field(frame, tag) < 0:
             return malformed(d, frame)
     return OK
@@ -557,7 +568,7 @@ cdef int run(Decode* d) noexcept nogil:
             return fail(&d.fault, NO_MEMORY, NULL)
         d.in_frame = False
         d.n_frames += 1
-        if d.b.n_frames >= d.max_rows:
+        if d.b.n_frames >= d.max_rows or much_metadata(d.b):
             return FULL
 
 

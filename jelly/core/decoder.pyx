@@ -12,13 +12,18 @@ import numpy
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, UNSET, Decode, Header, carry_terms, check_header, run,
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, UNSET, Decode, Header, carry_terms,
+    check_header, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+
+cdef enum:
+    # Options with a stream name longer than this are made anew each time.
+    MAX_CACHED_NAME = 1024
 
 _LOGICAL_TYPES = frozenset(LogicalType)
 
@@ -148,7 +153,11 @@ cdef class Decoder:
                 with nogil:
                     status = run(&self.d)
                 if status == NEED_TABLES:
-                    self.settle()
+                    try:
+                        self.settle()
+                    except BaseException as error:
+                        self.error = error
+                        raise
                     continue
                 if status == FULL:
                     return self.give_batch()
@@ -204,6 +213,8 @@ cdef class Decoder:
         self.batch.first_frame = self.frames_out
         self.batch.options = self.options
         self.d.b = &self.batch.a
+        self.d.full_text = self.d.max_text
+        self.d.full_terms = TERMS_A_ROW * self.d.max_rows
         self.d.t.batch += 1
         memset(self.d.languages, 0xFF, sizeof(self.d.languages))
         return 0
@@ -246,7 +257,9 @@ cdef class Decoder:
         """The first options row was read."""
         cdef Header* h = &self.d.header
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
-        self.options = make_options(
+        # A name that is no name shall not stay in the cache.
+        make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
+        self.options = make(
             h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes, h.datatypes, h.version
         )
         self.make_tables()

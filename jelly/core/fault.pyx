@@ -120,3 +120,12 @@ def _found(a):
 def _codes():
     """Every code that has a message, for the tests."""
     return sorted(_TABLE)
+
+
+def _fault(int code, int64_t a=0, int64_t b=0):
+    """The exception for a fault at frame 1, row 2, byte 3."""
+    cdef Fault fault
+    fault.code = OK
+    fail(&fault, code, NULL, a, b)
+    fail(&fault, MALFORMED, NULL)  # only the first counts
+    return fault_error(&fault, {"frame": 1, "row": 2, "offset": 3})

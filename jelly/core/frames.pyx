@@ -1,7 +1,7 @@
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
-from jelly.core.fault cimport FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail
+from jelly.core.fault cimport FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error
 from jelly.core.wire cimport MAX_VARINT, put_bytes, reserve, take_varint
 
 cdef enum:
@@ -60,6 +60,7 @@ cdef int detect(Feed* feed, Fault* fault) noexcept nogil:
 cdef int bare_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
     cdef int64_t left = feed.chunk.end - feed.chunk.at
     if left > feed.max_frame - feed.pending.n:
+        feed.offset -= feed.pending.n
         return fail(fault, FRAME_LIMIT, NULL, feed.pending.n + left, feed.max_frame)
     if not feed.final or feed.pending.n > 0:
         if stash(feed, left, fault) < 0:
@@ -82,7 +83,8 @@ cdef int bare_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
 cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
     """Point `frame` at the next whole frame and `offset` at its place in the stream.
 
-    NEED_MORE where the chunk holds no whole frame. The frame is good until the next call.
+    NEED_MORE where the chunk holds no whole frame. The frame is good until the next call. On a fault `feed.offset` is
+    the place: where the frame begins, or the end of a stream that is cut off.
     """
     cdef int status
     cdef int64_t n, header, need, left
@@ -127,9 +129,17 @@ cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
         left = feed.chunk.end - feed.chunk.at
         if n >= 0:
             if n > feed.max_frame:
+                feed.offset -= feed.pending.n
                 return fail(fault, FRAME_LIMIT, NULL, n, feed.max_frame)
             header = r.at - feed.pending.buf
             need = header + n - feed.pending.n
+            if need < 0:
+                # Of the two bytes that detect() may keep, the first can be an empty frame.
+                frame.at = frame.end = r.at
+                feed.pending.n -= header
+                memmove(feed.pending.buf, r.at, feed.pending.n)
+                offset[0] = feed.offset - feed.pending.n
+                return OK
             if stash(feed, need if need < left else left, fault) < 0:
                 return NO_MEMORY
             if need <= left:
@@ -142,8 +152,39 @@ cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
                 return fail(fault, TRUNCATED, NULL, need - left)
             return NEED_MORE
         if feed.pending.n >= MAX_VARINT:
+            feed.offset -= feed.pending.n
             return fail(fault, MALFORMED, NULL)
         if left == 0:
             return fail(fault, TRUNCATED, NULL, 1) if feed.final else NEED_MORE
         if stash(feed, 1, fault) < 0:
             return NO_MEMORY
+
+
+# Test door.
+
+def _frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
+    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would."""
+    cdef Feed feed
+    cdef Fault fault
+    cdef Reader frame
+    cdef int64_t offset = 0
+    cdef int status
+    cdef bytes chunk
+    found = []
+    init_feed(&feed, framing, max_frame)
+    memset(&fault, 0, sizeof(Fault))
+    try:
+        for chunk in (*chunks, b""):
+            feed.chunk.at = <const uint8_t*><const char*>chunk
+            feed.chunk.end = feed.chunk.at + len(chunk)
+            feed.final = not chunk
+            while True:
+                status = next_frame(&feed, &frame, &offset, &fault)
+                if status != OK:
+                    break
+                found.append((offset, (<const char*>frame.at)[:frame.end - frame.at]))
+            if status != NEED_MORE:
+                raise fault_error(&fault, {"frame": len(found), "offset": feed.offset})
+        return found
+    finally:
+        free_feed(&feed)

@@ -1,6 +1,14 @@
 """RDF terms and statements as small immutable Python objects."""
 
 
+cdef enum:
+    # Quoted triples may be nested so deep.
+    MAX_DEPTH = 64
+
+
+cdef int one_deeper(object s, object p, object o) except -1
+
+
 cdef class IRI:
     cdef readonly str value
 
@@ -19,6 +27,7 @@ cdef class QuotedTriple:
     cdef readonly object s
     cdef readonly object p
     cdef readonly object o
+    cdef int depth  # 1: no quoted triple within
 
 
 cdef class DefaultGraph:

@@ -1,6 +1,8 @@
 cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 
+from jelly.errors import JellyLimitError
+
 # What N-Triples escapes in literals and in IRIs.
 _LITERAL_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x20), 0x7F]} | {
     ord(char): "\\" + name for char, name in zip("\t\b\n\r\f\"\\", "tbnrf\"\\")
@@ -13,15 +15,29 @@ _RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 cdef inline bint is_term(object x):
     cdef type kind = type(x)
-    return (
-        kind is IRI or kind is Literal or kind is BlankNode or kind is QuotedTriple or kind is DefaultGraph
-    )
+    return kind is IRI or kind is Literal or kind is BlankNode or kind is QuotedTriple
+
+
+cdef object unchangeable(object x):
+    return TypeError(f"{type(x).__name__} objects cannot be changed")
 
 
 cdef object as_term(object x, str what):
     if not is_term(x):
         raise TypeError(f"{what} must be an RDF term (IRI, BlankNode, Literal, QuotedTriple), not {type(x).__name__}")
     return x
+
+
+cdef inline int depth_of(object x):
+    return (<QuotedTriple>x).depth if type(x) is QuotedTriple else 0
+
+
+cdef int one_deeper(object s, object p, object o) except -1:
+    """The depth of a quoted triple of these terms, within the limit: hashing, comparing and freeing recurse."""
+    cdef int depth = max(depth_of(s), depth_of(p), depth_of(o)) + 1
+    if depth > MAX_DEPTH:
+        raise JellyLimitError(f"quoted triples are nested deeper than {MAX_DEPTH}")
+    return depth
 
 
 cdef str as_text(object x, str what):
@@ -46,6 +62,8 @@ cdef class IRI:
     """
 
     def __init__(self, value):
+        if self.value is not None:
+            raise unchangeable(self)
         self.value = as_text(value, "an IRI")
 
     def __hash__(self):
@@ -78,6 +96,8 @@ cdef class BlankNode:
     """
 
     def __init__(self, value):
+        if self.value is not None:
+            raise unchangeable(self)
         self.value = as_text(value, "a blank node label")
 
     def __hash__(self):
@@ -112,10 +132,12 @@ cdef class Literal:
     """
 
     def __init__(self, value, *, language=None, datatype=None):
-        self.value = as_text(value, "a lexical form")
+        if self.value is not None:
+            raise unchangeable(self)
+        value = as_text(value, "a lexical form")
         if language is not None:
-            self.language = as_text(language, "a language tag")
-            if not self.language:
+            language = as_text(language, "a language tag")
+            if not language:
                 raise ValueError("a language tag must not be empty")
         if datatype is not None:
             if type(datatype) is not IRI:
@@ -125,6 +147,8 @@ cdef class Literal:
                     raise ValueError("a literal has a language or a datatype, not both")
             elif (<IRI>datatype).value != _XSD_STRING:
                 self.typed = datatype
+        self.language = language
+        self.value = value
 
     @property
     def lex(self) -> str:
@@ -180,9 +204,15 @@ cdef class QuotedTriple:
     """
 
     def __init__(self, s, p, o):
-        self.s = as_term(s, "the subject")
-        self.p = as_term(p, "the predicate")
-        self.o = as_term(o, "the object")
+        if self.s is not None:
+            raise unchangeable(self)
+        s = as_term(s, "the subject")
+        p = as_term(p, "the predicate")
+        o = as_term(o, "the object")
+        self.depth = one_deeper(s, p, o)
+        self.s = s
+        self.p = p
+        self.o = o
 
     def __iter__(self):
         return iter((self.s, self.p, self.o))
@@ -272,9 +302,13 @@ cdef class Triple:
     """
 
     def __init__(self, s, p, o):
-        self.s = as_term(s, "the subject")
-        self.p = as_term(p, "the predicate")
+        if self.s is not None:
+            raise unchangeable(self)
+        s = as_term(s, "the subject")
+        p = as_term(p, "the predicate")
         self.o = as_term(o, "the object")
+        self.s = s
+        self.p = p
 
     @property
     def subject(self):
@@ -341,10 +375,15 @@ cdef class Quad:
     """
 
     def __init__(self, s, p, o, g=None):
-        self.s = as_term(s, "the subject")
-        self.p = as_term(p, "the predicate")
-        self.o = as_term(o, "the object")
-        self.g = DefaultGraph() if g is None else as_term(g, "the graph")
+        if self.s is not None:
+            raise unchangeable(self)
+        s = as_term(s, "the subject")
+        p = as_term(p, "the predicate")
+        o = as_term(o, "the object")
+        self.g = DefaultGraph() if g is None else g if type(g) is DefaultGraph else as_term(g, "the graph")
+        self.s = s
+        self.p = p
+        self.o = o
 
     @property
     def subject(self):

@@ -173,3 +173,46 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
         i = (i + 1) & table.mask
     table.index[i] = id
     return id
+
+
+# Test door.
+
+cdef class _Lru:
+    """The encoder's table, with hashes that the test chooses."""
+
+    cdef Lru table
+    cdef Entry* entries
+    cdef int32_t* index
+
+    def __cinit__(self, int32_t size):
+        cdef uint32_t n_index = 8
+        while n_index < 2 * <uint32_t>size:
+            n_index *= 2
+        self.entries = <Entry*>malloc((size + 1) * sizeof(Entry))
+        self.index = <int32_t*>malloc(n_index * sizeof(int32_t))
+        if self.entries == NULL or self.index == NULL:
+            raise MemoryError
+        init_lru(&self.table, self.entries, self.index, size, n_index)
+
+    def __dealloc__(self):
+        free_lru(&self.table)
+        free(self.entries)
+        free(self.index)
+
+    def use(self, bytes text, int64_t statement, uint32_t hash):
+        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
+        cdef const uint8_t* at = <const uint8_t*><const char*>text
+        cdef int32_t id = find_entry(&self.table, at, len(text), hash)
+        if id > 0:
+            touch(&self.table, id, statement)
+            return id, False
+        return add_entry(&self.table, at, len(text), hash, statement), True
+
+    def delta(self, int32_t id):
+        return entry_delta(&self.table, id)
+
+    def serial(self, int32_t id):
+        return self.table.entries[id].serial
+
+    def forget(self):
+        forget_lru(&self.table)

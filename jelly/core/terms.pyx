@@ -14,7 +14,7 @@ from jelly.core.batch cimport (
     init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
-from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
 cdef enum:
     # Objects remembered by address, a power of two.
@@ -23,6 +23,8 @@ cdef enum:
     MAX_COLLECTED_TEXT = 1 << 30
     # It is full with this much, however few its rows.
     ENOUGH_TEXT = 1 << 24
+    # More rows than anybody waits for.
+    MAX_ROWS = 1 << 62
 
 
 # ---- Batch to objects
@@ -82,6 +84,7 @@ cdef class Terms:
             quoted.s = self.get(a.quoted[3 * aux])
             quoted.p = self.get(a.quoted[3 * aux + 1])
             quoted.o = self.get(a.quoted[3 * aux + 2])
+            quoted.depth = one_deeper(quoted.s, quoted.p, quoted.o)
             new = quoted
         elif kind == KIND_TEXT:
             new = self.text(term)
@@ -158,13 +161,18 @@ cdef class StatementIterator:
 
     cdef int advance(self) except -1:
         cdef Batch batch
+        cdef Terms terms
         self.n = self.row = 0
         self.terms = None
-        while self.n == 0:
+        while True:
             batch = next(self.batches)
-            self.n = batch.a.n_rows
+            if batch.a.n_rows > 0:
+                break
+        terms = Terms(batch)
+        # From here on no other thread runs, so the three always go together.
+        self.terms = terms
         self.quads = batch.a.g != NULL
-        self.terms = Terms(batch)
+        self.n = batch.a.n_rows
         return 0
 
     def close(self):
@@ -287,10 +295,13 @@ cdef class Collector:
                 raise ValueError(f"a quad in graph {g} cannot go into a stream of triples")
             graph = self.find(g)
         self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
-        return self.batch.a.n_rows
+        return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
     cpdef int64_t add(self, object statement) except -1:
-        """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then."""
+        """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then.
+
+        A Batch that has much text by then counts as one of `MAX_ROWS`, so that it is full for everybody.
+        """
         cdef Triple triple
         cdef Quad quad
         if type(statement) is Triple:
@@ -308,9 +319,8 @@ cdef class Collector:
 
     def extend(self, statements, int64_t rows) -> bool:
         """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False)."""
-        cdef Arena* a = &self.batch.a
         for statement in statements:
-            if self.add(statement) >= rows or a.n_text >= ENOUGH_TEXT:
+            if self.add(statement) >= rows:
                 return True
         return False
 

@@ -1,0 +1,133 @@
+"""Decompression: memory stays flat whatever a file asks for, and a file that is cut off is an EOFError."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import lzma
+from collections.abc import Generator
+from typing import Any
+
+from jelly.errors import MissingExtraError
+
+__all__ = ["COMPRESSIONS", "unpacked", "zstandard"]
+
+CHUNK = 1 << 20
+
+# What an xz file may make us allocate: its dictionary has the size that it says. `xz -9` needs 65 MiB.
+MAX_XZ_MEMORY = 1 << 28
+
+# Suffix and magic bytes.
+COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00"}
+
+
+def zstandard() -> Any:
+    """The zstandard module; MissingExtraError where it is not installed."""
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError:
+        raise MissingExtraError(
+            "zstd needs the zstandard package: python -m pip install 'jelly-rdf[zstd]'"
+        ) from None
+
+
+def unpacked(suffix: str, raw: Any) -> Any:
+    """A file, to be read with read1(), of what the file ``raw`` has compressed as its suffix says."""
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)
+    return _Xz(raw) if suffix == ".xz" else _Zstd(raw)
+
+
+class _Xz:
+    """What LZMAFile does, with a limit on memory, which that does not offer."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def read1(self, size: int) -> bytes:
+        while True:
+            data = b""
+            if self._stream.eof:
+                # Another stream may follow, after padding of zeros.
+                data = self._stream.unused_data.lstrip(b"\0")
+                while not data:
+                    data = self._raw.read(CHUNK)
+                    if not data:
+                        return b""
+                    data = bytes(data).lstrip(b"\0")
+                self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
+            elif self._stream.needs_input:
+                data = self._raw.read(CHUNK)
+                if not data:
+                    raise EOFError("the end of the xz stream is missing")
+            text = self._stream.decompress(data, size)
+            if text:
+                return text
+
+
+class _Zstd:
+    """What stream_reader of zstandard does; but that takes a file that is cut off for one that ends."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._file = zstandard().ZstdDecompressor().stream_reader(self, read_across_frames=True)
+        self._frames = _zstd_frames()
+        # Pass over so many bytes, then hand so many to _frames.
+        self._skip, self._need, self._whole = next(self._frames)
+        self._part = b""
+
+    def close(self) -> None:
+        self._file.close()
+
+    def read1(self, size: int) -> Any:
+        data = self._file.read1(size)
+        if not data and (self._skip or self._part or not self._whole):
+            raise EOFError("the end of the zstd frame is missing")
+        return data
+
+    def read(self, size: int) -> bytes:
+        """What stream_reader reads: the compressed bytes, which are followed from block to block on the way."""
+        data = bytes(self._raw.read(size))
+        at = 0
+        while at < len(data):
+            if self._skip:
+                passed = min(self._skip, len(data) - at)
+                self._skip -= passed
+                at += passed
+                continue
+            wanted = self._need - len(self._part)
+            self._part += data[at : at + wanted]
+            at += wanted
+            if len(self._part) == self._need:
+                self._skip, self._need, self._whole = self._frames.send(self._part)
+                self._part = b""
+        return data
+
+
+def _zstd_frames() -> Generator[tuple[int, int, bool], bytes, None]:
+    """Walk over zstd frames (RFC 8878 section 3): bytes to skip, bytes wanted then, and whether data may end there."""
+    skip = 0
+    while True:
+        magic = yield skip, 4, True
+        if magic[0] & 0xF0 == 0x50 and magic[1:] == b"\x2a\x4d\x18":
+            size = yield 0, 4, False
+            skip = int.from_bytes(size, "little")
+            continue
+        flags = (yield 0, 1, False)[0]
+        single = flags >> 5 & 1
+        # Window, dictionary id, content size.
+        skip = 1 - single + (0, 1, 2, 4)[flags & 3] + (single, 2, 4, 8)[flags >> 6]
+        last = 0
+        while not last:
+            block = int.from_bytes((yield skip, 3, False), "little")
+            last = block & 1
+            skip = 1 if block >> 1 & 3 == 1 else block >> 3
+        if flags & 4:
+            skip += 4
