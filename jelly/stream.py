@@ -186,7 +186,6 @@ def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
                 namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
             if described:
                 metadata |= described.get(i, {})
-                metadata.pop(INDEX_KEY, None)
             if end is None:
                 break
             yield Frame(index, statements, metadata, namespaces)
