@@ -16,8 +16,10 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
+from queue import Empty, Queue
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from jelly.core.batch import Batch
@@ -216,6 +218,53 @@ def in_order(tasks: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
         finally:
             for future in running:
                 future.cancel()
+
+
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
+    """What ``tasks`` yield, in order, worked on by some threads; each waits where ``depth`` items are not taken yet."""
+    stop = Event()
+    end = object()
+    queues: deque[Queue[Any]] = deque()
+
+    def work(task: Callable[[], Iterator[T]], queue: Queue[Any]) -> None:
+        try:
+            if not stop.is_set():
+                for item in task():
+                    queue.put((item, None))
+                    if stop.is_set():
+                        return
+            queue.put((end, None))
+        except BaseException as error:  # noqa: B902 - raised where the items are taken
+            queue.put((end, error))
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            more = True
+            while more or queues:
+                while more and len(queues) <= threads:
+                    task = next(tasks, None)
+                    more = task is not None
+                    if task is not None:
+                        queues.append(Queue(depth))
+                        pool.submit(work, task, queues[-1])
+                if not queues:
+                    break
+                while True:
+                    item, error = queues[0].get()
+                    if item is end:
+                        break
+                    yield item
+                    del item
+                queues.popleft()
+                if error is not None:
+                    raise error
+        finally:
+            stop.set()
+            # A thread that waits for room gets some, and then sees that it shall stop.
+            for queue in queues:
+                with suppress(Empty):
+                    while True:
+                        queue.get_nowait()
 
 
 def reader_at(file: Any) -> Callable[[int, int], bytes]:

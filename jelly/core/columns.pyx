@@ -270,8 +270,8 @@ cdef int64_t fill_codes(
     for row in range(rows):
         term = ids[row]
         if term < 0 or term >= n_terms:
-            values.data.n = row
             if term != NO_TERM or slot < GRAPH:
+                values.data.n = row
                 return fail(&r.fault, BAD_TERM, NULL, term, slot)
             if note_null(nulls, row, rows) < 0:
                 return fail(&r.fault, NO_MEMORY, NULL)
