@@ -44,9 +44,10 @@ Parquet out and in:
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -56,18 +57,30 @@ from jelly.core.batch import Batch
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
+from jelly.files import Sink, split_suffix
 from jelly.formats import JELLY, find_format
-from jelly.index import INDEX_KEY, pipelined
+from jelly.index import pipelined
+from jelly.metadata import with_metadata
 from jelly.options import PhysicalType, StreamOptions
 from jelly.seek import JellyFile
 from jelly.stream import Reader, Writer
 
 try:
     import pyarrow as pa
+    from pyarrow import compute, csv, parquet
 except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
 
-__all__ = ["from_batches", "read_arrow", "schema", "to_table", "write_arrow"]
+__all__ = [
+    "from_batches",
+    "read_arrow",
+    "read_table_file",
+    "schema",
+    "table_kind",
+    "to_table",
+    "write_arrow",
+    "write_table_file",
+]
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
@@ -80,8 +93,6 @@ REQUIRED = {"flat": LAYOUTS["flat"][:4], "ntriples": LAYOUTS["ntriples"][:3]}
 GRAPH = {"flat": "graph", "ntriples": "g"}
 KINDS = ("literal", "iri", "bnode", "triple")
 BATCH_ROWS = 32768
-# Bytes of frame metadata that a record batch may hold, repeated as they are in every row.
-MAX_METADATA = 1 << 26
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
 
@@ -173,7 +184,7 @@ class _Maker:
         if name == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
-            return metadata_array(np.frombuffer(columns.frames(row, end), np.int64), metadata or {})
+            return metadata_array(np.asarray(memoryview(columns.frames(row, end)).cast("q")), metadata or {})
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
         if name == "object_kind":
@@ -223,47 +234,6 @@ def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, b
     numbers, places = np.unique(frames, return_inverse=True)
     values = [list(metadata.get(int(number), {}).items()) for number in numbers]
     return pa.array(values, _METADATA).take(pa.array(places.ravel()))
-
-
-def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, dict[int, dict[str, bytes]]]]:
-    """Hold rows back until their frame ends: its metadata comes last. Cut them so that they hold not too much of it."""
-    held: list[Rows] = []
-    metadata: dict[int, dict[str, bytes]] = {}
-    for batch, row, end in rows:
-        for i, entries in batch.metadata.items():
-            entries.pop(INDEX_KEY, None)
-            metadata.setdefault(batch.first_frame + i, {}).update(entries)
-        ends = batch.frames.tolist()
-        if not ends:
-            held.append((batch, row, end))
-            continue
-        whole = ends[-1]
-        for part in (*held, (batch, row, min(end, whole))):
-            yield from _cut(*part, metadata)
-        held = [(batch, max(row, whole), end)]
-        done = batch.first_frame + len(ends)
-        metadata = {number: entries for number, entries in metadata.items() if number >= done}
-    for part in held:
-        yield from _cut(*part, metadata)
-
-
-def _cut(
-    batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]]
-) -> Iterator[tuple[Batch, int, int, dict[int, dict[str, bytes]]]]:
-    begin, size = row, 0
-    for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
-        each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())
-        while row < min(stop, end):
-            n = min(stop, end) - row
-            if each * n > MAX_METADATA - size:
-                n = max((MAX_METADATA - size) // each, 0 if row > begin else 1)
-            row += n
-            size += each * n
-            if n == 0 or size >= MAX_METADATA:
-                yield batch, begin, row, metadata
-                begin, size = row, 0
-    if begin < row:
-        yield batch, begin, row, metadata
 
 
 def from_batches(
@@ -393,7 +363,7 @@ def write_arrow(
     """Write a table to ``dst``, which with ``options`` and ``settings`` goes to `Writer`; the number of statements.
 
     ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of
-    pyarrow, frames of polars and pandas, results of DuckDB. Its columns are those of a layout, in any order, of plain or
+    pyarrow, frames of polars and pandas, results of DuckDB. Its columns are those of a layout, in any order, plain or
     dictionary strings; the names tell which layout. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing, other
     columns may not be there, but for ``frame``: where it changes, a frame ends in a grouped stream.
 
@@ -405,7 +375,7 @@ def write_arrow(
     >>> jelly.write_arrow(out, pyarrow.table({"s": ["<a:s>"], "p": ["<a:p>"], "o": ['"o"@en']}))
     1
     >>> [str(statement) for statement in jelly.loads(out.getvalue())]
-    ['<a:s> <a:p> "o"@en']
+    ['<a:s> <a:p> "o"@en .']
     """
     stream = _stream(data)
     layout = _layout(stream.schema.names, layout)
@@ -473,7 +443,7 @@ def _peek(batches: Iterator[pa.RecordBatch], graph: str, seen: list[pa.RecordBat
             return False
         column = batch.column(graph)
         # A dictionary may hold a null value; is_null sees through that.
-        if column.null_count < len(column) and not pa.compute.all(column.is_null()).as_py():
+        if column.null_count < len(column) and not compute.all(column.is_null()).as_py():
             return True
         size += batch.nbytes
         if size > MAX_PEEK:
@@ -530,3 +500,135 @@ def _column(name: str, array: pa.Array) -> tuple[Any, ...] | None:
         return array.offset, valid, None, 0, len(array), None, wide, offsets, data
     index_valid, codes = index.buffers()
     return index.offset, index_valid, codes, array.offset, len(array), valid, wide, offsets, data
+
+
+# ---- files of tables
+
+TABLE_SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "file", ".feather": "file", ".ipc": "file", ".arrows": "stream",
+    ".csv": "csv",
+}
+# A row group of Parquet ends at so many rows or bytes.
+GROUP_ROWS = 1 << 18
+GROUP_BYTES = 1 << 26
+# The longest row of CSV that can be read.
+CSV_BLOCK = 1 << 25
+
+
+def table_kind(path: Any) -> str | None:
+    """``"parquet"``, ``"file"`` or ``"stream"`` (of Arrow IPC) or ``"csv"`` by the suffix of a path; None for others.
+
+    >>> table_kind("people.parquet"), table_kind("people.csv.gz"), table_kind("people.nt")
+    ('parquet', 'csv', None)
+    """
+    if not isinstance(path, str | os.PathLike):
+        return None
+    suffix, compression = split_suffix(str(os.fspath(path)))
+    kind = TABLE_SUFFIXES.get(suffix)
+    return kind if kind == "csv" or not compression else None
+
+
+def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
+    """The rows of a Parquet, Arrow IPC or CSV file, part by part. In CSV an empty field without quotes is a null."""
+    kind = table_kind(path)
+    name = str(os.fspath(path))
+    try:
+        if kind == "parquet":
+            file = parquet.ParquetFile(name)
+            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS))
+        if kind == "csv":
+            types = {column: pa.string() for columns in LAYOUTS.values() for column in columns}
+            return csv.open_csv(
+                name,
+                read_options=csv.ReadOptions(block_size=CSV_BLOCK),
+                parse_options=csv.ParseOptions(newlines_in_values=True),
+                convert_options=csv.ConvertOptions(
+                    column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+                ),
+            )
+        if kind is not None:
+            with open(name, "rb") as head:
+                is_file = head.read(6) == b"ARROW1"
+            source = pa.memory_map(name)
+            if not is_file:
+                return pa.ipc.open_stream(source)
+            opened = pa.ipc.open_file(source)
+            parts = (opened.get_batch(i) for i in range(opened.num_record_batches))
+            return pa.RecordBatchReader.from_batches(opened.schema, parts)
+    except pa.ArrowInvalid as error:
+        raise JellyFormatError(str(error), source=name) from None
+    raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+
+
+class _Out(io.RawIOBase):
+    """A `Sink` as the file that pyarrow wants."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._sink.write(bytes(data))
+        return len(data)
+
+    def tell(self) -> int:
+        return self._sink.bytes_written
+
+
+def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
+    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file; the
+    number of rows. The file gets its name only when it is complete."""
+    kind = table_kind(path)
+    if kind is None:
+        raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
+    stream = _stream(data)
+    rows = 0
+    sink = Sink(path)
+    try:
+        with _writer(kind, _Out(sink), stream.schema) as (write, each):
+            held: list[pa.RecordBatch] = []
+            n = size = 0
+            for batch in stream:
+                rows += len(batch)
+                held.append(batch)
+                n += len(batch)
+                size += batch.nbytes
+                if not each and n < GROUP_ROWS and size < GROUP_BYTES:
+                    continue
+                write(pa.Table.from_batches(held, stream.schema))
+                held, n, size = [], 0, 0
+            if held:
+                write(pa.Table.from_batches(held, stream.schema))
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+    return rows
+
+
+@contextmanager
+def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
+    """What writes a table, and whether it wants each record batch by itself."""
+    if kind == "parquet":
+        with parquet.ParquetWriter(out, schema, compression="zstd") as file:
+            yield file.write_table, False
+    elif kind == "csv":
+        plain = _undictionary(schema)  # CSV knows none
+        with csv.CSVWriter(out, plain) as file:
+            yield lambda table: file.write_table(table.cast(plain)), True
+    elif kind == "stream":
+        with pa.ipc.new_stream(out, schema) as file:
+            yield file.write_table, True
+    else:
+        # This format has one dictionary for a column, and here each record batch has its own.
+        plain = _undictionary(schema)
+        with pa.ipc.new_file(out, plain) as file:
+            yield lambda table: file.write_table(table.cast(plain)), True
+
+
+def _undictionary(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([
+        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema
+    ])
