@@ -334,7 +334,7 @@ def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: in
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())
 
-        tasks = [partial(make, part) for part in file.parts(start, stop)]
+        tasks = [partial(make, part) for part in file.parts(start, stop, whole=maker.has_metadata)]
         try:
             if threads <= 1 or len(tasks) <= 1:
                 for task in tasks:
@@ -573,8 +573,6 @@ class _Out(io.RawIOBase):
         self._sink.write(bytes(data))
         return len(data)
 
-    def tell(self) -> int:
-        return self._sink.bytes_written
 
 
 def write_table_file(path: str | os.PathLike[str], data: Any) -> int:

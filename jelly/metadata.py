@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from jelly.core.batch import Batch
+from jelly.errors import JellyError
 from jelly.index import INDEX_KEY
 
 __all__ = ["with_metadata"]
@@ -21,27 +22,32 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
     """Hold rows back until their frame ends: its metadata comes last. Cut them so that they hold not too much of it."""
     held: list[Rows] = []
     metadata: Metadata = {}
-    for batch, row, end in rows:
-        for i, entries in batch.metadata.items():
-            entries.pop(INDEX_KEY, None)
-            metadata.setdefault(batch.first_frame + i, {}).update(entries)
-        ends = batch.frames.tolist()
-        if not ends:
-            held.append((batch, row, end))
-            continue
-        whole = ends[-1]
-        for part in (*held, (batch, row, min(end, whole))):
+    try:
+        for batch, row, end in rows:
+            for i, entries in batch.metadata.items():
+                entries.pop(INDEX_KEY, None)
+                metadata.setdefault(batch.first_frame + i, {}).update(entries)
+            ends = batch.frames.tolist()
+            if not ends:
+                held.append((batch, row, end))
+                continue
+            whole = ends[-1]
+            ready, held = [*held, (batch, row, min(end, whole))], [(batch, max(row, whole), end)]
+            for part in ready:
+                yield from _cut(*part, metadata)
+            done = batch.first_frame + len(ends)
+            metadata = {number: entries for number, entries in metadata.items() if number >= done}
+    except JellyError:
+        # What comes before an error is given before it is raised.
+        for part in held:
             yield from _cut(*part, metadata)
-        held = [(batch, max(row, whole), end)]
-        done = batch.first_frame + len(ends)
-        metadata = {number: entries for number, entries in metadata.items() if number >= done}
+        raise
     for part in held:
         yield from _cut(*part, metadata)
 
 
-def _cut(
-    batch: Batch, row: int, end: int, metadata: Metadata
-) -> Iterator[tuple[Batch, int, int, Metadata]]:
+def _cut(batch: Batch, row: int, end: int, metadata: Metadata) -> Iterator[tuple[Batch, int, int, Metadata]]:
+    """Parts of some rows of a Batch, none with too much metadata."""
     begin, size = row, 0
     for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
         each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())
