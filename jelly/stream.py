@@ -58,6 +58,7 @@ class Reader:
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
         self.format = find_format(format, self.source.name)
+        self._limits = limits
         self._decoder: Any
         if self.format is JELLY:
             self._decoder = Decoder(delimited=delimited, **limits)
