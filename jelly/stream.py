@@ -23,8 +23,9 @@ __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "re
 
 Statement = Triple | Quad
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Rows of a Batch that is filled from Python objects, or read as such: small enough for the caches.
 COLLECT_ROWS = 8192
+READ_ROWS = 8192
 
 
 class Reader:
@@ -58,7 +59,6 @@ class Reader:
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
         self.format = find_format(format, self.source.name)
-        self._limits = limits
         self._decoder: Any
         if self.format is JELLY:
             self._decoder = Decoder(delimited=delimited, **limits)
@@ -203,6 +203,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     ...     print(o.value, o.language)
     o en
     """
+    settings.setdefault("batch_rows", READ_ROWS)
     return iter(Reader(src, **settings))
 
 
