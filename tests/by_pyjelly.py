@@ -47,14 +47,7 @@ def statement(x):
 
 
 def read(data):
-    """Statements and namespaces of a stream, as two lists."""
-    statements, namespaces = [], []
-    for item in parse_jelly_flat(io.BytesIO(data)):
-        if isinstance(item, generic.Prefix):
-            namespaces.append((item.prefix, item.iri._iri))
-        else:
-            statements.append(tuple(map(plain, item)))
-    return statements, namespaces
+    return [tuple(map(plain, x)) for x in parse_jelly_flat(io.BytesIO(data))]
 
 
 def read_frames(data):
@@ -91,7 +84,7 @@ def write(statements, options, *, frame_size=250, namespaces=()):
     )
     sink = generic.GenericStatementSink()
     for name, iri in namespaces:
-        sink.bind(name, generic.IRI(iri))
+        sink.bind(name, iri)  # a str: of an IRI it would write the angle brackets too
     for x in statements:
         sink.add(statement(x))
     out = io.BytesIO()

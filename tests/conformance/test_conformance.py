@@ -1,4 +1,4 @@
-"""The official conformance cases of Jelly-RDF, judged by frame, in order, duplicates kept, one blank node map a case."""
+"""The official conformance cases of Jelly-RDF: judged by frame, ordered, duplicates kept, one blank node map a case."""
 
 import io
 import json
