@@ -13,8 +13,8 @@ XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 TOKEN = re.compile(
     r"""[ \t]*(?:
-        (?P<open><<)
-      | (?P<close>>>)
+        (?P<open><<\(?)
+      | (?P<close>\)?>>)
       | <(?P<iri>[^>]*)>
       | _:(?P<bnode>(?:\.*[^\s.<>"])+)
       | "(?P<lex>(?:[^"\\]|\\.)*)"(?:@(?P<language>[A-Za-z0-9-]+)|\^\^<(?P<datatype>[^>]*)>)?
@@ -35,7 +35,7 @@ def unescape(text):
 
 
 def parse_line(line, arity):
-    """The statement of a line, None where it is blank. Quoted triples are `<< s p o >>`, any term may be anywhere."""
+    """The statement of a line, None where it is blank. Quoted triples are `<< >>` or `<<( )>>`, any term may be anywhere."""
     stack = [[]]
     at, done = 0, False
     while True:
