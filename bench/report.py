@@ -212,9 +212,9 @@ def main() -> None:
     about = machine()
     print(tables(results))
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
-    print(
-        f"Python {about['python']}, {packages}; medians of {arguments.rounds} rounds, one processor. {noise(results)}"
-    )
+    clock = "processor time, but Jelly-JVM by the clock" if arguments.cpu else "by the clock"
+    print(f"Python {about['python']}, {packages}; medians of {arguments.rounds} rounds on one processor, {clock}.")
+    print(noise(results))
     if arguments.json:
         Path(arguments.json).write_text(json.dumps({"machine": about, "results": results}, indent=1), "utf-8")
     if arguments.plot:
