@@ -27,6 +27,7 @@ from jelly.core.text import TextReader, TextWriter
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from interop.peer import Peer
+from interop.peer import Unavailable as Unavailable
 from shared import shared
 
 SOURCES = {
