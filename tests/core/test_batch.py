@@ -288,7 +288,10 @@ def test_text_limit() -> None:
     assert interner.intern(LITERAL, -1, b"y" * 41) == -3
     assert interner.intern(LITERAL, -1, b"y" * 40) == 1
     assert interner.batch.text.nbytes == 100
+
+
+def test_collected_text_limit() -> None:
+    collector = Collector(3)
+    many = ((IRI("a:s"), IRI("a:p"), Literal("x" * (1 << 20) + str(i))) for i in range(2000))
     with pytest.raises(JellyLimitError, match="text of one batch"):
-        collector = Collector(3)
-        for i in range(2000):
-            collector.add((IRI("a:s"), IRI("a:p"), Literal("x" * (1 << 20) + str(i))))
+        list(map(collector.add, many))
