@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -51,7 +51,7 @@ class Reader:
         format: str | None = None,
         delimited: bool | None = None,
         strict: bool = False,
-        on_error: str = "raise",
+        on_error: Literal["raise", "skip"] = "raise",
         **limits: Any,
     ) -> None:
         if on_error not in ("raise", "skip"):
@@ -186,7 +186,6 @@ def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
                 namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
             if described:
                 metadata |= described.get(i, {})
-                metadata.pop(INDEX_KEY, None)
             if end is None:
                 break
             yield Frame(index, statements, metadata, namespaces)
@@ -362,8 +361,13 @@ class Writer:
         while self._collect(3).extend(iterator, self._rows):
             self._flush()
 
-    def add_batch(self, batch: Batch) -> None:
-        """Write a Batch. In a grouped stream, frames end where those of the Batch do."""
+    @property
+    def name(self) -> str:
+        """The name of the file, or ""."""
+        return self._sink.name
+
+    def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
+        """Write a Batch. ``keep_frames``: frames end where those of the Batch do; by default in a grouped stream."""
         if self._closed:
             raise ValueError("the Writer is closed")
         if self._encoder is None:
@@ -371,7 +375,10 @@ class Writer:
         if self._early:
             self._collect(batch.arity)
         self._flush()
-        self._sink.write(self._encoder.encode(batch))
+        if self.format is JELLY:
+            self._sink.write(self._encoder.encode(batch, keep_frames))
+        else:
+            self._sink.write(self._encoder.encode(batch))
         self.statements += len(batch)
 
     def namespace(self, name: str, iri: str) -> None:

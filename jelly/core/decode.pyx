@@ -514,6 +514,8 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
             return malformed(d, &entry)
     if check_utf8(key.at, key.end - key.at) >= 0:
         return fail(&d.fault, BAD_UTF8, key.at)
+    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
+        return OK  # of the file, not of the frame: jelly/index.py reads it
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 
