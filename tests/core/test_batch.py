@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jelly
-from jelly import IRI, BlankNode, JellyLimitError, Literal, Quad, QuotedTriple, Triple
+from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly.core.batch import Batch, _Interner, _make_batch
-from jelly.core.terms import Collector, Terms
+from jelly.core.terms import Terms
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
 KINDS = IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
@@ -181,62 +181,6 @@ def test_check_fails(message: str, parts: dict) -> None:
         _make_batch(4, **parts).check()
 
 
-def test_what_the_collector_makes() -> None:
-    collector = Collector(4)
-    for statement in SOME * 2:
-        collector.add(statement)
-    collector.namespace("x", "a:x")
-    collector.end_frame({"k": b"v"})
-    collector.batch.check()
-    assert Terms(collector.batch).statements() == SOME * 2
-    collector.clear()
-    assert len(collector) == 0
-    collector.batch.check()
-    collector.add(SOME[0])
-    assert Terms(collector.batch).statements() == SOME[:1]
-
-
-@pytest.mark.parametrize("wrong", [None, 1, (), (IRI("a:s"),), (IRI("a:s"),) * 5])
-def test_collector_refuses_what_is_no_statement(wrong: object) -> None:
-    with pytest.raises((TypeError, ValueError), match="statement"):
-        Collector(3).add(wrong)
-
-
-@pytest.mark.parametrize("wrong", [None, "a:s", 1, jelly.DefaultGraph(), Triple(*SOME[0][:3]), IRI])
-def test_collector_refuses_what_is_no_term(wrong: object) -> None:
-    for slot in range(3):
-        terms = [IRI("a:x")] * 3
-        terms[slot] = wrong
-        with pytest.raises(TypeError, match="RDF term"):
-            Collector(3).add(tuple(terms))
-    with pytest.raises(ValueError, match="3 or 4"):
-        Collector(5)
-
-
-def test_collector_refuses_lone_surrogates() -> None:
-    with pytest.raises(UnicodeEncodeError):
-        Collector(3).add((IRI("a:s"), IRI("a:p"), Literal("\ud800")))
-
-
-def test_collector_refuses_named_graphs_among_triples() -> None:
-    with pytest.raises(ValueError, match="cannot go into a stream of triples"):
-        Collector(3).add(SOME[0])
-    collector = Collector(3)
-    collector.add(SOME[1])  # the default graph is fine
-    assert len(collector.batch) == 1
-
-
-def test_much_text_fills_a_batch() -> None:
-    # Else a few thousand long literals would be in memory at once before anything is written.
-    collector = Collector(3)
-    statements = [Triple(IRI("a:s"), IRI("a:p"), Literal(str(i) * (1 << 20))) for i in range(10, 30)]
-    assert collector.add(statements[0]) == 1
-    iterator = iter(statements[1:])
-    assert collector.extend(iterator, 8192)
-    assert len(collector.batch) < 10
-    assert collector.add(statements[0]) > 8192
-
-
 # ---- the interner
 
 
@@ -288,10 +232,3 @@ def test_text_limit() -> None:
     assert interner.intern(LITERAL, -1, b"y" * 41) == -3
     assert interner.intern(LITERAL, -1, b"y" * 40) == 1
     assert interner.batch.text.nbytes == 100
-
-
-def test_collected_text_limit() -> None:
-    collector = Collector(3)
-    many = ((IRI("a:s"), IRI("a:p"), Literal("x" * (1 << 20) + str(i))) for i in range(2000))
-    with pytest.raises(JellyLimitError, match="text of one batch"):
-        list(map(collector.add, many))

@@ -42,18 +42,31 @@ import jelly
 from jelly import Decoder, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 from jelly.core.terms import Terms
 
-EVERYTHING = frame() + frame(
-    options(QUADS, 2, version=2, name=b"all"), prefix("http://e/"), name("a"), name("b"), datatype("a:d"),
-    namespace("e", iri(1, 1)),
-    quad((IRI, iri(1, 1)), (IRI, iri(2)), (LITERAL, literal("l")), (DEFAULT_GRAPH, b"")),
-    quad(None, None, (LITERAL, literal("l", "en")), None),
-    quad(None, None, (LITERAL, literal("1", None, 1)), (BNODE, b"g")),
-    metadata("k", b"v"),
-) + frame() + frame(
-    quad((QUOTED, quoted(3)), None, (BNODE, "b\u00e4".encode()), (GRAPH_LITERAL, literal("graph"))),
-    quad(None, None, None, None), prefix("http://f/", 1), quad((IRI, iri(1)), None, None, (IRI, iri(2))),
-    metadata("k", b"w"), metadata("", b""),
-) + frame(options(QUADS, 2, version=2, name=b"all"), quad(None, None, (IRI, iri(1)), None))
+EVERYTHING = (
+    frame()
+    + frame(
+        options(QUADS, 2, version=2, name=b"all"),
+        prefix("http://e/"),
+        name("a"),
+        name("b"),
+        datatype("a:d"),
+        namespace("e", iri(1, 1)),
+        quad((IRI, iri(1, 1)), (IRI, iri(2)), (LITERAL, literal("l")), (DEFAULT_GRAPH, b"")),
+        quad(None, None, (LITERAL, literal("l", "en")), None),
+        quad(None, None, (LITERAL, literal("1", None, 1)), (BNODE, b"g")),
+        metadata("k", b"v"),
+    )
+    + frame()
+    + frame(
+        quad((QUOTED, quoted(3)), None, (BNODE, "b\u00e4".encode()), (GRAPH_LITERAL, literal("graph"))),
+        quad(None, None, None, None),
+        prefix("http://f/", 1),
+        quad((IRI, iri(1)), None, None, (IRI, iri(2))),
+        metadata("k", b"w"),
+        metadata("", b""),
+    )
+    + frame(options(QUADS, 2, version=2, name=b"all"), quad(None, None, (IRI, iri(1)), None))
+)
 
 
 def described(batches: Iterator[jelly.Batch]) -> tuple[list[str], list[int], dict, list]:
@@ -115,7 +128,9 @@ def test_split_at_every_byte() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 10**6])
-@pytest.mark.parametrize("settings", [{"batch_rows": n} for n in range(1, 9)] + [{"batch_bytes": n} for n in (1, 5, 30, 60)])
+@pytest.mark.parametrize(
+    "settings", [{"batch_rows": n} for n in range(1, 9)] + [{"batch_bytes": n} for n in (1, 5, 30, 60)]
+)
 def test_batches_of_any_size(settings: dict, size: int) -> None:
     chunks = [EVERYTHING[i : i + size] for i in range(0, len(EVERYTHING), size)]
     assert described(chunked(chunks, **settings)) == WHOLE
@@ -133,26 +148,40 @@ def test_bare() -> None:
 
 
 def test_graphs() -> None:
-    data = frame(options(GRAPHS), graph_start((DEFAULT_GRAPH, b"")), triple(), graph_end(), graph_start(), triple(o=None))
+    data = frame(
+        options(GRAPHS), graph_start((DEFAULT_GRAPH, b"")), triple(), graph_end(), graph_start(), triple(o=None)
+    )
     data += frame(triple(o=(BNODE, b"x")), graph_end(), graph_start((BNODE, b"empty")), graph_end())
     data += frame(graph_start((GRAPH_LITERAL, literal("l"))), triple(s=None))
     for rows in range(1, 5):
         statements, frames, _, _ = described(chunked([data], batch_rows=rows))
         assert statements == [
-            "_:s _:p _:o .", "_:s _:p _:o _:g .", "_:s _:p _:x _:g .", '_:s _:p _:o "l" .',
+            "_:s _:p _:o .",
+            "_:s _:p _:o _:g .",
+            "_:s _:p _:x _:g .",
+            '_:s _:p _:o "l" .',
         ]
         assert frames == [2, 3, 4]
 
 
 def test_unknown_fields_are_ignored_everywhere() -> None:
-    extra = field(100, b"x") + field(101, 2**63 - 1) + varint(102 << 3 | 1) + b"12345678" + varint(103 << 3 | 5) + b"1234"
+    extra = (
+        field(100, b"x") + field(101, 2**63 - 1) + varint(102 << 3 | 1) + b"12345678" + varint(103 << 3 | 5) + b"1234"
+    )
     extra += varint(104 << 3) + b"\xff" * 9 + b"\x01"
     body = terms((IRI, iri(1, 1) + extra), (BNODE, b"p"), (LITERAL, literal("l", None, 1) + extra)) + extra
     known = [(2, 1), (3, 1), (4, 1), (9, 16), (10, 8), (11, 8), (15, 2)]
     rows = [
-        row(1, *(field(*pair) for pair in known), extra), row(9, field(2, "n"), extra), row(10, extra, field(2, "p")),
-        row(11, field(2, "d"), extra), row(6, field(1, "x"), extra, field(2, iri(1, 1) + extra)), row(2, body),
-        field(1, extra), field(1, field(2, body) + extra), extra, field(15, field(1, "k") + extra + field(2, b"v")),
+        row(1, *(field(*pair) for pair in known), extra),
+        row(9, field(2, "n"), extra),
+        row(10, extra, field(2, "p")),
+        row(11, field(2, "d"), extra),
+        row(6, field(1, "x"), extra, field(2, iri(1, 1) + extra)),
+        row(2, body),
+        field(1, extra),
+        field(1, field(2, body) + extra),
+        extra,
+        field(15, field(1, "k") + extra + field(2, b"v")),
     ]
     statements, _, notes, spaces = described(chunked([frame(*rows)]))
     assert statements == ['<pn> _:p "l"^^<d> .'] * 2
@@ -164,15 +193,21 @@ def test_wrong_wire_types_are_unknown_fields() -> None:
     # As protobuf has it: a known number with another type is a field that nobody knows.
     varint_row = field(1, 5)
     fixed_term = varint(1 << 3 | 5) + b"abcd"
-    data = frame(options(), varint_row, row(2, fixed_term, terms((BNODE, b"s"), (BNODE, b"p"), (BNODE, b"o")), fixed_term))
+    data = frame(
+        options(), varint_row, row(2, fixed_term, terms((BNODE, b"s"), (BNODE, b"p"), (BNODE, b"o")), fixed_term)
+    )
     assert described(chunked([data]))[0] == ["_:s _:p _:o ."]
     with pytest.raises(JellyFormatError, match="subject is left out"):
         jelly.loads(frame(options(), row(2, varint(1 << 3 | 5) + b"abcd")))
 
 
 def test_strings_set_twice_count_once() -> None:
-    data = frame(options(), row(9, field(2, "a"), field(2, "b")), triple(o=(LITERAL, field(1, "x") + field(1, "y"))),
-                 triple(o=(IRI, iri(1))))
+    data = frame(
+        options(),
+        row(9, field(2, "a"), field(2, "b")),
+        triple(o=(LITERAL, field(1, "x") + field(1, "y"))),
+        triple(o=(IRI, iri(1))),
+    )
     assert described(chunked([data]))[0] == ['_:s _:p "y" .', "_:s _:p <b> ."]
 
 
@@ -196,6 +231,7 @@ def test_nesting() -> None:
 
 
 # ---- states of a Decoder
+
 
 def bad_stream() -> bytes:
     return frame(options(), *[triple()] * 5) + frame(triple(), triple(s=(BNODE, b"\xff")), triple())
@@ -274,7 +310,13 @@ def test_a_closed_decoder_takes_no_more() -> None:
 
 
 def test_settings() -> None:
-    for wrong in ({"batch_rows": 0}, {"batch_bytes": 0}, {"batch_rows": -1}, {"max_names": 1 << 24}, {"max_prefixes": 1 << 40}):
+    for wrong in (
+        {"batch_rows": 0},
+        {"batch_bytes": 0},
+        {"batch_rows": -1},
+        {"max_names": 1 << 24},
+        {"max_prefixes": 1 << 40},
+    ):
         with pytest.raises(ValueError, match="at "):
             Decoder(**wrong)
     with pytest.raises(TypeError):
@@ -327,7 +369,8 @@ def test_a_busy_decoder_refuses() -> None:
     else:
         pytest.fail("never refused")
     assert set(refused) <= {
-        "this Decoder is in use by another thread", "the last chunk is not used up: pull until None first",
+        "this Decoder is in use by another thread",
+        "the last chunk is not used up: pull until None first",
     }
 
 
@@ -384,6 +427,7 @@ def test_nothing_holds_the_input_after_the_end() -> None:
 
 
 # ---- memory that hostile input cannot take
+
 
 def test_a_batch_ends_by_terms() -> None:
     many = terms((QUOTED, quoted(60)), (QUOTED, quoted(60)), (QUOTED, quoted(60)))
