@@ -35,7 +35,7 @@ cdef int read_header(Decode* d, Reader* r, Header* h) noexcept nogil:
             if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
                 return fail(&d.fault, BAD_UTF8, h.name.at)
             continue
-        if tag < 0 or tag & 7 != 0:
+        if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or OPTIONS_FIELDS >> (tag >> 3) & 1 == 0:
             if tag < 0 or skip_field(r, tag) < 0:
                 return malformed(d, r)
             continue

@@ -203,6 +203,11 @@ cdef class Decoder:
                 place["offset"] += self.d.fault.at - self.d.frame_start
         else:
             place["offset"] = self.d.feed.offset
+        # The error's traceback may hold what holds this Decoder; the caller's buffer shall not be part of such a circle.
+        self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+            self.has_view = False
         return fault_error(&self.d.fault, place)
 
     cdef int start_batch(self) except -1:

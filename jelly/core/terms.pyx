@@ -36,7 +36,7 @@ cdef enum:
     # It is full with this much, however few its rows.
     ENOUGH_TEXT = 1 << 24
     # More rows than anybody waits for.
-    MAX_ROWS = 1 << 62
+    MAX_ROWS = 1 << 30
 
 
 # ---- Batch to objects
