@@ -210,6 +210,7 @@ cdef class Collector:
     """
 
     cdef readonly Batch batch
+    cdef list waiting  # statements taken from an iterator and not added yet
     cdef Interner index
     cdef Recent* recent
     cdef int arity
@@ -218,6 +219,7 @@ cdef class Collector:
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
+        self.waiting = []
         self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
         if self.recent == NULL or init_interner(&self.index) < 0:
             raise MemoryError
@@ -335,25 +337,41 @@ cdef class Collector:
         Objects in random order are spread over memory: statements are taken some at a time, so that their terms and
         texts are on the way to the caches before they are needed.
         """
-        cdef list block = []
         cdef bint more = True
-        cdef bint full = False
-        while more and not full:
+        while True:
+            if self.add_waiting(rows):
+                return True
+            if not more:
+                return False
             try:
                 for statement in statements:
-                    block.append(statement)
-                    if len(block) == AHEAD:
+                    self.waiting.append(statement)
+                    if len(self.waiting) == AHEAD:
                         break
                 else:
                     more = False
-            finally:
+            except BaseException:
                 # What came before an error of the iterator counts.
-                fetch_terms(block)
-                fetch_texts(block)
-                for statement in block:
-                    full = self.add(statement) >= rows
-                block.clear()
-        return full
+                self.add_waiting(MAX_ROWS)
+                raise
+
+    cdef bint add_waiting(self, int64_t rows) except -1:
+        """Append the statements taken ahead; True where the Batch is full before the last of them."""
+        cdef list block = self.waiting
+        cdef int n = 0
+        fetch_terms(block)
+        fetch_texts(block)
+        try:
+            for statement in block:
+                n += 1
+                if self.add(statement) >= rows:
+                    return True
+            return False
+        except BaseException:
+            n = len(block)
+            raise
+        finally:
+            del block[:n]
 
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
