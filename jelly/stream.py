@@ -23,8 +23,9 @@ __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "re
 
 Statement = Triple | Quad
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Rows of a Batch that is filled from Python objects, or read as such: small enough for the caches.
 COLLECT_ROWS = 8192
+READ_ROWS = 8192
 
 
 class Reader:
@@ -186,7 +187,6 @@ def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
                 namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
             if described:
                 metadata |= described.get(i, {})
-                metadata.pop(INDEX_KEY, None)
             if end is None:
                 break
             yield Frame(index, statements, metadata, namespaces)
@@ -203,6 +203,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     ...     print(o.value, o.language)
     o en
     """
+    settings.setdefault("batch_rows", READ_ROWS)
     return iter(Reader(src, **settings))
 
 
