@@ -147,7 +147,7 @@ def _measure(name: str, format: str, text: bytes) -> tuple[bool, list[str]]:
 
 
 _HEAD = [
-    "file", "statements", "text\nMB", "\n.gz", "Jelly\nMB", "\n.gz", "ratio\n", "\n.gz", "to\nJelly", "to\ntext",
+    "\nfile", "state-\nments", "text\nMB", "\n.gz", "Jelly\nMB", "\n.gz", "ratio\n", "\n.gz", "to\nJelly", "to\ntext",
     "to\nterms",
 ]  # fmt: skip
 
