@@ -10,9 +10,9 @@ from itertools import chain
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
+from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, carry_terms, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, UNSET, Decode, Header, carry_terms,
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, Header,
     check_header, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
@@ -236,8 +236,12 @@ cdef class Decoder:
     cdef Batch give_batch(self):
         cdef Batch batch = self.batch
         cdef Arena* a = &batch.a
-        if self.error is None and carry_terms(&self.d) != OK:
-            self.error = self.make_error()
+        cdef int status = OK
+        if self.error is None:
+            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
+            if status != OK:
+                fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
+                self.error = self.make_error()
         self.rows_out += a.n_rows
         self.frames_out += a.n_frames
         self.hint_rows = min(a.n_rows, self.d.max_rows)
