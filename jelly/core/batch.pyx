@@ -1,3 +1,4 @@
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
@@ -341,6 +342,8 @@ cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const
     return term
 
 
+# The collector must not take the Batch away from under an array.
+@cython.no_gc_clear
 cdef class Column:
     """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""
 

@@ -1,5 +1,6 @@
 """The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
@@ -29,6 +30,9 @@ cdef enum:
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
+# A failed Decoder is often part of a circle, by way of its error's traceback. The collector must not take the tables'
+# memory or the chunk from it before __dealloc__ is through with them.
+@cython.no_gc_clear
 cdef class Decoder:
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
 
@@ -50,7 +54,7 @@ cdef class Decoder:
 
     cdef Decode d
     cdef Batch batch
-    cdef object arrays  # the numpy arrays behind the tables
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef object error
     cdef Py_buffer view
@@ -313,11 +317,11 @@ cdef class Decoder:
         cdef Header* h = &self.d.header
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        self.arrays = [
+        self.arrays = (
             make_table(&self.d.t.names, h.names),
             make_table(&self.d.t.prefixes, h.prefixes),
             make_table(&self.d.t.datatypes, h.datatypes),
-        ]
+        )
         if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
             self.d.allowed = ROWS_TRIPLES
             return 0

@@ -1,5 +1,6 @@
 """The Encoder: the Python face of encode. The one place where its faults become exceptions."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -19,6 +20,8 @@ from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_byt
 from jelly.options import PhysicalType
 
 
+# The collector must not take the tables' memory from it before __dealloc__ is through with it.
+@cython.no_gc_clear
 cdef class Encoder:
     """Batches in, Jelly bytes out, no I/O.
 
@@ -37,7 +40,7 @@ cdef class Encoder:
     """
 
     cdef Encode e
-    cdef object arrays  # the numpy arrays behind the tables
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
     cdef bint busy
@@ -61,11 +64,11 @@ cdef class Encoder:
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         for slot in range(4):
             self.e.last[slot] = UNSET
-        self.arrays = [
+        self.arrays = (
             make_lru(&self.e.names, options.max_name_table_size),
             make_lru(&self.e.prefixes, options.max_prefix_table_size),
             make_lru(&self.e.datatypes, options.max_datatype_table_size),
-        ]
+        )
 
         if keyframe_rows > 0:
             forget_tables(&self.e)

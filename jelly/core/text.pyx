@@ -1,5 +1,6 @@
 """TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -24,6 +25,8 @@ cdef enum:
     FIRST_TEXT = 4096
 
 
+# The collector must not take the chunk from it before __dealloc__ releases it.
+@cython.no_gc_clear
 cdef class TextReader:
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
