@@ -28,8 +28,9 @@ cdef enum:
     # And it ends at so many entries or bytes of metadata.
     META_ENTRIES = 1 << 16
     META_TEXT = 1 << 24
-    # Languages remembered within a Batch.
+    # Languages and blank nodes remembered within a Batch, powers of two.
     LANGUAGES = 64
+    BNODES = 256
 
 cdef enum:
     # Bit n: a row with field n may occur, by physical type.
@@ -82,6 +83,7 @@ ctypedef struct Decode:
     int32_t carried[4]  # their ids in `carry`
     Arena carry
     int32_t languages[LANGUAGES]
+    int32_t bnodes[BNODES]
     int64_t max_rows
     int64_t max_text
     # What fills the present Batch: repeated terms that were copied into it do not count.

@@ -3,8 +3,8 @@ from libc.string cimport memcmp, memset
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, add_frame, add_metadata, add_namespace,
-    add_quoted, add_row, add_term, copy_term, free_arena, init_arena, same_bytes,
+    INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, add_frame, add_metadata, add_namespace,
+    add_quoted, add_row, add_term, copy_term, free_arena, hash_bytes, init_arena, same_bytes,
 )
 from jelly.core.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_UTF8, BAD_VERSION, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DATATYPE_TABLE_LIMIT, DEPTH,
@@ -244,9 +244,21 @@ cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
 
 
 cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
-    if check_utf8(r.at, r.end - r.at) >= 0:
+    """A blank node; they tend to come again soon, so the last few are remembered."""
+    cdef int64_t n = r.end - r.at
+    cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
+    cdef int32_t term = d.bnodes[i]
+    if (
+        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        and same_bytes(d.b.text + d.b.start[term], r.at, n)
+    ):
+        return term
+    if check_utf8(r.at, n) >= 0:
         return fail(&d.fault, BAD_UTF8, r.at)
-    return checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, r.end - r.at), r.at)
+    term = checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, n), r.at)
+    if term >= 0:
+        d.bnodes[i] = term
+    return term
 
 
 cdef int32_t read_term(Decode* d, int kind, Reader* r, int depth) noexcept nogil:

@@ -230,6 +230,7 @@ cdef class Decoder:
         self.d.full_terms = TERMS_A_ROW * self.d.max_rows
         self.d.t.batch += 1
         memset(self.d.languages, 0xFF, sizeof(self.d.languages))
+        memset(self.d.bnodes, 0xFF, sizeof(self.d.bnodes))
         return 0
 
     cdef Batch give_batch(self):

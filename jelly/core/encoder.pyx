@@ -12,7 +12,7 @@ from jelly.core cimport schema as pb
 from jelly.core.batch cimport Batch, free_arena
 from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, keep_terms
 from jelly.core.fault cimport OK, fault_error
-from jelly.core.pack cimport end_frame, end_graph, put_metadata_entry, release_frame
+from jelly.core.pack cimport end_frame, end_graph, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -66,6 +66,9 @@ cdef class Encoder:
             make_lru(&self.e.prefixes, options.max_prefix_table_size),
             make_lru(&self.e.datatypes, options.max_datatype_table_size),
         ]
+
+        if keyframe_rows > 0:
+            forget_tables(&self.e)
 
     def __dealloc__(self):
         free_lru(&self.e.names)
