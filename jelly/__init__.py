@@ -1,6 +1,7 @@
 """RDF in and out of Python and Spark at wire speed."""
 
 from jelly._version import __version__
+from jelly.convert import Conversion, convert
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
@@ -15,6 +16,7 @@ from jelly.errors import (
     JellyUnsupportedError,
     MissingExtraError,
 )
+from jelly.inspect import FrameInspection, Inspection, inspect
 from jelly.options import LogicalType, PhysicalType, StreamOptions
 from jelly.seek import JellyFile, open
 from jelly.stream import (
@@ -29,15 +31,19 @@ from jelly.stream import (
     read_frames,
     write,
 )
+from jelly.validate import Problem, validate
 
 __all__ = [
     "IRI",
     "Batch",
     "BlankNode",
+    "Conversion",
     "Decoder",
     "DefaultGraph",
     "Encoder",
     "Frame",
+    "FrameInspection",
+    "Inspection",
     "JellyError",
     "JellyFile",
     "JellyFormatError",
@@ -50,6 +56,7 @@ __all__ = [
     "LogicalType",
     "MissingExtraError",
     "PhysicalType",
+    "Problem",
     "Quad",
     "QuotedTriple",
     "Reader",
@@ -57,12 +64,15 @@ __all__ = [
     "Triple",
     "Writer",
     "__version__",
+    "convert",
     "dumps",
+    "inspect",
     "loads",
     "open",
     "options",
     "read",
     "read_batches",
     "read_frames",
+    "validate",
     "write",
 ]

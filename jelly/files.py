@@ -200,7 +200,11 @@ class Sink:
             # A device or a pipe: there is nothing to rename.
             file: Any = open(path, "wb")  # noqa: SIM115 - closed by close()
         else:
-            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            try:
+                handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            except OSError as error:
+                error.filename = self.name  # nobody knows the temporary name
+                raise
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(temporary, 0o666 & ~umask)

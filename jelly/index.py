@@ -44,6 +44,10 @@ _MAX_LENGTH = 10
 T = TypeVar("T")
 
 
+class Damaged(Exception):
+    """Why an index cannot be trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Keyframe:
     """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``."""
@@ -62,6 +66,19 @@ class Index:
     statements: int
     frames: int
     size: int
+    # The decoder's state at a keyframe by its number, for files that have no real keyframes.
+    state: Callable[[int], bytes] | None = None
+
+    def check(self, last_offset: int) -> None:
+        """Damaged where the keyframes are not in order or not within the file."""
+        for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
+            if not (
+                before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
+            ):
+                raise Damaged("its keyframes are not in order")
+        last = self.keyframes[-1]
+        if last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1):
+            raise Damaged("its keyframes are not within the file")
 
     def segments(self) -> list[tuple[Keyframe, Keyframe]]:
         """Each keyframe with the end of what can be read from it: that is where the next one begins."""
@@ -83,10 +100,6 @@ def _checksum(options: StreamOptions) -> int:
     return zlib.crc32(options_row(options))
 
 
-class _Damaged(Exception):
-    """Why an index cannot be trusted."""
-
-
 def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> Index | None:
     """The index at the end of a file, or None where there is none. One that is damaged is ignored with a warning.
 
@@ -95,18 +108,18 @@ def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> In
     if size < _TAIL.size:
         return None
     file.seek(size - _TAIL.size)
-    crc, length, magic = _TAIL.unpack(_read(file, _TAIL.size))
+    crc, length, magic = _TAIL.unpack(read_exactly(file, _TAIL.size))
     if magic != _MAGIC:
         return None
     try:
         if not _HEAD.size + _TAIL.size <= length <= min(size, _MAX_INDEX):
-            raise _Damaged("its length is wrong")
+            raise Damaged("its length is wrong")
         file.seek(size - length)
-        body = _read(file, length - _TAIL.size)
+        body = read_exactly(file, length - _TAIL.size)
         if zlib.crc32(body) != crc:
-            raise _Damaged("its checksum is wrong")
+            raise Damaged("its checksum is wrong")
         return _parse(file, size, body, options())
-    except _Damaged as why:
+    except Damaged as why:
         name = getattr(file, "name", "the file")
         warnings.warn(f"the index of {name} is ignored: {why}", RuntimeWarning, stacklevel=3)
         return None
@@ -115,21 +128,17 @@ def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> In
 def _parse(file: Any, size: int, body: bytes, options: StreamOptions) -> Index:
     version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
     if version != _VERSION:
-        raise _Damaged(f"it has version {version}, this is version {_VERSION}")
+        raise Damaged(f"it has version {version}, this is version {_VERSION}")
     if checksum != _checksum(options):
-        raise _Damaged("it belongs to other stream options")
+        raise Damaged("it belongs to other stream options")
     if len(body) != _HEAD.size + n * _KEY.size:
-        raise _Damaged("it is cut off")
+        raise Damaged("it is cut off")
     if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
-        raise _Damaged("the file has changed since")
-    keyframes = [Keyframe(0, 0, 0), *(Keyframe(*key) for key in _KEY.iter_unpack(body[_HEAD.size :]))]
-    for before, after in zip(keyframes, keyframes[1:], strict=False):
-        if not (before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame):
-            raise _Damaged("its keyframes are not in order")
-    last = keyframes[-1]
-    if last.offset > last_frame or last.statement > statements or last.frame >= max(frames, 1):
-        raise _Damaged("its keyframes are not within the file")
-    return Index(options, tuple(keyframes), statements, frames, size)
+        raise Damaged("the file has changed since")
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*key) for key in _KEY.iter_unpack(body[_HEAD.size :])))
+    index = Index(options, keyframes, statements, frames, size)
+    index.check(last_frame)
+    return index
 
 
 def _frame_end(file: Any, offset: int) -> int:
@@ -145,23 +154,17 @@ def _frame_end(file: Any, offset: int) -> int:
     return -1
 
 
-def _read(file: Any, n: int) -> bytes:
+def read_exactly(file: Any, n: int) -> bytes:
     data = b""
     while len(data) < n:
         more = file.read(n - len(data))
         if not more:
-            raise _Damaged("the file is cut off")
+            raise Damaged("the file is cut off")
         data += more
     return data
 
 
-def load_index(file: Any, path: str) -> Index | None:
-    """The index of an open Jelly file."""
-    size = os.fstat(file.fileno()).st_size
-    return read_index(file, size, lambda: _first_options(file))
-
-
-def _first_options(file: Any) -> StreamOptions:
+def first_options(file: Any) -> StreamOptions:
     """The stream options at the start of a file."""
     file.seek(0)
     decoder = Decoder(batch_rows=1)
@@ -170,7 +173,7 @@ def _first_options(file: Any) -> StreamOptions:
         while decoder.options is None and decoder.pull() is not None:
             pass
     if decoder.options is None:
-        raise _Damaged("the file does not begin with stream options")
+        raise Damaged("the file does not begin with stream options")
     return decoder.options
 
 
@@ -184,6 +187,8 @@ def read_segment(
     known: dict[str, Any] = {} if start.offset == 0 else {
         "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
     }
+    if known and index.state is not None:
+        known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, **known, **limits)
     decoder.push(read_at(start.offset, end.offset - start.offset))
     decoder.finish()

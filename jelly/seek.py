@@ -6,6 +6,7 @@ import builtins
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, overload
 
@@ -13,8 +14,9 @@ from jelly.core.batch import Batch
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
-from jelly.index import Index, Keyframe, in_order, load_index, read_segment, reader_at
+from jelly.index import Index, Keyframe, first_options, in_order, read_index, read_segment, reader_at
 from jelly.options import StreamOptions
+from jelly.sidecar import read_sidecar
 from jelly.stream import Frame, frames_of
 
 __all__ = ["JellyFile", "open"]
@@ -32,7 +34,9 @@ class JellyFile:
         self._limits = limits
         self._file = builtins.open(self.path, "rb")  # noqa: SIM115 - closed by close()
         try:
-            index = load_index(self._file, self.path)
+            size = os.fstat(self._file.fileno()).st_size
+            options = partial(first_options, self._file)
+            index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options)
             if index is None:
                 raise JellyError(
                     "the file has no index: make one with `jelly index`, or write it with seekable=True",

@@ -23,8 +23,9 @@ __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "re
 
 Statement = Triple | Quad
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Rows of a Batch that is filled from Python objects, or read as such: small enough for the caches.
 COLLECT_ROWS = 8192
+READ_ROWS = 8192
 
 
 class Reader:
@@ -186,7 +187,6 @@ def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
                 namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
             if described:
                 metadata |= described.get(i, {})
-                metadata.pop(INDEX_KEY, None)
             if end is None:
                 break
             yield Frame(index, statements, metadata, namespaces)
@@ -203,6 +203,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     ...     print(o.value, o.language)
     o en
     """
+    settings.setdefault("batch_rows", READ_ROWS)
     return iter(Reader(src, **settings))
 
 
@@ -362,8 +363,13 @@ class Writer:
         while self._collect(3).extend(iterator, self._rows):
             self._flush()
 
-    def add_batch(self, batch: Batch) -> None:
-        """Write a Batch. In a grouped stream, frames end where those of the Batch do."""
+    @property
+    def name(self) -> str:
+        """The name of the file, or ""."""
+        return self._sink.name
+
+    def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
+        """Write a Batch. ``keep_frames``: frames end where those of the Batch do; by default in a grouped stream."""
         if self._closed:
             raise ValueError("the Writer is closed")
         if self._encoder is None:
@@ -371,7 +377,10 @@ class Writer:
         if self._early:
             self._collect(batch.arity)
         self._flush()
-        self._sink.write(self._encoder.encode(batch))
+        if self.format is JELLY:
+            self._sink.write(self._encoder.encode(batch, keep_frames))
+        else:
+            self._sink.write(self._encoder.encode(batch))
         self.statements += len(batch)
 
     def namespace(self, name: str, iri: str) -> None:

@@ -35,7 +35,7 @@ cdef int read_header(Decode* d, Reader* r, Header* h) noexcept nogil:
             if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
                 return fail(&d.fault, BAD_UTF8, h.name.at)
             continue
-        if tag < 0 or tag & 7 != 0:
+        if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or OPTIONS_FIELDS >> (tag >> 3) & 1 == 0:
             if tag < 0 or skip_field(r, tag) < 0:
                 return malformed(d, r)
             continue
@@ -514,6 +514,8 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
             return malformed(d, &entry)
     if check_utf8(key.at, key.end - key.at) >= 0:
         return fail(&d.fault, BAD_UTF8, key.at)
+    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
+        return OK  # of the file, not of the frame: jelly/index.py reads it
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 

@@ -17,6 +17,7 @@ from jelly.core.decode cimport (
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly.core.snapshot cimport load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
@@ -35,8 +36,8 @@ cdef class Decoder:
     ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
     ``max_datatypes`` are the limits that hostile input runs into.
 
-    With ``options`` the stream need not begin with them: reading starts at a keyframe, whose place in the stream
-    ``first_row``, ``first_frame`` and ``offset`` tell.
+    With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
+    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell its place in the stream.
 
     A decoder that raised stays failed: it raises the same error again. It serves one thread at a time.
 
@@ -65,7 +66,7 @@ cdef class Decoder:
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
-        options=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0,
+        options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0,
     ):
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
@@ -87,7 +88,7 @@ cdef class Decoder:
         self.frames_out = self.d.n_frames = first_frame
         self.d.feed.offset = offset
         if options is not None:
-            self.preset(options)
+            self.preset(options, state)
 
     def __dealloc__(self):
         if self.has_view:
@@ -127,8 +128,7 @@ cdef class Decoder:
         if self.has_view:
             if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
                 raise RuntimeError("the last chunk is not used up: pull until None first")
-            PyBuffer_Release(&self.view)
-            self.has_view = False
+            self.release()
         PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
         self.has_view = True
         self.d.feed.chunk.at = <const uint8_t*>self.view.buf
@@ -169,6 +169,8 @@ cdef class Decoder:
                     else:
                         return None
                 self.error = self.make_error()
+                # The error may keep this Decoder alive through its traceback; a cycle must not hold the caller's buffer.
+                self.release()
                 if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
                     return self.give_batch()
                 raise self.error
@@ -186,6 +188,12 @@ cdef class Decoder:
         first = self.pull(True)
         return iter(()) if first is None else chain([first], iter(partial(self.pull, True), None))
 
+    cdef int release(self) except -1:
+        if self.has_view:
+            self.has_view = False
+            PyBuffer_Release(&self.view)
+        return 0
+
     cdef object make_error(self):
         place = {"frame": self.d.n_frames}
         if self.d.in_frame:
@@ -195,6 +203,11 @@ cdef class Decoder:
                 place["offset"] += self.d.fault.at - self.d.frame_start
         else:
             place["offset"] = self.d.feed.offset
+        # The error's traceback may hold what holds this Decoder; the caller's buffer shall not be part of such a circle.
+        self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+            self.has_view = False
         return fault_error(&self.d.fault, place)
 
     cdef int start_batch(self) except -1:
@@ -233,7 +246,25 @@ cdef class Decoder:
         self.d.b = NULL
         return batch
 
-    cdef int preset(self, options) except -1:
+    def save(self) -> bytes:
+        """The state between two frames, for a Decoder that is to go on from here: ``Decoder(options=, state=)``.
+
+        ValueError where the input ends inside a frame or statements wait to be pulled.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.busy:
+            raise RuntimeError("this Decoder is in use by another thread")
+        if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
+            raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
+        return save_state(&self.d)
+
+    @property
+    def offset(self) -> int:
+        """Where in the stream the next frame begins, in bytes."""
+        return self.d.feed.offset - (0 if self.d.feed.spent else self.d.feed.pending.n)
+
+    cdef int preset(self, options, state) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef Header* h = &self.d.header
         h.physical = options.physical_type
@@ -250,7 +281,10 @@ cdef class Decoder:
         self.d.has_header = True
         self.options = options
         self.make_tables()
-        expect_keyframe(&self.d.t)
+        if state is None:
+            expect_keyframe(&self.d.t)
+        else:
+            load_state(&self.d, state)
         return 0
 
     cdef int settle(self) except -1:

@@ -1,4 +1,5 @@
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena
@@ -62,10 +63,13 @@ cdef int put_metadata_entry(
 
 
 cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
+    """The metadata that came with a frame. An index (see jelly/index.py) is left out: it fits the old bytes only."""
     cdef int64_t i
     cdef int64_t* m
     for i in range(0, a.n_meta, 4):
         m = &a.meta[i]
+        if m[2] - m[1] == 11 and memcmp(a.meta_text + m[1], b"jelly.index", 11) == 0:
+            continue
         if m[0] == frame and put_metadata_entry(
             e, &e.body, a.meta_text + m[1], m[2] - m[1], a.meta_text + m[2], m[3] - m[2]
         ) != OK:

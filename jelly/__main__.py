@@ -1,0 +1,3 @@
+from jelly.cli import main
+
+main()

@@ -1,0 +1,361 @@
+"""The commands. What they do is done by the public functions of the package."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+import jelly
+from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.formats import FORMATS, JELLY, Format, find_format
+from jelly.options import MAX_TABLE_SIZE
+
+HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
+
+_LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
+_PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
+# Lookup tables and the options that set their sizes.
+_KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
+
+
+class Commands(click.Group):
+    """Turns every error into one line on standard error and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            silence_stdout()
+        except Exception as error:
+            if os.environ.get("JELLY_TRACEBACK"):
+                raise
+            _say(f"error: {message(error)}", "red")
+            ctx.exit(1)
+
+
+def _say(text: str, colour: str | None = None) -> None:
+    """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
+    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+@contextlib.contextmanager
+def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int], object] | None]:
+    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from jelly.cli.display import progress
+
+    with progress(what) as update:
+        yield update
+
+
+def _format_of(value: str | None, name: str, option: str) -> Format:
+    try:
+        return find_format(value, "" if name == "-" else name)
+    except jelly.JellyError as error:
+        reason = error.reason.partition(";")[0]
+        raise click.UsageError(f"{reason}; say what it is with {option}") from None
+
+
+_format = click.Choice(list(FORMATS))
+_from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+@click.version_option(jelly.__version__, prog_name="jelly", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Convert, inspect and check RDF in Jelly, N-Triples and N-Quads.
+
+    Files may be compressed with gzip, zstd, bzip2 or xz; "-" is standard input or output.
+
+    \b
+      jelly convert people.nt.gz people.jelly
+      jelly inspect people.jelly
+      jelly validate people.jelly --against people.nt.gz
+      jelly cat people.jelly | grep Alice
+    """
+
+
+@cli.command(short_help="Convert a file to another format, or to other stream options.")
+@click.argument("src", metavar="IN")
+@click.argument("dst", metavar="OUT")
+@_from
+@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+@click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of the lookup tables, all three.")
+@click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Entries of the name table.")
+@click.option("--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the prefix table; 0: none.")
+@click.option("--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the datatype table.")
+@click.option("--physical", type=click.Choice(_PHYSICAL), help="Physical stream type.")
+@click.option(
+    "--logical",
+    metavar="TYPE",
+    type=click.Choice(_LOGICAL),
+    help=f"Logical stream type, what a frame means: {', '.join(_LOGICAL)}.",
+)
+@click.option("--generalized", is_flag=True, help="Allow generalized statements.")
+@click.option("--no-star", is_flag=True, help="Refuse quoted triples.")
+@click.option("--stream-name", metavar="NAME", help="Name to write into the stream options.")
+@click.option(
+    "--frame-rows", metavar="N", type=click.IntRange(0), default=256, help="Rows of a frame; default 256, 0: no bound."
+)
+@click.option(
+    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20, help="And bytes; default 1 MiB, 0: no bound."
+)
+@click.option("--no-delimited", is_flag=True, help="Write one bare frame.")
+@click.option("--seekable", is_flag=True, help="Write an index, so that any part can be read at once.")
+@click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
+@click.option("--skip-errors", is_flag=True, help="Leave out lines of text that have an error, and go on.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
+    """Read IN and write it to OUT. What cannot be finished leaves no file.
+
+    Jelly to Jelly keeps the stream options of the input as far as none are given. From Jelly to standard output
+    without --to gives N-Quads, from text Jelly.
+
+    \b
+    Examples:
+      jelly convert people.nt.gz people.jelly
+      jelly convert people.jelly people.nq.zst
+      curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
+      jelly convert --preset small --physical graphs in.nq out.jelly
+    """
+    source = _format_of(from_format, src, "--from")
+    if to_format is None and dst == "-":
+        to_format = "nq" if source is JELLY else "jelly"
+    target = _format_of(to_format, dst, "--to")
+    if given["seekable"] and given["no_delimited"]:
+        raise click.UsageError("--seekable does not go with --no-delimited")
+    if target is JELLY and dst == "-" and sys.stdout.isatty():
+        raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
+    with _progress(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+        done = jelly.convert(
+            src,
+            dst,
+            from_format=source.name,
+            to_format=target.name,
+            options=_changes(given),
+            strict=given["strict"],
+            on_error="skip" if given["skip_errors"] else "raise",
+            frame_rows=given["frame_rows"],
+            frame_bytes=given["frame_bytes"],
+            delimited=not given["no_delimited"],
+            seekable=given["seekable"],
+            progress=progress,
+        )
+    if not quiet:
+        _summary(done)
+
+
+def _changes(given: dict[str, Any]) -> dict[str, Any]:
+    """The stream options that differ from those of the input."""
+    changes: dict[str, Any] = {}
+    if given["preset"]:
+        preset = getattr(jelly.StreamOptions, given["preset"])()
+        changes |= {f"max_{kind}_table_size": getattr(preset, f"max_{kind}_table_size") for kind in _KINDS}
+    for kind, option in _KINDS.items():
+        if (size := given[option]) is not None:
+            changes[f"max_{kind}_table_size"] = size
+    if given["physical"]:
+        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
+    if given["logical"]:
+        changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
+    if given["generalized"]:
+        changes["generalized_statements"] = True
+    if given["no_star"]:
+        changes["rdf_star"] = False
+    if given["stream_name"] is not None:
+        changes["stream_name"] = given["stream_name"]
+    return changes
+
+
+def _summary(done: jelly.Conversion) -> None:
+    speed = done.statements / done.seconds if done.seconds else 0
+    ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
+    _say(
+        f"{done.statements:,} statements, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
+        f"{done.seconds:.2f} s, {_count(speed)} statements/s"
+    )
+    if done.n_skipped:
+        _say(f"{done.n_skipped:,} lines were left out; the first of them:", "yellow")
+        for line, reason in done.skipped[:5]:
+            _say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
+
+
+def _size(n: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            break
+        n /= 1000
+    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
+
+
+def _count(n: float) -> str:
+    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
+
+
+@cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
+@click.argument("file")
+@click.option("--per-frame", is_flag=True, help="Show each frame too.")
+@click.option(
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
+)
+def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
+    """Show what a Jelly file consists of, without decoding its statements.
+
+    \b
+    Examples:
+      jelly inspect people.jelly
+      jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
+    """
+    shape = shape or ("table" if sys.stdout.isatty() else "yaml")
+    with _progress("Inspecting") as progress:
+        found = jelly.inspect(file, per_frame, progress=progress)
+    if shape == "json":
+        click.echo(json.dumps(found.as_dict(), indent=2))
+        return
+    from jelly.cli import display
+
+    if shape == "yaml":
+        click.echo(display.as_yaml(found.as_dict()), nl=False)
+    else:
+        display.show_inspection(file, found)
+
+
+@cli.command(short_help="Find everything that is wrong with a Jelly file.")
+@click.argument("file")
+@click.option("--against", metavar="FILE", help="A file (Jelly, N-Triples, N-Quads) that must say the same.")
+@click.option("--unordered", is_flag=True, help="Compare as sets instead of position by position.")
+@click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare this frame only; the first is 0.")
+@click.option("--options", metavar="FILE", help="A Jelly file whose stream options must be the same.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
+)
+@click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
+@click.pass_context
+def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+    """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
+
+    \b
+    Examples:
+      jelly validate people.jelly
+      jelly validate people.jelly --against people.nt --unordered
+    """
+    if against is not None:
+        _format_of(None, against, "a known suffix")
+    with _progress("Validating") as progress:
+        problems = jelly.validate(file, against=against, ordered=not unordered, progress=progress, **given)
+    if as_json:
+        fields = ("message", "frame", "row", "offset")
+        click.echo(json.dumps([{name: getattr(problem, name) for name in fields} for problem in problems], indent=2))
+    else:
+        for problem in problems:
+            click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
+        if not problems:
+            click.echo(f"{file}: no problems")
+    ctx.exit(1 if problems else 0)
+
+
+def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
+    """A name that tells no format is a mistake in the call, to be told before anything is read."""
+    for file in files:
+        _format_of(from_format, file, "--from")
+
+
+@cli.command(short_help="Print files as N-Quads, one after the other.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@_from
+@click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
+def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None:
+    """Print the statements of files on standard output.
+
+    N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
+
+    \b
+    Examples:
+      jelly cat people.jelly | grep Alice
+      jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+    """
+    _check_formats(files, from_format)
+    if to_format == "jelly" and sys.stdout.isatty():
+        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    with contextlib.ExitStack() as stack:
+        writer: jelly.Writer | None = None
+        for file in files:
+            reader = stack.enter_context(jelly.Reader(file, format=from_format))
+            for batch in reader.batches():
+                if writer is None:
+                    writer = stack.enter_context(jelly.Writer("-", reader.options, format=to_format))
+                writer.add_batch(batch)
+        if writer is None:
+            stack.enter_context(jelly.Writer("-", format=to_format))
+
+
+@cli.command(short_help="Print the first statements of a file.")
+@click.argument("file")
+@click.option(
+    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
+)
+@_from
+def head(file: str, number: int, from_format: str | None) -> None:
+    """Print the first statements of a file as N-Quads; no more of it is read than that takes.
+
+    \b
+    Example:
+      jelly head -n 3 people.jelly
+    """
+    _check_formats((file,), from_format)
+    with jelly.Reader(file, format=from_format, batch_rows=min(number or 1, HEAD_ROWS)) as reader:
+        statements = islice(reader, number)
+        with jelly.Writer("-", format="nq") as writer:
+            writer.extend(statements)
+
+
+@cli.command(short_help="Count statements.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@_from
+def count(files: tuple[str, ...], from_format: str | None) -> None:
+    """Print the number of statements of each file, and the total where there are several.
+
+    The rows of Jelly files are counted without decoding them.
+
+    \b
+    Examples:
+      jelly count people.jelly
+      jelly count *.jelly *.nq.gz
+    """
+    _check_formats(files, from_format)
+    total = 0
+    for file in files:
+        with _progress("Counting") as progress:
+            if find_format(from_format, "" if file == "-" else file) is JELLY:
+                number = jelly.inspect(file, progress=progress).statements
+            else:
+                number = _count_text(file, from_format, progress)
+        click.echo(f"{number}\t{file}")
+        total += number
+    if len(files) > 1:
+        click.echo(f"{total}\ttotal")
+
+
+def _count_text(file: str, from_format: str | None, progress: Callable[[int, int | None, int], object] | None) -> int:
+    with jelly.Reader(file, format=from_format) as reader:
+        for _ in reader.batches():
+            if progress is not None:
+                progress(reader.bytes_read, reader.source.size, reader.statements)
+        return reader.statements

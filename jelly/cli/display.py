@@ -1,0 +1,134 @@
+"""What rich and YAML draw: the progress bar, tables, yaml. The only place that imports them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jelly.errors import MissingExtraError
+from jelly.inspect import Inspection
+
+try:
+    import yaml
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.table import Column, Table
+    from rich.text import Text
+except ImportError as error:
+    raise MissingExtraError(
+        f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
+    ) from None
+
+__all__ = ["as_yaml", "progress", "show_inspection"]
+
+# Work that is done sooner shows no bar.
+PATIENCE = 0.5
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int | None, int], object]]:
+    """A bar on standard error that goes away at the end; a spinner where the size is not known."""
+    began = time.monotonic()
+    bar: Progress | None = None
+    task: TaskID | None = None
+
+    def update(done: int, total: int | None, statements: int) -> None:
+        nonlocal bar, task
+        if bar is None or task is None:
+            if time.monotonic() - began < PATIENCE:
+                return
+            bar = Progress(*_columns(total), console=Console(stderr=True), transient=True)
+            task = bar.add_task(what, total=total)
+            bar.start()
+        elapsed = time.monotonic() - began
+        rate = f"{statements / elapsed / 1e6:.2f} M/s"
+        bar.update(task, completed=done, description=f"{what}: {statements:,} statements, {rate}")
+
+    try:
+        yield update
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _columns(total: int | None) -> list[Any]:
+    text = TextColumn("{task.description}", markup=False)
+    if not total:
+        return [SpinnerColumn(), text]
+    return [BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f}%"), text, TimeRemainingColumn(compact=True)]
+
+
+def as_yaml(value: Any) -> str:
+    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    return text
+
+
+def show_inspection(name: str, found: Inspection) -> None:
+    """Tables on standard output."""
+    console = Console()
+    console.print(_options_table(name, found))
+    console.print(_rows_table(found))
+    if found.metadata:
+        table = Table("metadata key", _number("frames"))
+        for key, n in found.metadata.items():
+            table.add_row(Text(key), f"{n:,}")
+        console.print(table)
+    if found.frames:
+        console.print(_frames_table(found))
+
+
+def _number(name: str) -> Column:
+    return Column(name, justify="right")
+
+
+def _options_table(name: str, found: Inspection) -> Table:
+    options = found.options
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    compressed = f" ({found.bytes_read:,} in the file)" if found.bytes_read != found.bytes else ""
+    frames = f"{found.n_frames:,}" + ("" if found.delimited else ", not delimited")
+    on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
+    tables = (options.max_name_table_size, options.max_prefix_table_size, options.max_datatype_table_size)
+    lines = {
+        "file": name,
+        "stream name": options.stream_name,
+        "bytes": f"{found.bytes:,}{compressed}",
+        "frames": frames,
+        "statements": f"{found.statements:,}",
+        "physical type": options.physical_type.name,
+        "logical type": options.logical_type.name,
+        "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
+        "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
+        "version": str(options.version),
+    }
+    for key, value in lines.items():
+        if value:
+            table.add_row(key, Text(value))
+    return table
+
+
+def _rows_table(found: Inspection) -> Table:
+    table = Table("rows", _number("number"), _number("bytes"), _number("share"), _number("bytes a row"))
+    for kind, number in found.rows.items():
+        size = found.row_bytes[kind]
+        if number:
+            share = f"{size / found.bytes:.1%}"
+            table.add_row(kind.replace("_", " "), f"{number:,}", f"{size:,}", share, f"{size / number:.1f}")
+    rest = found.bytes - sum(found.row_bytes.values()) - found.metadata_bytes
+    for what, size in (("metadata", found.metadata_bytes), ("framing", rest)):
+        if size:
+            table.add_row(what, "", f"{size:,}", f"{size / found.bytes:.1%}", "", style="dim")
+    return table
+
+
+def _frames_table(found: Inspection) -> Table:
+    names = ("frame", "offset", "bytes", "statements", "graphs", "names", "prefixes", "datatypes")
+    table = Table(*map(_number, names), "metadata")
+    for frame in found.frames:
+        numbers = (frame.index, frame.offset, frame.bytes, frame.statements)
+        rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype"))
+        table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(", ".join(frame.metadata)))
+    return table

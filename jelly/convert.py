@@ -1,0 +1,152 @@
+"""Format to format: Batches from a Reader into a Writer, nothing in between."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jelly.core.batch import Batch
+from jelly.errors import JellyError
+from jelly.files import split_suffix
+from jelly.formats import JELLY
+from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.stream import Reader, Writer, default_options
+
+__all__ = ["Conversion", "Progress", "convert"]
+
+# Called now and then with bytes read, bytes there are (None: not known), statements so far.
+Progress = Callable[[int, "int | None", int], object]
+
+_QUADS_OF = {
+    LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
+    LogicalType.GRAPHS: LogicalType.DATASETS,
+    LogicalType.SUBJECT_GRAPHS: LogicalType.DATASETS,
+}
+_TRIPLES_OF = {LogicalType.FLAT_QUADS: LogicalType.FLAT_TRIPLES, LogicalType.DATASETS: LogicalType.GRAPHS}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What `convert` did. The bytes are those of the files, compressed where they are. ``skipped`` holds line and
+    message of the first lines that were left out, ``n_skipped`` says how many there were."""
+
+    statements: int
+    bytes_read: int
+    bytes_written: int
+    seconds: float
+    n_skipped: int
+    skipped: list[tuple[int, str]]
+
+
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    strict: bool = False,
+    on_error: str = "raise",
+    frame_rows: int = 256,
+    frame_bytes: int = 1 << 20,
+    delimited: bool = True,
+    seekable: bool = False,
+    progress: Progress | None = None,
+    **limits: Any,
+) -> Conversion:
+    """Read ``src`` and write it to ``dst`` in another format, or in the same one with other options.
+
+    ``src`` and ``dst`` are what `Reader` and `Writer` take; suffixes choose format and compression where
+    ``from_format`` and ``to_format`` do not. Jelly written from Jelly keeps stream options, namespaces and metadata,
+    and the frames where those mean something (grouped streams, frames with metadata). Jelly written from text is a
+    flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
+
+    ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
+    and ``seekable`` to the `Writer`. ``progress`` is called after each Batch with the bytes read, the bytes there are
+    (None where that is not known) and the statements so far. A file that was being written is removed where something
+    fails.
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.convert(b'<a:s> <a:p> "o" .', out, from_format="nt").statements
+    1
+    >>> text = io.BytesIO()
+    >>> jelly.convert(out.getvalue(), text, to_format="nt").statements, text.getvalue()
+    (1, b'<a:s> <a:p> "o" .\\n')
+    """
+    began = time.perf_counter()
+    reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
+    writer: Writer | None = None
+    try:
+        with reader:
+            batches = reader.batches()
+            # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
+            batch: Batch | None = next(batches, None)
+            chosen = _choose(options, reader, batch.arity if batch is not None else _arity(reader))
+            writer = Writer(
+                dst,
+                chosen,
+                format=to_format,
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                delimited=delimited,
+                seekable=seekable,
+            )
+            with writer:
+                while batch is not None:
+                    # Metadata belongs to its frame, so that frame has to stay one.
+                    writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+                    if progress is not None:
+                        progress(reader.bytes_read, reader.source.size, reader.statements)
+                    batch = None  # before the next one takes memory
+                    batch = next(batches, None)
+    except JellyError as error:
+        if error.source is None:
+            error.source = writer.name if writer is not None and writer.name else reader.source.name or None
+        raise
+    return Conversion(
+        statements=writer.statements,
+        bytes_read=reader.bytes_read,
+        bytes_written=_size(writer),
+        seconds=time.perf_counter() - began,
+        n_skipped=reader.n_skipped,
+        skipped=reader.skipped,
+    )
+
+
+def _arity(reader: Reader) -> int:
+    """3 or 4 for a source without a single statement."""
+    if reader.format is JELLY:
+        return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
+    return 4 if reader.format.quads else 3
+
+
+def _size(writer: Writer) -> int:
+    """Bytes of what was written; those of the file where it is compressed."""
+    if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
+        return os.path.getsize(writer.name)
+    return writer.bytes_written
+
+
+def _choose(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
+    """The options to write with."""
+    source = reader.options
+    if isinstance(options, StreamOptions):
+        # Namespaces may come late, when the version is written already.
+        if options.version == 0 and source is not None:
+            options = options.replace(version=source.version)
+        return options
+    base = source or default_options(arity)
+    if not options:
+        return base
+    changes = dict(options)
+    if "physical_type" in changes and "logical_type" not in changes:
+        triples = changes["physical_type"] == PhysicalType.TRIPLES
+        other = _TRIPLES_OF if triples else _QUADS_OF
+        if triples != (base.physical_type == PhysicalType.TRIPLES):
+            kind = base.logical_type
+            changes["logical_type"] = other.get(kind, other.get(kind.base, LogicalType.UNSPECIFIED))
+    return base.replace(**changes)

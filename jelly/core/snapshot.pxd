@@ -1,0 +1,7 @@
+"""The state of a Decode between two frames as bytes, so that reading can start there later."""
+
+from jelly.core.decode cimport Decode
+
+
+cdef bytes save_state(Decode* d)
+cdef int load_state(Decode* d, bytes data) except -1

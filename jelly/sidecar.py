@@ -1,0 +1,168 @@
+"""The index of a Jelly file that others wrote: ``x.jelly.idx`` beside it, made by one scan.
+
+Such a file has no keyframes, so for each place where reading may start the sidecar keeps the state of the decoder
+there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
+the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
+places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
+zlib.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import struct
+import warnings
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from jelly.core.decoder import Decoder
+from jelly.core.encoder import options_row
+from jelly.errors import JellyError, JellyFormatError
+from jelly.files import Sink
+from jelly.index import Damaged, Index, Keyframe, read_exactly
+from jelly.options import StreamOptions
+
+__all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
+
+SUFFIX = ".idx"
+
+_MAGIC = b"JELLYSID"
+_VERSION = 1
+_START = struct.Struct("<8sqq")
+_HEAD = struct.Struct("<7q")
+_PLACE = struct.Struct("<6q")
+_MAX_HEAD = 1 << 28
+# A state may have so many bytes: it holds the lookup tables.
+_MAX_STATE = 1 << 28
+# Bytes at either end of the Jelly file that are compared.
+_ENDS = 1 << 16
+# Statements from one place to the next, at least.
+_DISTANCE = 1 << 18
+_CHUNK = 1 << 20
+
+
+def _ends(file: Any, size: int) -> int:
+    """A checksum of the first and the last bytes of a file."""
+    file.seek(0)
+    crc = zlib.crc32(file.read(_ENDS))
+    file.seek(max(size - _ENDS, 0))
+    return zlib.crc32(file.read(_ENDS), crc)
+
+
+def make_sidecar(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    distance: int = _DISTANCE,
+    **limits: Any,
+) -> None:
+    """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
+
+    ``progress`` is called with bytes read and bytes in all. ``limits`` are those of the `Decoder`. JellyError where the
+    file is compressed, not delimited, or broken.
+    """
+    name = os.fspath(path)
+    states: list[bytes] = []
+    places: list[tuple[int, int, int]] = []
+    with builtins.open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        decoder = Decoder(**limits)
+        statements = last = 0
+        try:
+            while chunk := file.read(_CHUNK):
+                statements += sum(map(len, decoder.feed(chunk)))
+                if decoder.delimited is False:
+                    raise JellyError("the file is one bare frame: only a delimited stream can have an index")
+                if statements - last >= distance and decoder.offset < size:
+                    places.append((decoder.offset, statements, decoder.frames))
+                    states.append(zlib.compress(decoder.save(), 6))
+                    last = statements
+                if progress is not None:
+                    progress(file.tell(), size)
+            statements += sum(map(len, decoder.close()))
+        except JellyError as error:
+            error.source = error.source or name
+            raise
+        options = decoder.options
+        assert options is not None  # close() refuses a stream without options
+        ends = _ends(file, size)
+    head = _HEAD.pack(
+        _VERSION, size, ends, zlib.crc32(options_row(options)), statements,
+        decoder.frames, len(places),
+    )
+    offset = _START.size + len(head) + len(places) * _PLACE.size
+    for place, state in zip(places, states, strict=True):
+        head += _PLACE.pack(*place, offset, len(state), zlib.crc32(state))
+        offset += len(state)
+    sink = Sink(name + SUFFIX)
+    try:
+        sink.write(_START.pack(_MAGIC, zlib.crc32(head), len(head)) + head)
+        for state in states:
+            sink.write(state)
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+
+
+def read_sidecar(path: str, file: Any, options: Callable[[], StreamOptions]) -> Index | None:
+    """The index in the sidecar of ``path``, which ``file`` is; None where there is none. A stale one is ignored."""
+    try:
+        sidecar = builtins.open(path + SUFFIX, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        return None
+    with sidecar:
+        try:
+            return _parse(path, sidecar, file, options())
+        except Damaged as why:
+            warnings.warn(f"{path + SUFFIX} is ignored: {why}", RuntimeWarning, stacklevel=4)
+            return None
+
+
+def _parse(path: str, sidecar: Any, file: Any, options: StreamOptions) -> Index:
+    magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
+    if magic != _MAGIC or not _HEAD.size <= length <= _MAX_HEAD:
+        raise Damaged("it is no index")
+    head = read_exactly(sidecar, length)
+    if zlib.crc32(head) != crc:
+        raise Damaged("its checksum is wrong")
+    version, size, ends, checksum, statements, frames, n = _HEAD.unpack_from(head)
+    if version != _VERSION or length != _HEAD.size + n * _PLACE.size:
+        raise Damaged("it is of another version")
+    # Its time of change says nothing: a copy has another one.
+    if os.fstat(file.fileno()).st_size != size or _ends(file, size) != ends:
+        raise Damaged("the file has changed since; make it anew with `jelly index`")
+    if zlib.crc32(options_row(options)) != checksum:
+        raise Damaged("it belongs to other stream options")
+    places = list(_PLACE.iter_unpack(head[_HEAD.size :]))
+    keyframes = [Keyframe(0, 0, 0), *(Keyframe(*place[:3]) for place in places)]
+    index = Index(options, tuple(keyframes), statements, frames, size, _states(path + SUFFIX, places))
+    index.check(last_offset=size)
+    return index
+
+
+def _states(path: str, places: list[tuple[int, ...]]) -> Callable[[int], bytes]:
+    """A function that reads the state at a keyframe, by its number; number 0 has none."""
+
+    def state(number: int) -> bytes:
+        damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
+        offset, length, crc = places[number - 1][3:]
+        if not (offset >= 0 and 0 <= length <= _MAX_STATE):
+            raise damaged
+        with builtins.open(path, "rb") as sidecar:
+            sidecar.seek(offset)
+            data = sidecar.read(length)
+        if len(data) != length or zlib.crc32(data) != crc:
+            raise damaged
+        unpacker = zlib.decompressobj()
+        try:
+            whole = unpacker.decompress(data, _MAX_STATE)
+        except zlib.error:
+            raise damaged from None
+        if not unpacker.eof:
+            raise damaged
+        return whole
+
+    return state
