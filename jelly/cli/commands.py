@@ -247,7 +247,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
