@@ -80,4 +80,5 @@ $(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
 	rm -f jelly/core/*.c jelly/core/*.so jelly/core/*.pyd jelly/core/*.html
+	rm -rf tests/interop/jvm/target
 	find jelly proto tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import pytest
-from interop.peer import Unavailable
-from work import Data, Job, Jvm
+from work import Data, Job, Jvm, Unavailable
 
 PROCESSORS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 

@@ -22,10 +22,12 @@ from pyjelly.integrations.generic.serialize import flat_stream_to_file
 from pyjelly.jelly.rdf_pb2 import RdfStreamFrame
 
 import jelly
+from jelly.core.text import TextReader, TextWriter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from interop.peer import Peer
+from interop.peer import Unavailable as Unavailable
 from shared import shared
 
 SOURCES = {
@@ -251,6 +253,35 @@ TEXT: dict[str, Job] = {
     "jelly text to Jelly": text_to_jelly,
     "jelly Jelly to text": jelly_to_text,
     "pyoxigraph to pyjelly": text_to_pyjelly,
+}
+
+
+def read_text(data: Data, strict: bool = False) -> int:
+    reader = TextReader(quads=data.quads, strict=strict)
+    reader.push(data.text)
+    reader.finish()
+    n = 0
+    while (batch := reader.pull(True)) is not None:
+        n += len(batch)
+    return n
+
+
+def write_text(data: Data) -> int:
+    writer = TextWriter(data.quads)
+    size = sum(len(writer.encode(batch)) for batch in data.batches)
+    # One line a statement; to count them would take longer than to write them.
+    return data.count if size == len(data.text) else -1
+
+
+READ_TEXT: dict[str, Job] = {
+    "jelly": read_text,
+    "jelly strict": lambda data: read_text(data, True),
+    "pyoxigraph": DECODE["pyoxigraph text loop"],
+    "pyoxigraph lenient": DECODE["pyoxigraph text lenient"],
+}
+WRITE_TEXT: dict[str, Job] = {
+    "jelly": write_text,
+    "pyoxigraph": serialize_with_pyoxigraph,
 }
 
 

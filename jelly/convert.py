@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
@@ -49,10 +49,11 @@ def convert(
     to_format: str | None = None,
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     frame_rows: int = 256,
     frame_bytes: int = 1 << 20,
     delimited: bool = True,
+    seekable: bool = False,
     progress: Progress | None = None,
     **limits: Any,
 ) -> Conversion:
@@ -63,9 +64,10 @@ def convert(
     and the frames where those mean something (grouped streams, frames with metadata). Jelly written from text is a
     flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
 
-    ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes`` and ``delimited`` to
-    the `Writer`. ``progress`` is called after each Batch with the bytes read, the bytes there are (None where that is
-    not known) and the statements so far. A file that was being written is removed where something fails.
+    ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
+    and ``seekable`` to the `Writer`. ``progress`` is called after each Batch with the bytes read, the bytes there are
+    (None where that is not known) and the statements so far. A file that was being written is removed where something
+    fails.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
@@ -91,6 +93,7 @@ def convert(
                 frame_rows=frame_rows,
                 frame_bytes=frame_bytes,
                 delimited=delimited,
+                seekable=seekable,
             )
             with writer:
                 while batch is not None:

@@ -23,8 +23,9 @@ __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "re
 
 Statement = Triple | Quad
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Rows of a Batch that is filled from Python objects, or read as such: small enough for the caches.
 COLLECT_ROWS = 8192
+READ_ROWS = 8192
 
 
 class Reader:
@@ -202,6 +203,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     ...     print(o.value, o.language)
     o en
     """
+    settings.setdefault("batch_rows", READ_ROWS)
     return iter(Reader(src, **settings))
 
 
@@ -251,7 +253,7 @@ class Writer:
     (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame.
 
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
-    file; other readers see the same statements as ever.
+    file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
@@ -272,12 +274,13 @@ class Writer:
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
         seekable: bool = False,
+        keyframe_rows: int = KEYFRAME_ROWS,
     ) -> None:
         self._settings: dict[str, Any] = {
             "frame_rows": frame_rows,
             "frame_bytes": frame_bytes,
             "delimited": delimited,
-            "keyframe_rows": KEYFRAME_ROWS if seekable else 0,
+            "keyframe_rows": keyframe_rows if seekable else 0,
         }
         self._given = options
         self._collector: Collector | None = None

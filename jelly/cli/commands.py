@@ -118,6 +118,7 @@ def cli() -> None:
     "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20, help="And bytes; default 1 MiB, 0: no bound."
 )
 @click.option("--no-delimited", is_flag=True, help="Write one bare frame.")
+@click.option("--seekable", is_flag=True, help="Write an index, so that any part can be read at once.")
 @click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Leave out lines of text that have an error, and go on.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
@@ -138,6 +139,8 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
     target = _format_of(to_format, dst, "--to")
+    if given["seekable"] and given["no_delimited"]:
+        raise click.UsageError("--seekable does not go with --no-delimited")
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
     with _progress(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
@@ -152,6 +155,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             frame_rows=given["frame_rows"],
             frame_bytes=given["frame_bytes"],
             delimited=not given["no_delimited"],
+            seekable=given["seekable"],
             progress=progress,
         )
     if not quiet:
@@ -243,8 +247,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-@click.pass_context
-def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
@@ -264,7 +267,7 @@ def validate(ctx: click.Context, file: str, against: str | None, unordered: bool
             click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
         if not problems:
             click.echo(f"{file}: no problems")
-    ctx.exit(1 if problems else 0)
+    click.get_current_context().exit(1 if problems else 0)
 
 
 def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:

@@ -5,7 +5,7 @@ its memory and borrows nothing; once handed out it is never written again.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy, memmove
 
 from jelly.core.fault cimport TEXT_LIMIT, NO_MEMORY
 
@@ -22,6 +22,11 @@ cdef enum:
 cdef enum:
     # In column g: the default graph. In any other place: no term.
     NO_TERM = -1
+
+cdef enum:
+    # In the terms of the last statement: there was none yet; the term is in the `carry` of an earlier Batch.
+    UNSET = -2
+    CARRIED = -3
 
 cdef enum:
     # Texts longer than this are not interned: hashing them costs more than a second copy.
@@ -83,6 +88,7 @@ cdef int add_frame(Arena* b) noexcept nogil
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
 
 
@@ -99,7 +105,8 @@ cdef inline int32_t add_term(Arena* b, int kind, int32_t aux, const uint8_t* tex
         if status < 0:
             return status
     if n:
-        memcpy(b.text + b.n_text, text, n)
+        # Not memcpy: where gcc knows a bound of n it makes a slow "rep movs" of that.
+        memmove(b.text + b.n_text, text, n)
         b.n_text += n
     b.kind[term] = <int8_t>kind
     b.aux[term] = aux

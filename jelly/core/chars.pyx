@@ -20,7 +20,13 @@ cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
     if is_line_end(at[0]):
         return LINE_END
     n = width(at[0])
-    if n > end - at or check_utf8(at, n) >= 0:
+    if n > end - at:
+        # Cut off, or followed by something else?
+        for i in range(1, end - at):
+            if at[i] & 0xC0 != 0x80:
+                return INVALID - at[0]
+        return INPUT_END if 0xC2 <= at[0] <= 0xF4 else INVALID - at[0]
+    if check_utf8(at, n) >= 0:
         return INVALID - at[0]
     if n == 1:
         return at[0]

@@ -57,7 +57,7 @@ _TABLE = {
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is no term of the batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
-    # Of the text reader: `a` is what `textread.describe` gave.
+    # Of the text reader: `a` is what `chars.describe` gave.
     SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
     NO_DOT: (JellySyntaxError, "column {column}: expected '.' at the end of the statement, found {found}"),
     AFTER_DOT: (JellySyntaxError, "column {column}: expected the end of the line or a comment, found {found}"),

@@ -4,19 +4,31 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.string cimport memset
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
     add_frame, add_metadata, add_namespace, add_quoted, add_row, clear_arena, clear_interner, free_interner,
-    init_interner, intern_term, new_batch,
+    init_interner, intern_term, load_u64, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define JELLY_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define JELLY_PREFETCH(address) ((void)(address))
+    #endif
+    """
+    void prefetch "JELLY_PREFETCH"(const void* address) noexcept nogil
+
 cdef enum:
+    # Statements taken from an iterator at a time.
+    AHEAD = 16
     # Objects remembered by address, a power of two.
     RECENT = 1 << 10
     # A Collector's Batch may never hold more text than this.
@@ -24,10 +36,27 @@ cdef enum:
     # It is full with this much, however few its rows.
     ENOUGH_TEXT = 1 << 24
     # More rows than anybody waits for.
-    MAX_ROWS = 1 << 62
+    MAX_ROWS = 1 << 30
 
 
 # ---- Batch to objects
+
+cdef inline str make_str(const uint8_t* text, int64_t n):
+    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
+    cdef uint64_t high = 0
+    cdef int64_t i
+    cdef object made
+    if n < 8:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    for i in range(0, n - 7, 8):
+        high |= load_u64(text + i)
+    high |= load_u64(text + n - 8)
+    if high & <uint64_t>0x8080808080808080:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    made = PyUnicode_New(n, 127)
+    memcpy(PyUnicode_DATA(made), text, n)
+    return made
+
 
 cdef class Terms:
     """The terms of one Batch as objects, each made once, when it is first asked for."""
@@ -60,7 +89,7 @@ cdef class Terms:
 
     cdef str text(self, int32_t term):
         cdef Arena* a = &self.batch.a
-        return PyUnicode_DecodeUTF8(<const char*>a.text + a.start[term], a.start[term + 1] - a.start[term], NULL)
+        return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
 
     cdef object make(self, int32_t term):
         cdef Arena* a = &self.batch.a
@@ -198,6 +227,7 @@ cdef class Collector:
     """
 
     cdef readonly Batch batch
+    cdef list waiting  # statements taken from an iterator and not added yet
     cdef Interner index
     cdef Recent* recent
     cdef int arity
@@ -206,6 +236,7 @@ cdef class Collector:
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
+        self.waiting = []
         self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
         if self.recent == NULL or init_interner(&self.index) < 0:
             raise MemoryError
@@ -318,11 +349,46 @@ cdef class Collector:
         raise ValueError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
 
     def extend(self, statements, int64_t rows) -> bool:
-        """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False)."""
-        for statement in statements:
-            if self.add(statement) >= rows:
+        """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False).
+
+        Objects in random order are spread over memory: statements are taken some at a time, so that their terms and
+        texts are on the way to the caches before they are needed.
+        """
+        cdef bint more = True
+        while True:
+            if self.add_waiting(rows):
                 return True
-        return False
+            if not more:
+                return False
+            try:
+                for statement in statements:
+                    self.waiting.append(statement)
+                    if len(self.waiting) == AHEAD:
+                        break
+                else:
+                    more = False
+            except BaseException:
+                # What came before an error of the iterator counts.
+                self.add_waiting(MAX_ROWS)
+                raise
+
+    cdef bint add_waiting(self, int64_t rows) except -1:
+        """Append the statements taken ahead; True where the Batch is full before the last of them."""
+        cdef list block = self.waiting
+        cdef int n = 0
+        fetch_terms(block)
+        fetch_texts(block)
+        try:
+            for statement in block:
+                n += 1
+                if self.add(statement) >= rows:
+                    return True
+            return False
+        except BaseException:
+            n = len(block)
+            raise
+        finally:
+            del block[:n]
 
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
@@ -342,6 +408,51 @@ cdef class Collector:
                     <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
+
+
+cdef void fetch_terms(list block):
+    cdef Triple triple
+    cdef Quad quad
+    for statement in block:
+        if type(statement) is Triple:
+            triple = statement
+            prefetch(<void*>triple.s)
+            prefetch(<void*>triple.p)
+            prefetch(<void*>triple.o)
+        elif type(statement) is Quad:
+            quad = statement
+            prefetch(<void*>quad.s)
+            prefetch(<void*>quad.p)
+            prefetch(<void*>quad.o)
+            prefetch(<void*>quad.g)
+
+
+cdef inline void fetch_text(object term):
+    cdef void* text
+    if type(term) is IRI:
+        text = <void*>(<IRI>term).value
+        # Its head fills most of the first cache line.
+        prefetch(text)
+        prefetch(text + 64)
+    elif type(term) is Literal:
+        prefetch(<void*>(<Literal>term).value)
+    elif type(term) is BlankNode:
+        prefetch(<void*>(<BlankNode>term).value)
+
+
+cdef void fetch_texts(list block):
+    cdef Triple triple
+    cdef Quad quad
+    for statement in block:
+        if type(statement) is Triple:
+            triple = statement
+            fetch_text(triple.s)
+            fetch_text(triple.o)
+        elif type(statement) is Quad:
+            quad = statement
+            fetch_text(quad.s)
+            fetch_text(quad.o)
+            fetch_text(quad.g)
 
 
 cdef tuple as_terms(object statement):

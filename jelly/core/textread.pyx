@@ -427,6 +427,8 @@ cdef int take_version(Lines* t) noexcept nogil:
     """RDF 1.2: VERSION "1.2". Which one it is does not matter to us."""
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
+    if t.end - t.at < 7:
+        return fail(&t.fault, LINE_CUT, t.end)
     t.at += 7
     skip_space(t)
     if t.at >= t.end or t.at[0] != 0x22:
@@ -438,11 +440,14 @@ cdef int take_line(Lines* t) noexcept nogil:
     cdef int32_t ids[4]
     cdef const uint8_t* comment
     cdef const char* version = b"VERSION"
+    cdef const char* mark = b"\xEF\xBB\xBF"  # the byte order mark that some editors put first
     cdef bint is_statement = False
     cdef int status
+    if t.line == 1 and not t.strict and t.end - t.at >= 3 and memcmp(t.at, mark, 3) == 0:
+        t.at += 3
     skip_space(t)
     if t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23:
-        if t.at[0] == 0x56 and not t.strict and t.end - t.at >= 7 and memcmp(t.at, version, 7) == 0:
+        if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
             status = take_version(t)
         else:
             status = take_statement(t, ids)

@@ -1,0 +1,322 @@
+"""Rooms encode, pack and encoder: what is written is read again, with tables of any size."""
+
+from __future__ import annotations
+
+import gc
+import io
+import pickle
+import threading
+import weakref
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statements import bnodes, generalized, iris, literals, quads, rdf, star
+
+import jelly
+from jelly import (
+    IRI,
+    BlankNode,
+    Encoder,
+    JellyOptionsError,
+    Literal,
+    LogicalType,
+    PhysicalType,
+    Quad,
+    QuotedTriple,
+    StreamOptions,
+    Triple,
+)
+from jelly.core.batch import Batch, _make_batch
+from jelly.core.terms import Collector, Terms
+
+
+def batch_of(statements: list, arity: int = 3) -> Batch:
+    collector = Collector(arity)
+    for statement in statements:
+        collector.add(statement)
+    return collector.batch
+
+
+def encoded(
+    statements: list, size: int = 10**6, arity: int = 3, options: StreamOptions | None = None, **settings: object
+) -> bytes:
+    """Statements as Jelly, in Batches of some size."""
+    encoder = Encoder(options or StreamOptions(rdf_star=True, generalized_statements=True), **settings)
+    parts = [encoder.encode(batch_of(statements[i : i + size], arity)) for i in range(0, len(statements), size)]
+    return b"".join([*parts, encoder.close()])
+
+
+def tables(names: int, prefixes: int, datatypes: int = 8, **changes: object) -> StreamOptions:
+    return StreamOptions(
+        max_name_table_size=names,
+        max_prefix_table_size=prefixes,
+        max_datatype_table_size=datatypes,
+        rdf_star=True,
+        generalized_statements=True,
+        **changes,
+    )
+
+
+# Names for the 3 * 2**4 terms of a statement that the strategies make at most, and few prefixes.
+sizes = st.builds(
+    tables, st.sampled_from([64, 100, 4000]), st.sampled_from([0, 1, 2, 3, 8]), st.sampled_from([48, 200])
+)
+batches = st.sampled_from([1, 2, 7, 10**6])
+frame_rows = st.sampled_from([0, 1, 2, 3, 256])
+
+
+@given(st.lists(st.one_of(rdf, star, generalized), max_size=30), sizes, batches, frame_rows)
+def test_triples_come_back(statements: list, options: StreamOptions, size: int, rows: int) -> None:
+    data = encoded(statements, size, options=options, frame_rows=rows)
+    assert jelly.loads(data) == statements
+
+
+@given(
+    st.lists(st.one_of(quads(rdf), quads(star), quads(generalized, st.one_of(iris, bnodes, literals))), max_size=30),
+    sizes,
+    batches,
+    frame_rows,
+    st.sampled_from([PhysicalType.QUADS, PhysicalType.GRAPHS]),
+)
+def test_quads_come_back(
+    statements: list, options: StreamOptions, size: int, rows: int, physical: PhysicalType
+) -> None:
+    data = encoded(statements, size, 4, options.replace(physical_type=physical), frame_rows=rows)
+    assert jelly.loads(data) == statements
+
+
+@given(st.lists(quads(rdf), max_size=60), st.sampled_from([0, 1, 2, 8]), st.integers(0, 40))
+def test_smallest_tables(statements: list, prefixes: int, size: int) -> None:
+    # Four IRIs a statement and a datatype: eight names are always enough, whatever the prefixes.
+    options = tables(8, prefixes, 1, physical_type=PhysicalType.QUADS)
+    assert jelly.loads(encoded(statements, size + 1, 4, options)) == statements
+
+
+@pytest.mark.parametrize("prefixes", [0, 1, 2, 3, 4, 8])
+@pytest.mark.parametrize("n_graphs", [1, 3])
+def test_four_prefixes_in_each_statement(prefixes: int, n_graphs: int) -> None:
+    # An entry that the statement being written uses must not make way for another of it.
+    statements = [
+        Quad(
+            IRI(f"http://s{i % 5}/{i}"),
+            IRI(f"http://p{i % 3}/{i % 7}"),
+            IRI(f"http://o{i % 11}/{i % 2}"),
+            IRI(f"http://g{i % n_graphs}/x"),
+        )
+        for i in range(500)
+    ]
+    for physical in (PhysicalType.QUADS, PhysicalType.GRAPHS):
+        data = encoded(statements, 100, 4, tables(8, prefixes, physical_type=physical))
+        assert jelly.loads(data) == statements
+
+
+def test_star_statements_with_more_iris_than_names() -> None:
+    def deep(n: int) -> Triple:
+        term: object = IRI("http://e/0")
+        for i in range(n):
+            term = QuotedTriple(term, IRI(f"http://p{i}/x{i}"), Literal("l"))
+        return Triple(term, IRI("http://e/0"), Literal("l"))
+
+    for n in range(1, 8):
+        for prefixes in (0, 1, 2, 8):
+            assert jelly.loads(encoded([deep(n)] * 3, 1, options=tables(8, prefixes))) == [deep(n)] * 3
+    with pytest.raises(JellyOptionsError, match="more names than the name table holds"):
+        encoded([deep(8)], options=tables(8, 8))
+
+
+def test_a_shared_quoted_triple_is_never_repeated_inside() -> None:
+    inner = QuotedTriple(IRI("a:s"), IRI("a:p"), IRI("a:o"))
+    statements = [
+        Triple(inner, IRI("a:p"), inner),
+        Triple(inner, IRI("a:p"), inner),
+        Triple(IRI("a:s"), IRI("a:p"), inner),
+    ]
+    for size in (1, 3):
+        assert jelly.loads(encoded(statements, size)) == statements
+
+
+def test_long_texts() -> None:
+    statements = [
+        Triple(IRI("http://e/" + "n" * n), IRI("p" * n + "#x"), Literal("l" * n, datatype="d" * n + "#d"))
+        for n in (1, 127, 128, 129, 16383, 16384, 70_000, 1 << 20, 5, 1)
+    ]
+    assert jelly.loads(encoded(statements, 3)) == statements
+    quoted = [Triple(QuotedTriple(*statement), IRI("a:p"), QuotedTriple(*statement)) for statement in statements]
+    assert jelly.loads(encoded(quoted, 3)) == quoted
+
+
+def test_text_that_looks_like_repetition() -> None:
+    statements = [Triple(BlankNode(x), IRI("a:p"), Literal(y)) for x in "ab" for y in ("", "\0", "a", "a\0", "")]
+    assert jelly.loads(encoded(statements, 1)) == statements
+
+
+# ---- frames
+
+
+def frames_of(data: bytes) -> list[int]:
+    return [len(frame) for frame in jelly.read_frames(data)]
+
+
+ROWS = [Triple(BlankNode("s"), BlankNode("p"), Literal(str(i))) for i in range(10)]
+
+
+def test_frames_end_by_rows_and_bytes() -> None:
+    assert frames_of(encoded(ROWS, frame_rows=0)) == [10]
+    assert frames_of(encoded(ROWS, frame_rows=1)) == [1] * 10
+    assert frames_of(encoded(ROWS, frame_rows=4)) == [3, 4, 3]  # the options row counts
+    assert frames_of(encoded(ROWS, frame_bytes=1)) == [1] * 10
+    long = [Triple(BlankNode("s"), BlankNode("p"), Literal(str(i) * 100)) for i in range(10)]
+    assert frames_of(encoded(long, frame_bytes=300)) == [3, 3, 3, 1]
+    assert frames_of(encoded([])) == [0]
+
+
+def test_grouped_frames_end_where_those_of_the_batch_do() -> None:
+    options = StreamOptions(logical_type=LogicalType.GRAPHS, generalized_statements=True)
+    collector = Collector(3)
+    sizes = [0, 2, 0, 0, 3, 0]
+    for size in sizes:
+        for statement in ROWS[:size]:
+            collector.add(statement)
+        collector.end_frame({"n": b"%d" % size} if size else None)
+    encoder = Encoder(options, frame_rows=1, frame_bytes=1)
+    data = encoder.encode(collector.batch) + encoder.close()
+    found = list(jelly.read_frames(data))
+    assert [len(frame) for frame in found] == sizes
+    assert [frame.metadata for frame in found] == [{}, {"n": b"2"}, {}, {}, {"n": b"3"}, {}]
+    # The same Batches in a flat stream: frames of its own.
+    assert frames_of(encoded(ROWS[:5])) == [5]
+
+
+def test_bare() -> None:
+    data = encoded(ROWS, 3, delimited=False)
+    assert frames_of(data) == [10]
+    reader = jelly.Reader(data)
+    assert list(reader) == ROWS
+    assert reader.delimited is False
+
+
+def test_the_first_batch_settles_what_is_open() -> None:
+    encoder = Encoder(StreamOptions())
+    assert encoder.options.physical_type == PhysicalType.UNSPECIFIED
+    encoder.encode(batch_of([Quad(*ROWS[0][::2], ROWS[0].o, IRI("a:g"))][:0], 4))
+    assert encoder.options.physical_type == PhysicalType.QUADS
+    assert encoder.options.version == 1
+    collector = Collector(3)
+    collector.namespace("e", "http://e/")
+    encoder = Encoder(StreamOptions())
+    encoder.encode(collector.batch)
+    assert (encoder.options.physical_type, encoder.options.version) == (PhysicalType.TRIPLES, 2)
+
+
+def test_triples_of_a_batch_of_quads() -> None:
+    triples = [Triple(IRI("a:s"), IRI("a:p"), Literal(str(i))) for i in range(3)]
+    data = encoded(triples, arity=4, options=StreamOptions(physical_type=PhysicalType.TRIPLES))
+    assert jelly.loads(data) == triples
+    quads_ = jelly.loads(encoded(triples, arity=3, options=StreamOptions(physical_type=PhysicalType.QUADS)))
+    assert quads_ == [Quad(*triple) for triple in triples]
+    # A stream of graphs of a Batch of triples: all in the default graph.
+    assert jelly.loads(encoded(triples, options=StreamOptions(physical_type=PhysicalType.GRAPHS))) == quads_
+
+
+# ---- states of an Encoder
+
+
+def test_a_failed_encoder_stays_failed() -> None:
+    encoder = Encoder(StreamOptions())
+    bad = batch_of([Triple(IRI("a:s"), BlankNode("p"), IRI("a:o"))])
+    errors = []
+    for call in (lambda: encoder.encode(bad), lambda: encoder.encode(batch_of([])), encoder.close):
+        with pytest.raises(JellyOptionsError, match="a blank node as predicate") as caught:
+            call()
+        errors.append(caught.value)
+    assert len(set(map(id, errors))) == 1
+
+
+def test_the_row_of_an_error_counts_all_batches() -> None:
+    encoder = Encoder(StreamOptions())
+    good = [Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))] * 3
+    encoder.encode(batch_of(good))
+    with pytest.raises(JellyOptionsError) as caught:
+        encoder.encode(batch_of([*good, Triple(IRI("a:s"), BlankNode("p"), IRI("a:o"))]))
+    assert caught.value.row == 6
+
+
+def test_settings() -> None:
+    for wrong in ({"frame_rows": -1}, {"frame_bytes": -1}, {"keyframe_rows": -1}):
+        with pytest.raises(ValueError, match="negative"):
+            Encoder(StreamOptions(), **wrong)
+    with pytest.raises(TypeError):
+        Encoder(StreamOptions()).encode(None)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(Encoder(StreamOptions()))
+    with pytest.raises(JellyOptionsError, match="does not go with"):
+        Encoder(StreamOptions(logical_type=LogicalType.FLAT_QUADS)).encode(_make_batch(3))
+
+
+def test_a_busy_encoder_refuses() -> None:
+    n = 2_000_000
+    (batch,) = jelly.read_batches(
+        encoded([Triple(BlankNode("s"), IRI("a:p"), Literal(str(i))) for i in range(2)]),
+    )
+    many = _make_batch(3, [(1, -1, b"a:p"), (1, -1, b"a:q")], [(0, 0, i & 1) for i in range(n)])
+    for _ in range(10):
+        encoder = Encoder(StreamOptions())
+        thread = threading.Thread(target=encoder.encode, args=(many,))
+        refused = 0
+        thread.start()
+        while thread.is_alive():
+            try:
+                encoder.encode(batch)
+            except RuntimeError:
+                refused += 1
+            except JellyOptionsError:
+                pytest.fail("it went in")
+        thread.join()
+        if refused:
+            return
+    pytest.fail("never refused")
+
+
+def test_batches_of_a_decoder_go_into_an_encoder() -> None:
+    statements = [
+        Triple(IRI(f"http://e/{i % 50}"), IRI(f"http://p/{i % 3}"), Literal(str(i % 20), language="en"))
+        for i in range(1000)
+    ]
+    data = encoded(statements, 100)
+    encoder = Encoder(StreamOptions())
+    out = io.BytesIO()
+    for batch in jelly.read_batches(data, batch_rows=37):
+        batch.check()
+        out.write(encoder.encode(batch))
+    out.write(encoder.close())
+    assert jelly.loads(out.getvalue()) == statements
+    assert encoder.statements == 1000
+
+
+def test_terms_are_shared_within_a_batch() -> None:
+    statements = [Triple(IRI("a:s"), IRI("a:p"), Literal("x"))] * 3
+    (batch,) = jelly.read_batches(encoded(statements))
+    terms = Terms(batch)
+    first, *others = terms.statements()
+    for other in others:
+        assert other.s is first.s
+        assert other.p is first.p
+    assert terms.term(int(batch.s[0])) is first.s
+
+
+def test_a_failed_encoder_in_a_circle_is_freed() -> None:
+    def fail() -> None:
+        circle = Encoder(StreamOptions())
+        statements = [Triple(IRI(f"a:{i}"), IRI(f"b:{i}"), Literal("x", datatype=f"d:{i}")) for i in range(20)]
+        circle.encode(batch_of(statements))
+        with pytest.raises(JellyOptionsError) as caught:
+            circle.encode(batch_of([Triple(IRI("a:s"), BlankNode("p"), IRI("a:o"))]))
+        held.append(weakref.ref(caught.value))
+        circle = [circle, caught]  # noqa: F841
+
+    held: list[weakref.ref] = []
+    for _ in range(50):
+        fail()
+    gc.collect()
+    assert not any(ref() for ref in held)

@@ -1,0 +1,141 @@
+"""Room frames: where frames begin and end, however the bytes come."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from craft import frame, options, triple, varint
+from hypothesis import given
+from hypothesis import strategies as st
+from jelly.core.frames import _frames
+
+from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+
+UNKNOWN, BARE, DELIMITED = -1, 0, 1
+
+BODIES = [
+    [b""],
+    [b"", b""],
+    [b"", b"", b""],
+    [b"x"],
+    [b"", b"x"],
+    [b"\x0a\x08abcdefgh"],
+    [b"\x12" * 127, b"\x12" * 128, b"", b"y"],
+    [b"z" * 20000, b"a", b"z" * 300],
+]
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+def delimited(bodies: list[bytes]) -> bytes:
+    return b"".join(varint(len(body)) + body for body in bodies)
+
+
+def expected(bodies: list[bytes]) -> list[tuple[int, bytes]]:
+    found, at = [], 0
+    for body in bodies:
+        at += len(varint(len(body)))
+        found.append((at, body))
+        at += len(body)
+    return found
+
+
+@pytest.mark.parametrize("bodies", BODIES, ids=lambda bodies: "-".join(str(len(b)) for b in bodies))
+def test_delimited_in_any_chunks(bodies: list[bytes]) -> None:
+    data = delimited(bodies)
+    for framing in (UNKNOWN, DELIMITED):
+        for size in (1, 2, 3, 7, len(data)):
+            assert _frames(pieces(data, size), framing) == expected(bodies)
+        for cut in range(1, min(len(data), 600)):
+            assert _frames([data[:cut], data[cut:]], framing) == expected(bodies)
+
+
+@given(st.lists(st.binary(max_size=300), min_size=1, max_size=8), st.lists(st.integers(0, 2500)))
+def test_delimited_in_random_chunks(bodies: list[bytes], cuts: list[int]) -> None:
+    data = delimited(bodies)
+    edges = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
+    chunks = [data[a:b] for a, b in pairwise(edges)]
+    assert _frames(chunks, DELIMITED) == expected(bodies)
+
+
+def test_bare_in_any_chunks() -> None:
+    body = options() + triple() * 50
+    for framing in (UNKNOWN, BARE):
+        for size in (1, 2, 3, 7, len(body)):
+            assert _frames(pieces(body, size), framing) == [(0, body)]
+        for cut in range(1, len(body)):
+            assert _frames([body[:cut], body[cut:]], framing) == [(0, body)]
+
+
+@pytest.mark.parametrize("name", range(0, 140))
+def test_framing_is_told_from_the_first_bytes(name: int) -> None:
+    # Sizes around 10, where the length of a frame looks like the tag of a row, and around 128.
+    body = options(name=b"n" * name) if name else options()
+    assert _frames([body]) == [(0, body)]
+    assert _frames([frame(body)]) == [(len(varint(len(body))), body)]
+    assert _frames([frame(), frame(body)]) == [(1, b""), (1 + len(varint(len(body))), body)]
+
+
+def test_a_frame_of_ten_bytes() -> None:
+    body = b"\x0a\x08\x0a\x06" + b"\x10\x01\x48\x08\x78\x01"
+    assert len(body) == 10
+    assert _frames([frame(body)]) == [(1, body)]
+    assert _frames([body]) == [(0, body)]
+
+
+def test_nothing() -> None:
+    for framing in (UNKNOWN, BARE, DELIMITED):
+        assert _frames([], framing) == []
+        assert _frames([b"", b""], framing) == []
+
+
+def test_one_or_two_bytes_are_delimited() -> None:
+    assert _frames([b"\0"]) == [(1, b"")]
+    assert _frames([b"\0\0"]) == [(1, b""), (2, b"")]
+    assert _frames([b"\0", b"\0"]) == [(1, b""), (2, b"")]
+    assert _frames([b"\x01a"]) == [(1, b"a")]
+    # Two bytes are kept to tell the framing, and the first of them is a whole frame.
+    assert _frames([b"\0\x02", b"ab\x01", b"c"]) == [(1, b""), (2, b"ab"), (5, b"c")]
+    assert _frames([b"\0\0", b"\0\0"]) == [(i, b"") for i in range(1, 5)]
+
+
+def failure(chunks: list[bytes], *settings: int) -> JellyError:
+    with pytest.raises(JellyError) as caught:
+        _frames(chunks, *settings)
+    return caught.value
+
+
+def test_cut_off() -> None:
+    data = delimited([b"abc", b"d" * 200])
+    for size in (1, 2, 3, 7, len(data)):
+        for cut in range(1, len(data)):
+            if cut == 4:
+                continue
+            error = failure(pieces(data[:cut], size), DELIMITED)
+            assert type(error) is JellyTruncatedError
+            assert error.offset == cut
+            assert error.frame == (1 if cut > 4 else 0)
+    assert "198 more bytes were expected" in str(failure([data[:8]], DELIMITED))
+
+
+def test_limit_and_malformed_lengths_name_the_frame_however_fed() -> None:
+    data = b"\x01x" + varint(1000) + b"y" * 30
+    for size in (1, 2, 3, 7, len(data)):
+        error = failure(pieces(data, size), DELIMITED, 999)
+        assert type(error) is JellyLimitError
+        assert (error.frame, error.offset) == (1, 2)
+        assert "1000 bytes is above the limit of 999" in str(error)
+        error = failure(pieces(b"\x01x" + b"\xff" * 12, size), DELIMITED)
+        assert type(error) is JellyFormatError
+        assert (error.frame, error.offset) == (1, 2)
+    for size in (1, 7, 100):
+        error = failure(pieces(options() + triple() * 9, size), BARE, 60)
+        assert type(error) is JellyLimitError
+        assert error.offset == 0
+
+
+def test_a_frame_at_the_limit() -> None:
+    assert len(_frames(pieces(varint(1000) + b"y" * 1000, 7), DELIMITED, 1000)) == 1

@@ -1,0 +1,162 @@
+"""Room terms: objects out of Batches, and Batches out of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import jelly
+from jelly import IRI, BlankNode, JellyLimitError, Literal, Quad, QuotedTriple, Triple
+from jelly.core.batch import _make_batch
+from jelly.core.terms import Collector, StatementIterator, Terms
+
+SOME = [
+    Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),
+    Quad(BlankNode("b"), IRI("a:p"), Literal("chat", language="fr")),
+    Quad(
+        QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("1", datatype="a:d")), IRI("a:p"), BlankNode("b"), BlankNode("g")
+    ),
+]
+
+
+def test_what_the_collector_makes() -> None:
+    collector = Collector(4)
+    for statement in SOME * 2:
+        collector.add(statement)
+    collector.namespace("x", "a:x")
+    collector.end_frame({"k": b"v"})
+    collector.batch.check()
+    assert Terms(collector.batch).statements() == SOME * 2
+    collector.clear()
+    assert len(collector) == 0
+    collector.batch.check()
+    collector.add(SOME[0])
+    assert Terms(collector.batch).statements() == SOME[:1]
+
+
+@pytest.mark.parametrize("wrong", [None, 1, (), (IRI("a:s"),), (IRI("a:s"),) * 5])
+def test_collector_refuses_what_is_no_statement(wrong: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="statement"):
+        Collector(3).add(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "a:s", 1, jelly.DefaultGraph(), Triple(*SOME[0][:3]), IRI])
+def test_collector_refuses_what_is_no_term(wrong: object) -> None:
+    for slot in range(3):
+        terms = [IRI("a:x")] * 3
+        terms[slot] = wrong
+        with pytest.raises(TypeError, match="RDF term"):
+            Collector(3).add(tuple(terms))
+    with pytest.raises(ValueError, match="3 or 4"):
+        Collector(5)
+
+
+def test_collector_refuses_lone_surrogates() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        Collector(3).add((IRI("a:s"), IRI("a:p"), Literal("\ud800")))
+
+
+def test_collector_refuses_named_graphs_among_triples() -> None:
+    with pytest.raises(ValueError, match="cannot go into a stream of triples"):
+        Collector(3).add(SOME[0])
+    collector = Collector(3)
+    collector.add(SOME[1])  # the default graph is fine
+    assert len(collector.batch) == 1
+
+
+def test_much_text_fills_a_batch() -> None:
+    # Else a few thousand long literals would be in memory at once before anything is written.
+    collector = Collector(3)
+    statements = [Triple(IRI("a:s"), IRI("a:p"), Literal(str(i) * (1 << 20))) for i in range(10, 30)]
+    assert collector.add(statements[0]) == 1
+    iterator = iter(statements[1:])
+    assert collector.extend(iterator, 8192)
+    assert len(collector.batch) < 10
+    assert collector.add(statements[0]) > 8192
+
+
+def test_collected_text_limit() -> None:
+    collector = Collector(3)
+    many = ((IRI("a:s"), IRI("a:p"), Literal("x" * (1 << 20) + str(i))) for i in range(2000))
+    with pytest.raises(JellyLimitError, match="text of one batch"):
+        list(map(collector.add, many))
+
+
+# ---- Batch to objects
+
+
+def test_terms_are_made_once() -> None:
+    (batch,) = jelly.read_batches(jelly.dumps(SOME))
+    terms = Terms(batch)
+    for i in range(batch.n_terms):
+        assert terms.term(i) is terms.term(i)
+    assert terms.statements() == SOME
+    assert terms.statements(1, 2) == SOME[1:2]
+    assert terms.statements(3) == []
+    assert terms.statements(0, 0) == []
+
+
+def test_terms_outlive_their_batch() -> None:
+    (batch,) = jelly.read_batches(jelly.dumps(SOME))
+    terms = Terms(batch)
+    statements = terms.statements()
+    del batch, terms
+    assert statements == SOME
+
+
+def test_a_batch_that_nests_too_deep() -> None:
+    terms = [(1, -1, b"a:x"), *((6, i, b"") for i in range(100))]
+    batch = _make_batch(3, terms, [(100, 0, 0)], [(i, 0, 0) for i in range(100)])
+    with pytest.raises(JellyLimitError, match="deeper than 64"):
+        Terms(batch).statements()
+    assert str(Terms(batch).term(64)).count("<<") == 64
+
+
+def test_statements_one_by_one() -> None:
+    def batches() -> Iterator[jelly.Batch]:
+        yield _make_batch(3)
+        yield _make_batch(3, [(1, -1, b"a:x")], [(0, 0, 0)] * 2)
+        yield _make_batch(3)
+        yield _make_batch(4, [(1, -1, b"a:y")], [(0, 0, 0, -1)])
+        yield _make_batch(4)
+
+    x, y = IRI("a:x"), IRI("a:y")
+    iterator = StatementIterator(batches())
+    assert iter(iterator) is iterator
+    assert list(iterator) == [Triple(x, x, x), Triple(x, x, x), Quad(y, y, y)]
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(iterator)
+
+
+def test_an_error_comes_after_what_was_before_it() -> None:
+    def batches() -> Iterator[jelly.Batch]:
+        yield _make_batch(3, [(1, -1, b"a:x")], [(0, 0, 0)])
+        raise OSError("gone")
+
+    iterator = StatementIterator(batches())
+    next(iterator)
+    with pytest.raises(OSError, match="gone"):
+        next(iterator)
+    with pytest.raises(StopIteration):
+        next(iterator)
+    with pytest.raises(TypeError):
+        next(StatementIterator([1]))
+
+
+def test_close_gives_the_source_back() -> None:
+    closed = []
+
+    def batches() -> Iterator[jelly.Batch]:
+        try:
+            yield _make_batch(3, [(1, -1, b"a:x")], [(0, 0, 0)] * 2)
+        finally:
+            closed.append(True)
+
+    iterator = StatementIterator(batches())
+    next(iterator)
+    iterator.close()
+    assert closed == [True]
+    with pytest.raises(StopIteration):
+        next(iterator)

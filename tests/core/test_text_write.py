@@ -1,0 +1,142 @@
+"""core/textwrite: Batches to N-Triples and N-Quads, and round trips."""
+
+import gc
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textcase import BNODE, IRI, LANG, LITERAL, TRIPLE, TYPED, XSD, iri, read, rows, write
+
+from jelly.core.chars import _find_escape
+from jelly.core.text import TextWriter
+from jelly.errors import JellyFormatError, JellyOptionsError
+
+
+def test_canonical_form():
+    data = (
+        b"<a:s>\t<a:p><a:o>.#x\n_:a <a:p> \"o\"@en-GB.\n<a:s> <a:p> \"\\u0061\\'\"^^<a:t>.\n"
+        b"<< <a:s> <a:p> \"o\">> <a:p> <<( <a:s><a:p><a:o>)>> .\n"
+    )
+    assert write(read(data)) == (
+        b"<a:s> <a:p> <a:o> .\n_:a <a:p> \"o\"@en-GB .\n<a:s> <a:p> \"a'\"^^<a:t> .\n"
+        b"<< <a:s> <a:p> \"o\" >> <a:p> << <a:s> <a:p> <a:o> >> .\n"
+    )
+    quads = read(b"<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n", True)
+    assert write(quads, True) == b"<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n"
+
+
+def test_written_escapes():
+    for point in [*range(0x100), 0xD7FF, 0xE000, 0xFFFD, 0x10000, 0x10FFFF]:
+        c = chr(point)
+        short = {"\t": "\\t", "\b": "\\b", "\n": "\\n", "\r": "\\r", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
+        literal = short.get(c) or (f"\\u{point:04X}" if point < 0x20 or point == 0x7F else c)
+        resource = f"\\u{point:04X}" if point <= 0x20 or c in '<>"{}|^`\\' else c
+        for before, after in (("", ""), ("x" * 9, ""), ("", "x" * 9), ("x" * 3, "x" * 12), ("!~" * 5, "~!" * 4)):
+            text = f'<{before}\\U{point:08X}{after}> <a:p> "{before}\\U{point:08X}{after}" .'
+            wanted = f'<{before}{resource}{after}> <a:p> "{before}{literal}{after}" .\n'
+            assert write(read(text.encode())) == wanted.encode()
+
+
+@given(st.text(), st.booleans())
+def test_find_escape(text, is_iri):
+    pattern = re.compile(r'[\x00-\x20<>"{}|^`\\]' if is_iri else r'[\x00-\x1f\x7f"\\]')
+    data = text.encode()
+    found = pattern.search(text)
+    assert _find_escape(data, is_iri) == (len(text[:found.start()].encode()) if found else len(data))
+
+
+def test_graphs_and_arity():
+    named = read(b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n", True)
+    with pytest.raises(JellyOptionsError, match="named graph cannot go into a stream of triples") as caught:
+        write(named)
+    assert caught.value.row == 1
+    assert write(read(b"<a:s> <a:p> <a:o> .\n", True)) == b"<a:s> <a:p> <a:o> .\n"
+    assert write(read(b"<a:s> <a:p> <a:o> .\n"), True) == b"<a:s> <a:p> <a:o> .\n"
+
+
+def test_writer_chunks():
+    data = b"".join(b"<a:%d> <a:p> \"%d\" .\n" % (i, i) for i in range(1000))
+    (batch,) = read(data)
+    for size in (1, 100, 1 << 20):
+        parts = list(TextWriter(False).chunks(batch, size))
+        assert b"".join(parts) == data
+        assert all(part.endswith(b" .\n") for part in parts)
+        assert all(len(part) < size + 30 for part in parts)
+    with pytest.raises(ValueError, match="size"):
+        next(TextWriter(False).chunks(batch, 0))
+    stopped = TextWriter(False).chunks(batch, 1)
+    next(stopped)
+    del stopped
+    gc.collect()
+
+
+def test_writer_refuses_what_no_reader_would_read():
+    jelly = pytest.importorskip("jelly")
+    s, p = jelly.IRI("a:s"), jelly.IRI("a:p")
+    for label in ("a b", "", "a.", "-a", "a> <b", "a\n"):
+        data = jelly.dumps([jelly.Triple(s, p, jelly.BlankNode(label))])
+        with pytest.raises(JellyFormatError, match="label of blank node"):
+            write(jelly.read_batches(data))
+    for tag in ("e n", "en\n", "en_US", 'en" .'):
+        data = jelly.dumps([jelly.Triple(s, p, jelly.Literal("o", language=tag))])
+        with pytest.raises(JellyFormatError, match="language tag"):
+            write(jelly.read_batches(data))
+
+
+# Round trips.
+
+characters = st.one_of(
+    st.characters(exclude_categories=("Cs",)), st.sampled_from("\0\t\n\r\x1f\x7f\x80\u2028\ufeff\uffff<>\"\\{}|^`' .@#")
+)
+texts = st.text(characters, max_size=20)
+labels = st.from_regex(r"\A[A-Za-z0-9_\u00c0-\u00d6]([A-Za-z0-9_\-.\u00b7]{0,6}[A-Za-z0-9_\-])?\Z")
+tags = st.from_regex(r"\A[a-zA-Z]{1,4}(-[a-zA-Z0-9]{1,3}){0,2}(--ltr)?\Z")
+iris = st.builds(iri, texts)
+literals = st.one_of(
+    st.tuples(st.just(LITERAL), texts),
+    st.tuples(st.just(LANG), texts, tags),
+    st.tuples(st.just(TYPED), texts, texts.filter(lambda text: text != f"{XSD}string")),
+)
+terms = st.recursive(
+    st.one_of(iris, st.tuples(st.just(BNODE), labels), literals),
+    lambda inner: st.tuples(st.just(TRIPLE), inner, inner, inner),
+    max_leaves=6,
+)
+
+
+def syntax(term, style):
+    """A term as text; `style` gives characters in one of the ways that the grammar allows."""
+    if term[0] == TRIPLE:
+        return "<< {} {} {} >>".format(*(syntax(part, style) for part in term[1:]))
+    if term[0] == BNODE:
+        return f"_:{term[1]}"
+    text = "".join(escaped(c, term[0] == IRI, next(style)) for c in term[1])
+    if term[0] == IRI:
+        return f"<{text}>"
+    if term[0] == LANG:
+        return f'"{text}"@{term[2]}'
+    if term[0] == TYPED:
+        return f'"{text}"^^{syntax(iri(term[2]), style)}'
+    return f'"{text}"'
+
+
+def escaped(c, is_iri, style):
+    must = c in ">\n\r\\<" if is_iri else c in '"\n\r\\'
+    if style == 0 and not must:
+        return c
+    return f"\\u{ord(c):04x}" if ord(c) < 0x10000 and style < 2 else f"\\U{ord(c):08X}"
+
+
+@given(st.lists(st.tuples(terms, terms, terms, st.none() | terms), max_size=5), st.lists(st.integers(0, 2), min_size=1))
+def test_round_trip(statements, styles):
+    style = itertools.cycle(styles)
+    text = "".join(
+        " ".join(syntax(term, style) for term in statement if term is not None) + " .\n" for statement in statements
+    )
+    batches = read(text.encode(), True)
+    assert rows(batches) == statements
+    again = write(batches, True)
+    assert rows(read(again, True)) == statements
+    assert write(read(again, True), True) == again
