@@ -46,6 +46,7 @@ ctypedef struct Render:
     int64_t n_table  # slots that there is room for
     uint32_t mask
     int64_t probes_left
+    int32_t touched
     Fault fault
 
 
