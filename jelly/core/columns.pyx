@@ -121,7 +121,7 @@ cdef inline int64_t fill_strings(
     cdef uint8_t* out
     cdef const uint8_t* text
     cdef int64_t used = 0
-    cdef int64_t room = data.cap - SLACK
+    cdef int64_t room = min(data.cap - SLACK, <int64_t>MAX_DATA)
     cdef int64_t row, size, done
     cdef int32_t term
     cdef int32_t n_terms = r.b.n_terms
@@ -150,7 +150,7 @@ cdef inline int64_t fill_strings(
                 return row
             if grow_data(data, used, size) < 0:
                 return fail(&r.fault, NO_MEMORY, NULL)
-            room = data.cap - SLACK
+            room = min(data.cap - SLACK, <int64_t>MAX_DATA)
         out = data.buf + used
         text = span.at
         if size > LONG:

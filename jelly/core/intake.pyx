@@ -298,7 +298,8 @@ cdef int take_object(Rows* t, int32_t* term) noexcept nogil:
 
 cdef int take_rows(Rows* t) noexcept nogil:
     """Take rows until there are no more (OK), the Batch is FULL, or a fault."""
-    cdef int32_t s, p, o, g
+    cdef int32_t s, p, g
+    cdef int32_t o = NO_TERM
     cdef int64_t frame
     cdef int status
     while t.row < t.n_rows:
