@@ -296,10 +296,8 @@ def read_arrow(
     maker = _Maker(layout, dictionary, columns, batch_rows)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
-    if file is not None:
-        made = _segments(file, maker, threads, start or 0, stop)
-    else:
-        made = maker.run((batch, 0, len(batch)) for batch in Reader(src, **settings).batches())
+    made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
+    next(made)
     return pa.RecordBatchReader.from_batches(maker.schema, made)
 
 
@@ -327,9 +325,17 @@ def _open_index(
     return None
 
 
+def _whole(reader: Reader, maker: _Maker) -> Iterator[pa.RecordBatch]:
+    """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
+    with reader:
+        yield None
+        yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
+
+
 def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
-    """The record batches of a file, some of its segments at once."""
+    """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
+        yield None
 
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())

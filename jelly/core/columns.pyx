@@ -80,8 +80,10 @@ cdef Buffer new_buffer(int64_t n):
 
 
 cdef Buffer own_buffer(Writer* w, int64_t n):
-    """What was written, in a Buffer that owns it from now on."""
+    """What was written, in a Buffer that owns it from now on. It has an address even where nothing was."""
     cdef Buffer buffer = Buffer.__new__(Buffer)
+    if reserve(w, 1) < 0:
+        raise MemoryError
     buffer.data = w.buf
     buffer.n = n
     buffer.stride = 1
