@@ -280,7 +280,9 @@ def seekable(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("settings", [{}, {"dictionary": True}, {"layout": "ntriples"}, {"columns": ["object", "metadata"]}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"dictionary": True}, {"layout": "ntriples"}, {"columns": ["object", "metadata"]}]
+)
 def test_threads_give_the_same_in_order(seekable, settings):
     one = arrow.to_table(seekable, **settings)
     two = arrow.to_table(seekable, threads=2, **settings)
@@ -456,7 +458,7 @@ def test_utf8_is_checked_whatever_pyarrow_says():
     for type in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
         values = bad if type == pa.string() else pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), bad)
         for layout, name, columns in (
-            ("flat", "object", {"subject": ["a:s"], "predicate": ["a:p"], "object": values, "object_kind": ["literal"]}),
+            ("flat", "object", {"subject": ["s"], "predicate": ["p"], "object": values, "object_kind": ["literal"]}),
             ("ntriples", "o", {"s": ["<a:s>"], "p": ["<a:p>"], "o": values}),
         ):
             with pytest.raises(jelly.JellyFormatError, match=f"column '{name}'.*UTF-8"):

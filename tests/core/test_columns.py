@@ -3,6 +3,7 @@
 import ctypes
 import io
 import struct
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ def plain(columns, name, row, end):
         return [None] * (end - row)
     rows, nulls, valid, offsets, data = made
     offsets, data = numbers(offsets, "i"), bytes(data)
-    values = [data[a:b].decode() if is_valid(valid, i) else None for i, (a, b) in enumerate(zip(offsets, offsets[1:]))]
+    values = [data[a:b].decode() if is_valid(valid, i) else None for i, (a, b) in enumerate(pairwise(offsets))]
     assert len(values) == rows
     assert values.count(None) == nulls
     return values
@@ -50,7 +51,7 @@ def coded(columns, name, row, end):
         return [None] * (end - row)
     nulls, valid, codes, offsets, data = made
     offsets, data = numbers(offsets, "q"), bytes(data)
-    values = [data[a:b].decode() for a, b in zip(offsets, offsets[1:])]
+    values = [data[a:b].decode() for a, b in pairwise(offsets)]
     assert len(set(values)) == len(values)
     assert set(codes := numbers(codes, "i")) <= {*range(len(values)), 0}
     found = [values[code] if is_valid(valid, i) else None for i, code in enumerate(codes)]
@@ -96,14 +97,14 @@ def test_flat(statements, data):
     columns.start(batch)
     row = data.draw(st.integers(0, len(statements)))
     end = data.draw(st.integers(row, len(statements)))
-    wanted = [list(column) for column in zip(*map(expected, statements[row:end]))] or [[]] * 6
+    wanted = [list(column) for column in zip(*map(expected, statements[row:end]), strict=True)] or [[]] * 6
     for make in (plain, coded):
         assert [make(columns, name, row, end) for name in FLAT] == wanted
     kinds = {jelly.IRI: "iri", jelly.BlankNode: "bnode", jelly.Literal: "literal", jelly.QuotedTriple: "triple"}
     names = [kinds[type(statement.o)] for statement in statements[row:end]]
     offsets, text = columns.kinds(row, end)
     bounds = numbers(offsets, "i")
-    assert [bytes(text)[a:b].decode() for a, b in zip(bounds, bounds[1:])] == names
+    assert [bytes(text)[a:b].decode() for a, b in pairwise(bounds)] == names
     codes = bytes(columns.kind_codes(row, end))
     assert [("literal", "iri", "bnode", "triple")[code] for code in codes] == names
 
@@ -155,7 +156,7 @@ def test_flat_back(statements, wide, batch_rows):
     names = ("subject", "predicate", "object", "graph", "datatype", "lang")
     columns = {
         name: as_column(encoded(values), wide)
-        for name, values in zip(names, zip(*map(expected, statements)), strict=True)
+        for name, values in zip(names, zip(*map(expected, statements), strict=True), strict=True)
     }
     kinds = {jelly.IRI: b"iri", jelly.BlankNode: b"bnode", jelly.Literal: b"literal", jelly.QuotedTriple: b"triple"}
     columns["object_kind"] = as_column([kinds[type(statement.o)] for statement in statements])
