@@ -56,6 +56,7 @@ import numpy as np
 from jelly.core.batch import Batch
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
+from jelly.core.pool import Pool
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
 from jelly.files import Sink, split_suffix
 from jelly.formats import JELLY, find_format
@@ -131,6 +132,7 @@ class _Maker:
         self._dictionary = dictionary
         self._flat = layout == "flat"
         self._batch_rows = batch_rows
+        self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
         self._idle: list[Columns] = []
         self._nulls: dict[Any, Any] = {}
@@ -141,7 +143,7 @@ class _Maker:
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
-        columns = self._idle.pop() if self._idle else Columns(flat=self._flat)
+        columns = self._idle.pop() if self._idle else Columns(flat=self._flat, pool=self._pool)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):

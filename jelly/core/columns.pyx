@@ -1,6 +1,5 @@
 """Columns: the Batch as Arrow buffers, the loops without the GIL."""
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy, memset
@@ -9,6 +8,7 @@ from jelly.core.batch cimport (
     KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
 )
 from jelly.core.fault cimport BAD_TERM, FLAT_LITERAL, NO_MEMORY, OK, fail, fault_error
+from jelly.core.pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly.core.render cimport (
     SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
 )
@@ -35,61 +35,6 @@ _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
     "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH,
 }
-
-
-cdef class Buffer:
-    """Memory of its own, to be shared by the buffer protocol."""
-
-    cdef void* data
-    cdef Py_ssize_t n
-    cdef Py_ssize_t stride
-
-    def __dealloc__(self):
-        free(self.data)
-
-    def __len__(self):
-        return self.n
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        if flags & PyBUF_WRITABLE:
-            raise BufferError("a column is read-only")
-        view.obj = self
-        view.buf = self.data
-        view.len = self.n
-        view.itemsize = 1
-        view.readonly = 1
-        view.ndim = 1
-        view.format = <char*>b"B" if flags & PyBUF_FORMAT else NULL
-        view.shape = &self.n if flags & PyBUF_ND else NULL
-        view.strides = &self.stride if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
-        view.suboffsets = NULL
-        view.internal = NULL
-
-    def __releasebuffer__(self, Py_buffer* view):
-        pass
-
-
-cdef Buffer new_buffer(int64_t n):
-    cdef Buffer buffer = Buffer.__new__(Buffer)
-    buffer.data = malloc(n if n > 0 else 1)
-    if buffer.data == NULL:
-        raise MemoryError
-    buffer.n = n
-    buffer.stride = 1
-    return buffer
-
-
-cdef Buffer own_buffer(Writer* w, int64_t n):
-    """What was written, in a Buffer that owns it from now on. It has an address even where nothing was."""
-    cdef Buffer buffer = Buffer.__new__(Buffer)
-    if reserve(w, 1) < 0:
-        raise MemoryError
-    buffer.data = w.buf
-    buffer.n = n
-    buffer.stride = 1
-    w.buf = NULL
-    w.n = w.cap = 0
-    return buffer
 
 
 ctypedef struct Nulls:
@@ -303,6 +248,8 @@ cdef void fill_frames(Arena* b, int64_t frame, int64_t row, int64_t end, int64_t
 cdef class Columns:
     """Makes Arrow buffers of Batches, one Batch after the other. For one thread; keeps its tables from Batch to Batch.
 
+    Several may share a ``pool`` of memory.
+
     >>> import jelly
     >>> columns = Columns(flat=True)
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
@@ -313,6 +260,7 @@ cdef class Columns:
 
     cdef Render r
     cdef Batch batch
+    cdef readonly Pool pool
     cdef bint flat
     cdef bint busy
     cdef bint has_same  # find_same may be asked
@@ -323,8 +271,9 @@ cdef class Columns:
     cdef int64_t cap_of_term
     cdef double hint[6]  # bytes of a row in the last record batch
 
-    def __cinit__(self, *, bint flat):
+    def __cinit__(self, *, bint flat, Pool pool=None):
         cdef int slot
+        self.pool = Pool() if pool is None else pool
         self.flat = flat
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
@@ -416,9 +365,10 @@ cdef class Columns:
             ids = self.ids(slot, row, end)
             if ids == NULL:
                 return None
-            offsets = new_buffer((end - row + 1) * sizeof(int32_t))
-            if reserve(&data, min(<int64_t>(self.hint[slot] * (end - row) * 1.125), MAX_DATA) + 2 * SLACK) < 0:
-                raise MemoryError
+            offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
+            data.buf = <uint8_t*>self.pool.take(
+                min(<int64_t>(self.hint[slot] * (end - row) * 1.125), MAX_DATA) + 2 * SLACK, &data.cap
+            )
             with nogil:
                 if slot == SUBJECT:
                     rows = fill_strings(&self.r, ids, end - row, SUBJECT, <int32_t*>offsets.data, &data, &nulls)
@@ -431,7 +381,7 @@ cdef class Columns:
             if rows:
                 self.hint[slot] = <double>data.n / rows
             offsets.n = (rows + 1) * sizeof(int32_t)
-            return rows, nulls.n, take_valid(&nulls, rows), offsets, own_buffer(&data, data.n)
+            return rows, nulls.n, take_valid(self.pool, &nulls, rows), offsets, own_buffer(self.pool, &data, data.n)
         finally:
             free(data.buf)
             free(nulls.valid)
@@ -465,7 +415,7 @@ cdef class Columns:
                 self.of_term = <int32_t*>grown
                 self.cap_of_term = n_terms
             values.of_term = self.of_term
-            indices = new_buffer((end - row) * sizeof(int32_t))
+            indices = new_buffer(self.pool, (end - row) * sizeof(int32_t))
             with nogil:
                 if n_terms:
                     memset(values.of_term, 0xFF, n_terms * sizeof(int32_t))
@@ -473,8 +423,8 @@ cdef class Columns:
             if status < 0:
                 raise self.error(row + values.data.n)
             return (
-                nulls.n, take_valid(&nulls, end - row), indices,
-                own_buffer(&values.offsets, values.offsets.n), own_buffer(&values.data, values.data.n),
+                nulls.n, take_valid(self.pool, &nulls, end - row), indices,
+                own_buffer(self.pool, &values.offsets, values.offsets.n), own_buffer(self.pool, &values.data, values.data.n),
             )
         finally:
             free(values.offsets.buf)
@@ -508,8 +458,8 @@ cdef class Columns:
         cdef int64_t n
         self.enter(row, end)
         try:
-            offsets = new_buffer((end - row + 1) * sizeof(int32_t))
-            data = new_buffer(KIND_WIDTH * (end - row + 1))
+            offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
+            data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
             with nogil:
                 n = fill_kinds(&self.r, self.batch.a.o + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
             if n < 0:
@@ -525,7 +475,7 @@ cdef class Columns:
         cdef int status
         self.enter(row, end)
         try:
-            codes = new_buffer(end - row)
+            codes = new_buffer(self.pool, end - row)
             with nogil:
                 status = fill_kind_codes(&self.r, self.batch.a.o + row, end - row, <int8_t*>codes.data)
             if status < 0:
@@ -539,7 +489,7 @@ cdef class Columns:
         cdef Buffer frames
         self.enter(row, end)
         try:
-            frames = new_buffer((end - row) * sizeof(int64_t))
+            frames = new_buffer(self.pool, (end - row) * sizeof(int64_t))
             with nogil:
                 fill_frames(&self.batch.a, self.batch.first_frame, row, end, <int64_t*>frames.data)
             return frames
@@ -547,13 +497,11 @@ cdef class Columns:
             self.busy = False
 
 
-cdef object take_valid(Nulls* nulls, int64_t rows):
-    cdef Buffer valid
+cdef object take_valid(Pool pool, Nulls* nulls, int64_t rows):
+    cdef Writer bits
     if nulls.valid == NULL:
         return None
-    valid = Buffer.__new__(Buffer)
-    valid.data = nulls.valid
-    valid.n = (rows + 7) // 8
-    valid.stride = 1
+    bits.buf = nulls.valid
+    bits.n = bits.cap = (rows + 7) // 8
     nulls.valid = NULL
-    return valid
+    return own_buffer(pool, &bits, (rows + 7) // 8)
