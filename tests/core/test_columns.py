@@ -5,6 +5,7 @@ import io
 import struct
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -431,3 +432,20 @@ def test_buffers_are_read_only_and_own_their_memory():
     assert view.format == "B"
     with pytest.raises((BufferError, TypeError), match="read-only|not writable"):
         ctypes.c_char.from_buffer(offsets)
+
+
+def test_memory_comes_back():
+    """What was dropped is used again; what is still held is not."""
+    batch = _make_batch(3, [(IRI, -1, b"a:b" * 20)], [(0, 0, 0)] * 4000)
+    columns = Columns(flat=True)
+    columns.start(batch)
+
+    seen = set()
+    for _ in range(20):
+        data = columns.strings("object", 0, 4000)[4]
+        seen.add(np.frombuffer(data, np.uint8).ctypes.data)
+        del data
+    assert len(seen) <= 3
+    held = [columns.strings("object", 0, 4000)[4] for _ in range(5)]
+    assert len({np.frombuffer(data, np.uint8).ctypes.data for data in held}) == 5
+    assert {bytes(data) for data in held} == {b"a:b" * 20 * 4000}
