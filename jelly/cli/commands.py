@@ -247,8 +247,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-@click.pass_context
-def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
@@ -268,7 +267,7 @@ def validate(ctx: click.Context, file: str, against: str | None, unordered: bool
             click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
         if not problems:
             click.echo(f"{file}: no problems")
-    ctx.exit(1 if problems else 0)
+    click.get_current_context().exit(1 if problems else 0)
 
 
 def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:

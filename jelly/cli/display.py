@@ -12,6 +12,7 @@ from jelly.inspect import Inspection
 
 try:
     import yaml
+    from rich import box
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.table import Column, Table
@@ -21,7 +22,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection"]
+__all__ = ["as_yaml", "progress", "show_inspection", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
@@ -65,6 +66,16 @@ def as_yaml(value: Any) -> str:
     return text
 
 
+def show_table(head: list[str], rows: list[list[str]]) -> None:
+    """A table on standard output: a column of names, columns of numbers."""
+    table = Table(
+        head[0], *map(_number, head[1:]), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False
+    )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
 def show_inspection(name: str, found: Inspection) -> None:
     """Tables on standard output."""
     console = Console()
@@ -87,7 +98,7 @@ def _options_table(name: str, found: Inspection) -> Table:
     options = found.options
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
-    table.add_column()
+    table.add_column(overflow="fold")
     compressed = f" ({found.bytes_read:,} in the file)" if found.bytes_read != found.bytes else ""
     frames = f"{found.n_frames:,}" + ("" if found.delimited else ", not delimited")
     on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]

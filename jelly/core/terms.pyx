@@ -4,14 +4,14 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.string cimport memset
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
     add_frame, add_metadata, add_namespace, add_quoted, add_row, clear_arena, clear_interner, free_interner,
-    init_interner, intern_term, new_batch,
+    init_interner, intern_term, load_u64, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
@@ -40,6 +40,23 @@ cdef enum:
 
 
 # ---- Batch to objects
+
+cdef inline str make_str(const uint8_t* text, int64_t n):
+    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
+    cdef uint64_t high = 0
+    cdef int64_t i
+    cdef object made
+    if n < 8:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    for i in range(0, n - 7, 8):
+        high |= load_u64(text + i)
+    high |= load_u64(text + n - 8)
+    if high & <uint64_t>0x8080808080808080:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    made = PyUnicode_New(n, 127)
+    memcpy(PyUnicode_DATA(made), text, n)
+    return made
+
 
 cdef class Terms:
     """The terms of one Batch as objects, each made once, when it is first asked for."""
@@ -72,7 +89,7 @@ cdef class Terms:
 
     cdef str text(self, int32_t term):
         cdef Arena* a = &self.batch.a
-        return PyUnicode_DecodeUTF8(<const char*>a.text + a.start[term], a.start[term + 1] - a.start[term], NULL)
+        return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
 
     cdef object make(self, int32_t term):
         cdef Arena* a = &self.batch.a
