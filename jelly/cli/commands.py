@@ -192,9 +192,12 @@ def _summary(done: jelly.Conversion) -> None:
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:
-        _say(f"{done.n_skipped:,} lines were left out; the first of them:", "yellow")
+        lines = "line was" if done.n_skipped == 1 else "lines were"
+        _say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
         for line, reason in done.skipped[:5]:
             _say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
+        if done.n_skipped > 5:
+            _say("  ...", "yellow")
 
 
 def _size(n: float) -> str:
@@ -247,7 +250,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
