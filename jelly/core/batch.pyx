@@ -1,3 +1,4 @@
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
@@ -208,6 +209,33 @@ cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogi
     return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
 
 
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    cdef Arena kept
+    cdef int slot
+    cdef int32_t term
+    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        term = last[slot]
+        if term == UNSET:
+            continue
+        if term == CARRIED:
+            term = carried[slot]
+            if term >= 0:
+                term = copy_term(carry, term, &kept)
+        elif term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return term
+        carried[slot] = term
+        last[slot] = CARRIED
+    free_arena(carry)
+    carry[0] = kept
+    return 0
+
+
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
     """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
     cdef int64_t n
@@ -314,6 +342,8 @@ cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const
     return term
 
 
+# The collector must not take the Batch away from under an array.
+@cython.no_gc_clear
 cdef class Column:
     """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""
 

@@ -10,11 +10,6 @@ from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
 cdef enum:
-    # In `last`: no statement had a term there yet; the term is still in the `carry` of an earlier Batch.
-    UNSET = -2
-    CARRIED = -3
-
-cdef enum:
     # Quoted triples may be nested so deep.
     MAX_DEPTH = 64
     # The newest protocol version that we read.
@@ -97,4 +92,3 @@ ctypedef struct Decode:
 
 cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil
 cdef int run(Decode* d) noexcept nogil
-cdef int carry_terms(Decode* d) noexcept nogil

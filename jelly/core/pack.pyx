@@ -2,8 +2,8 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport Arena
-from jelly.core.encode cimport NEVER, Encode
+from jelly.core.batch cimport UNSET, Arena
+from jelly.core.encode cimport Encode
 from jelly.core.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
 from jelly.core.tables cimport forget_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
@@ -106,7 +106,7 @@ cdef void forget_tables(Encode* e) noexcept nogil:
     e.names.last = e.prefixes.last = e.datatypes.last = e.last_name = -2
     e.last_prefix = 0
     for slot in range(4):
-        e.last[slot] = NEVER
+        e.last[slot] = UNSET
 
 
 cdef int start_key(Encode* e) noexcept nogil:

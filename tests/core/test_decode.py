@@ -480,3 +480,22 @@ def test_prefix_bomb() -> None:
         if total > 500:
             break
     assert largest < 20 << 20
+
+
+def test_a_failed_decoder_in_a_circle_is_freed() -> None:
+    # Its error's traceback holds the frame that holds it. The collector once took the tables away before their entries.
+    def fail() -> None:
+        circle = Decoder()
+        rows = [name(b"n" * 100) for _ in range(16)]
+        circle.push(bytearray(frame(options(), *rows, triple()) + frame(triple((BNODE, b"\xff")))))
+        circle.pull()
+        with pytest.raises(JellyFormatError) as caught:
+            circle.pull()
+        held.append(weakref.ref(caught.value))
+        circle = [circle, caught]  # noqa: F841
+
+    held: list[weakref.ref] = []
+    for _ in range(50):
+        fail()
+    gc.collect()
+    assert not any(ref() for ref in held)
