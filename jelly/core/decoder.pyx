@@ -30,8 +30,14 @@ cdef enum:
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
+ctypedef struct Held:
+    # The chunk. In a struct, where the collector does not see whose it is: it would clear a memoryview of the same
+    # circle though its buffer is in use, and giving that back is a crash then.
+    Py_buffer view
+
+
 # A failed Decoder is often part of a circle, by way of its error's traceback. The collector must not take the tables'
-# memory or the chunk from it before __dealloc__ is through with them.
+# memory from it before __dealloc__ is through with it.
 @cython.no_gc_clear
 cdef class Decoder:
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
@@ -57,7 +63,7 @@ cdef class Decoder:
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef object error
-    cdef Py_buffer view
+    cdef Held held
     cdef bint has_view
     cdef bint busy
     cdef int64_t rows_out
@@ -96,7 +102,7 @@ cdef class Decoder:
 
     def __dealloc__(self):
         if self.has_view:
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
         free_feed(&self.d.feed)
         free_arena(&self.d.carry)
         free_entries(&self.d.t.names)
@@ -133,10 +139,10 @@ cdef class Decoder:
             if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
                 raise RuntimeError("the last chunk is not used up: pull until None first")
             self.release()
-        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
         self.has_view = True
-        self.d.feed.chunk.at = <const uint8_t*>self.view.buf
-        self.d.feed.chunk.end = self.d.feed.chunk.at + self.view.len
+        self.d.feed.chunk.at = <const uint8_t*>self.held.view.buf
+        self.d.feed.chunk.end = self.d.feed.chunk.at + self.held.view.len
 
     def finish(self) -> None:
         """Say that no chunk will follow. `pull` then gives what is left, or the error of a cut-off stream."""
@@ -195,7 +201,7 @@ cdef class Decoder:
     cdef int release(self) except -1:
         if self.has_view:
             self.has_view = False
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
         return 0
 
     cdef object make_error(self):
@@ -209,9 +215,7 @@ cdef class Decoder:
             place["offset"] = self.d.feed.offset
         # The error's traceback may hold what holds this Decoder; the caller's buffer shall not be part of such a circle.
         self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
-        if self.has_view:
-            PyBuffer_Release(&self.view)
-            self.has_view = False
+        self.release()
         return fault_error(&self.d.fault, place)
 
     cdef int start_batch(self) except -1:
