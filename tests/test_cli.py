@@ -290,10 +290,22 @@ def test_count(folder):
     assert run("count", "--from", "nt", "-", stdin=TEXT).stdout == "30\t-\n"
 
 
+def test_index(folder):
+    assert run("index", "a.jelly").output == ""
+    with jelly.open("a.jelly") as file:
+        assert file[29].o.value == "29"
+    run("convert", "-q", "a.nt", "a.jelly.gz")
+    assert run("index", "a.jelly.gz", code=1).stderr.startswith("error: a.jelly.gz: ")
+    assert not os.path.exists("a.jelly.gz.idx")
+    assert run("index", "none.jelly", code=1).stderr == "error: none.jelly: No such file or directory\n"
+
+
 # ---- help
 
 
-@pytest.mark.parametrize("command", [[], ["convert"], ["inspect"], ["validate"], ["cat"], ["head"], ["count"]])
+@pytest.mark.parametrize(
+    "command", [[], ["convert"], ["inspect"], ["validate"], ["cat"], ["head"], ["count"], ["index"]]
+)
 def test_help_has_examples(command):
     out = run(*command, "--help").stdout
     assert f"jelly {command[0] if command else 'convert'} " in out
@@ -413,7 +425,12 @@ def test_progress_bar(folder):
     assert "\x1b[2K" in seen  # the bar goes away
     assert "\x1b[?25h" in seen  # the cursor comes back
     assert on_terminal("convert", "-q", "long.nt.gz", "long.jelly", command=IMPATIENT) == (0, "")
-    for args in (["inspect", "long.jelly"], ["validate", "long.jelly"], ["count", "long.nt.gz"]):
+    for args in (
+        ["inspect", "long.jelly"],
+        ["validate", "long.jelly"],
+        ["count", "long.nt.gz"],
+        ["index", "long.jelly"],
+    ):
         assert "100%" in on_terminal(*args, command=IMPATIENT)[1]
 
 
