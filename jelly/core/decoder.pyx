@@ -31,13 +31,13 @@ _LOGICAL_TYPES = frozenset(LogicalType)
 
 
 ctypedef struct Held:
-    # The chunk. In a struct, where the collector does not see whose it is: it would clear a memoryview of the same
-    # circle though its buffer is in use, and giving that back is a crash then.
+    # The chunk. Not an attribute of the class itself: the garbage collector would take its object away from us, and a
+    # memoryview that is given up before its buffer is a crash.
     Py_buffer view
 
 
 # A failed Decoder is often part of a circle, by way of its error's traceback. The collector must not take the tables'
-# memory from it before __dealloc__ is through with it.
+# memory or the chunk from it before __dealloc__ is through with them.
 @cython.no_gc_clear
 cdef class Decoder:
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
@@ -179,8 +179,6 @@ cdef class Decoder:
                     else:
                         return None
                 self.error = self.make_error()
-                # The error may keep this Decoder alive through its traceback; a cycle must not hold the caller's buffer.
-                self.release()
                 if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
                     return self.give_batch()
                 raise self.error

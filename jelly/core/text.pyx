@@ -26,10 +26,11 @@ cdef enum:
 
 
 ctypedef struct Held:
-    # The chunk; no attribute of the class, for the reason told in decoder.pyx.
+    # The chunk; not an attribute of the class, for the reason told in decoder.pyx.
     Py_buffer view
 
 
+# The collector must not take the chunk from it before __dealloc__ releases it.
 @cython.no_gc_clear
 cdef class TextReader:
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
