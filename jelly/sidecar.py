@@ -54,7 +54,7 @@ def _ends(file: Any, size: int) -> int:
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], object] | None = None,
     distance: int = _DISTANCE,
     chunk: int = _CHUNK,
     **limits: Any,

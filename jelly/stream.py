@@ -433,11 +433,13 @@ class Writer:
             self.abort()
             raise
         self._closed = True
+        self._collector = None
         self._sink.close()
 
     def abort(self) -> None:
         """Give up: a file that was being written is removed."""
         self._closed = True
+        self._collector = None
         self._sink.abort()
 
 

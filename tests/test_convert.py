@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 
+import craft
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -70,6 +71,16 @@ def test_metadata_of_a_flat_stream_keeps_its_frame():
 def test_batches_may_cut_frames():
     data, _ = convert(grouped(n=40), batch_rows=7)
     assert frames(data) == frames(grouped(n=40))
+
+
+@pytest.mark.parametrize("logical", [4, 2])
+def test_metadata_before_the_rows_of_a_frame_that_is_cut(logical):
+    rows = [craft.quad(o=(craft.BNODE, b"%d" % i)) for i in range(20)]
+    data = craft.frame(craft.options(craft.QUADS, logical), craft.metadata("k", b"v"), *rows)
+    data += craft.frame(*rows)
+    data, _ = convert(data, batch_rows=7)
+    found = [(len(frame), frame.metadata) for frame in jelly.read_frames(data)]
+    assert found == ([(20, {"k": b"v"}), (20, {})] if logical == 4 else [(40, {"k": b"v"})])
 
 
 def test_stale_index_is_left_out_and_a_new_one_made(tmp_path):

@@ -202,7 +202,9 @@ def test_any_triples(tmp_path_factory, statements, every, frame_rows, data):
         assert file[a:b] == statements[a:b]
 
 
-@given(st.lists(quads(star, st.one_of(st.none(), iris, bnodes)), max_size=40), st.integers(1, 9), st.sampled_from([2, 3]))
+@given(
+    st.lists(quads(star, st.one_of(st.none(), iris, bnodes)), max_size=40), st.integers(1, 9), st.sampled_from([2, 3])
+)
 @settings(max_examples=60)
 def test_any_quads(tmp_path_factory, statements, every, physical):
     path = tmp_path_factory.mktemp("seek") / "x.jelly"
@@ -267,8 +269,8 @@ def test_every_byte_of_the_index_flipped(seekable):
 
 def test_appended_and_joined(seekable):
     path, statements, data = seekable
+    path.write_bytes(data + data)
     with pytest.warns(RuntimeWarning, match="changed"), pytest.raises(jelly.JellyError, match="no index"):
-        path.write_bytes(data + data)
         jelly.open(path)
     # The first frame refers to nothing before it either, so files can be joined.
     assert list(jelly.read(path)) == 2 * statements
@@ -354,7 +356,8 @@ def test_state_of_any_bytes(data, at):
     list(decoder.feed(jelly.dumps([*some(20, quads=True)], options)))
     state = bytearray(decoder.save())
     at %= len(state) + 1
-    for forged_state in (data, bytes(state[:at]), bytes(state[:at]) + data, bytes(state[:at]) + data + bytes(state[at:])):
+    head, tail = bytes(state[:at]), bytes(state[at:])
+    for forged_state in (data, head, head + data, head + data + tail):
         try:
             other = Decoder(options=options, state=forged_state, delimited=True)
             list(other.feed(jelly.dumps(some(5, quads=True), options)))

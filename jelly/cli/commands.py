@@ -16,6 +16,7 @@ import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.formats import FORMATS, JELLY, Format, find_format
 from jelly.options import MAX_TABLE_SIZE
+from jelly.sidecar import make_sidecar
 
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
@@ -50,7 +51,7 @@ def _say(text: str, colour: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int], object] | None]:
+def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
     """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -192,9 +193,12 @@ def _summary(done: jelly.Conversion) -> None:
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:
-        _say(f"{done.n_skipped:,} lines were left out; the first of them:", "yellow")
+        lines = "line was" if done.n_skipped == 1 else "lines were"
+        _say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
         for line, reason in done.skipped[:5]:
             _say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
+        if done.n_skipped > 5:
+            _say("  ...", "yellow")
 
 
 def _size(n: float) -> str:
@@ -358,3 +362,18 @@ def _count_text(file: str, from_format: str | None, progress: Callable[[int, int
             if progress is not None:
                 progress(reader.bytes_read, reader.source.size, reader.statements)
         return reader.statements
+
+
+@cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
+@click.argument("file")
+def index(file: str) -> None:
+    """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses.
+
+    Files that "jelly convert --seekable" wrote need no index of their own.
+
+    \b
+    Example:
+      jelly index people.jelly
+    """
+    with _progress("Indexing") as progress:
+        make_sidecar(file, progress=None if progress is None else lambda done, total: progress(done, total, None))

@@ -29,13 +29,13 @@ PATIENCE = 0.5
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int | None, int], object]]:
+def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], object]]:
     """A bar on standard error that goes away at the end; a spinner where the size is not known."""
     began = time.monotonic()
     bar: Progress | None = None
     task: TaskID | None = None
 
-    def update(done: int, total: int | None, statements: int) -> None:
+    def update(done: int, total: int | None, statements: int | None) -> None:
         nonlocal bar, task
         if bar is None or task is None:
             if time.monotonic() - began < PATIENCE:
@@ -43,9 +43,11 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int], object]]:
             bar = Progress(*_columns(total), console=Console(stderr=True), transient=True)
             task = bar.add_task(what, total=total)
             bar.start()
-        elapsed = time.monotonic() - began
-        rate = f"{statements / elapsed / 1e6:.2f} M/s"
-        bar.update(task, completed=done, description=f"{what}: {statements:,} statements, {rate}")
+        counts = ""
+        if statements is not None:
+            rate = statements / max(time.monotonic() - began, 1e-9) / 1e6
+            counts = f": {statements:,} statements, {rate:.2f} M/s"
+        bar.update(task, completed=done, description=what + counts)
 
     try:
         yield update

@@ -8,7 +8,7 @@ from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
     NAMESPACES_OFF, NO_MEMORY, OK, STAR_OFF, TEXT_LIMIT, fail,
 )
-from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_row, put_row_head, start_frame
+from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame
 from jelly.core.tables cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 from jelly.core.wire cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -437,7 +437,8 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if end_bounds(e, row[0], b.n_frames, &bound) != OK:
             return e.fault.code
         if row[0] == b.n_rows:
-            return OK
+            # Metadata that stands before the rows of a frame which a later Batch ends.
+            return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
         if put_statement(e, row[0]) != OK:
             return e.fault.code
         row[0] += 1

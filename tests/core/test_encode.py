@@ -27,8 +27,8 @@ from jelly import (
     StreamOptions,
     Triple,
 )
-from jelly.core.batch import Batch, _make_batch
-from jelly.core.terms import Collector, Terms
+from jelly.core.batch import Batch
+from jelly.core.terms import Collector, Terms, _make_batch
 
 
 def batch_of(statements: list, arity: int = 3) -> Batch:
