@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
-    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term, clear_arena, clear_interner,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, clear_arena, clear_interner,
     free_interner, init_interner, intern_term, load_u64, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
@@ -469,7 +469,7 @@ def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(
     cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
     cdef bytes text
     for kind, aux, text in terms:
-        add_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
+        append_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
     for row in rows:
         add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
     for s, p, o in quoted:

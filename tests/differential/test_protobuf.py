@@ -47,11 +47,11 @@ def test_protobuf_reads_what_we_write(pb, stream, parts, frame_rows, seekable):
     frames = []
     for raw in split(data):
         frame = pb.RdfStreamFrame.FromString(raw)
+        frame.DiscardUnknownFields()  # there are none, as the size then shows
         frames.append(frame)
         if len(frame.metadata) < 2:  # protobuf writes a map in any order
             assert frame.SerializeToString() == raw
         assert frame.ByteSize() == len(raw)
-        assert not any(len(row.UnknownFields()) for row in frame.rows) if hasattr(frame, "UnknownFields") else True
     read = list(Decoder().read(frames))
     for part in read:
         part[2].pop("jelly.index", None)

@@ -426,7 +426,7 @@ def test_dash(tmp_path: Path) -> None:
 
 
 @posix
-def test_dash_to_a_reader_that_goes_away() -> None:
+def test_dash_to_a_reader_that_goes_away(tmp_path: Path) -> None:
     code = f"import jelly, itertools; jelly.write('-', itertools.cycle(jelly.loads({DATA!r})))"
     paths = [path for path in sys.path if path]
     process = subprocess.Popen(
@@ -434,6 +434,7 @@ def test_dash_to_a_reader_that_goes_away() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        cwd=tmp_path,
     )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -14,7 +14,7 @@ from jelly.core.terms import Collector
 from jelly.stream import close_encoder
 
 # Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
-STEP = 31 if SANITIZED else 1
+STEP = 11 if SANITIZED else 1
 LIMIT = 64 << 20
 
 
