@@ -15,17 +15,18 @@ try:
     # Without pyplot: no window, no display, no state that others share.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import NullLocator
 except ImportError as error:
     raise MissingExtraError(
         f"pictures need the {error.name} package: python -m pip install 'jelly-rdf[plot]'"
     ) from None
 
-__all__ = ["plot_stats"]
+__all__ = ["check_suffix", "plot_stats"]
 
 _BARS = 12
 _LABEL = 34  # characters
-_INK, _DIM, _GRID, _OTHER = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
+_INK, _DIM, _GRID, _LINE = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
 
 
 def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> None:
@@ -37,9 +38,7 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
     >>> os.path.getsize(path) > 10000
     True
     """
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix not in (".png", ".svg", ".pdf"):
-        raise JellyError(f"cannot draw into {os.fspath(path)}: expected the suffix .png, .svg or .pdf")
+    suffix = check_suffix(path)
     figure = _draw(found, title)
     picture = io.BytesIO()
     with warnings.catch_warnings():
@@ -53,6 +52,14 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
         sink.abort()
         raise
     sink.close()
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix of a file to draw into. JellyError where it is none that can be drawn."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix not in (".png", ".svg", ".pdf"):
+        raise JellyError(f"cannot draw into {os.fspath(path)}: expected the suffix .png, .svg or .pdf")
+    return suffix
 
 
 def _draw(found: Stats, title: str) -> Figure:
@@ -72,14 +79,16 @@ def _draw(found: Stats, title: str) -> Figure:
         ("Length of literals", found.literal_bytes, "bytes of UTF-8", "literals", "#b9722d"),
     ]  # fmt: skip
     curves = [curve for curve in curves if curve[1]]
-    lines = [max(map(_n_bars, (counts for _, counts, _ in bars[i : i + 2]))) for i in range(0, len(bars), 2)]
-    heights = [0.27 * max(n, 3) + 0.8 for n in lines] + [3.2] * bool(curves)
-    figure = Figure(figsize=(13, sum(heights) + 1.1 if heights else 2), layout="constrained", facecolor="white")
+    # Charts side by side get the same number of lines, so that all bars are of one thickness.
+    lines = [max(3, *(min(counts.distinct, _BARS) for _, counts, _ in bars[i : i + 2])) for i in range(0, len(bars), 2)]
+    heights = [0.27 * n + 0.6 for n in lines] + [3.2] * bool(curves)
+    layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.12)
+    figure = Figure(figsize=(13, sum(heights) + 1.1 if heights else 2), layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.18, h_pad=0.12)  # type: ignore[union-attr]
-    numbers = f"{found.statements:,} statements, {found.subjects:,}{'' if whole else ' or more'} subjects, " + ", ".join(
-        f"{counts.distinct:,} {name.lower()}" for name, counts, _ in bars if name in ("Predicates", "Classes", "Graphs")
-    )
+    numbers = f"{found.statements:,} statements, {'' if whole else 'over '}{found.subjects:,} subjects"
+    for name, counts, _ in bars:
+        if name in ("Predicates", "Classes", "Graphs"):
+            numbers += f", {'over ' if counts.folded else ''}{counts.distinct:,} {name.lower()}"
     heading = figure.suptitle(f"{title}\n{numbers}" if title else numbers, fontsize=13, color=_INK, parse_math=False)
     heading.set_linespacing(1.5)
     if heights:
@@ -88,44 +97,39 @@ def _draw(found: Stats, title: str) -> Figure:
             # A last one alone in its line takes all of it.
             last = i == len(bars) - 1 and i % 2 == 0
             place = grid[i // 2, :] if last else grid[i // 2, i % 2]
-            _bar_chart(figure.add_subplot(place), name, counts, colour, found)
+            _bar_chart(figure.add_subplot(place), name, counts, colour, found, lines[i // 2])
         for i, curve in enumerate(curves):
             place = grid[len(heights) - 1, :] if len(curves) == 1 else grid[len(heights) - 1, i]
             _distribution(figure.add_subplot(place), *curve)
     return figure
 
 
-def _n_bars(counts: Counts) -> int:
-    return min(counts.distinct, _BARS) + (counts.distinct > _BARS)
-
-
 def _clean(axes: Any, title: str, along: str) -> None:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=_INK)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(_OTHER)
+    axes.spines["bottom"].set_color(_LINE)
     axes.tick_params(colors=_DIM, labelsize=8.5, length=0)
     axes.grid(axis=along, color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
-def _bar_chart(axes: Any, title: str, counts: Counts, colour: str, found: Stats) -> None:
+def _bar_chart(axes: Any, title: str, counts: Counts, colour: str, found: Stats, lines: int) -> None:
     shown = list(counts.top.items())[:_BARS]
     labels = _labels([name for name, _ in shown], found)
     values = [n for _, n in shown]
-    colours = [colour] * len(shown)
-    if rest := counts.total - sum(values):
-        labels.append(f"{counts.distinct - len(shown):,} others" + (" and more" if counts.folded else ""))
-        values.append(rest)
-        colours.append(_OTHER)
-    bars = axes.barh(range(len(values)), values, color=colours, height=0.72)
+    bars = axes.barh(range(len(values)), values, color=colour, height=0.72)
     axes.set_yticks(range(len(values)), labels)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
     _clean(axes, title, "x")
     axes.tick_params(axis="y", labelcolor=_INK)
     axes.bar_label(bars, [f"{n:,}" for n in values], padding=4, fontsize=8, color=_DIM)
-    axes.margins(x=0.14, y=0.02)
-    axes.invert_yaxis()
+    axes.margins(x=0.14)
+    axes.set_ylim(lines - 0.5, -0.5)
+    if rest := counts.total - sum(values):
+        # In words: its bar would often dwarf all others.
+        others = f"{'over ' if counts.folded else ''}{counts.distinct - len(shown):,} others: {rest:,}"
+        axes.set_title(others, loc="right", fontsize=8.5, color=_DIM)
     axes.xaxis.set_major_locator(NullLocator())
     axes.spines["bottom"].set_visible(False)
 
@@ -157,7 +161,8 @@ def _distribution(axes: Any, title: str, powers: dict[int, int], what: str, of: 
     ticks = [0.5] * (0 in powers) + [1 << i for i in range(end.bit_length())]
     step = 1 + len(ticks) // 12
     axes.set_xticks(ticks[::step], [_power(tick) for tick in ticks[::step]])
-    axes.xaxis.set_minor_locator(NullLocator())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_locator(NullLocator())
     axes.set_xlim(0.46 if 0 in powers else 0.92, end * 1.08)
     axes.set_ylim(0.7, max(powers.values()) * 2)
     axes.set_xlabel(what, fontsize=9, color=_DIM)

@@ -308,9 +308,9 @@ def stats(
 ) -> Stats:
     """Count what the statements of ``src`` consist of. Memory is bounded.
 
-    ``src`` and ``settings`` are those of `Reader`. A path of a file with an index is decoded by so many ``threads``;
-    anything else by one. ``top`` is the number of entries in each of the `Counts`, ``max_keys`` that of the different
-    ones that are told apart. ``progress`` is as for `convert`.
+    ``src`` and ``settings`` are those of `Reader`. A Jelly file with an index is decoded by so many ``threads`` where
+    no other settings are given; anything else by one. ``top`` is the number of entries in each of the `Counts`,
+    ``max_keys`` that of the different ones that are told apart. ``progress`` is as for `convert`.
 
     >>> import jelly.stats
     >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en . <a:s> <a:q> <a:o> .', format="nt")
@@ -326,7 +326,7 @@ def stats(
 
 
 def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) -> Iterable[Batch]:
-    if threads > 1 and not settings:
+    if threads > 1 and settings.keys() <= {"format"} and settings.get("format") in (None, "jelly"):
         try:
             file = open_seekable(src)
         except (JellyError, OSError, TypeError):

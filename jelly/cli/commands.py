@@ -19,6 +19,7 @@ from jelly.files import split_suffix
 from jelly.formats import FORMATS, JELLY, Format, find_format
 from jelly.options import MAX_TABLE_SIZE
 from jelly.sidecar import make_sidecar
+from jelly.stats import Stats, stats
 
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
@@ -74,6 +75,9 @@ def _format_of(value: str | None, name: str, option: str) -> Format:
 
 _format = click.Choice(list(FORMATS))
 _from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+_shape = click.option(
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
+)
 
 
 @click.group(
@@ -233,9 +237,7 @@ def _count(n: float) -> str:
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
-@click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
-)
+@_shape
 def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
@@ -244,18 +246,22 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
       jelly inspect people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
-    shape = shape or ("table" if sys.stdout.isatty() else "yaml")
     with _progress("Inspecting") as progress:
         found = jelly.inspect(file, per_frame, progress=progress)
+    _show(found, shape, lambda display: display.show_inspection(file, found))
+
+
+def _show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[[Any], None]) -> None:
+    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
     if shape == "json":
         click.echo(json.dumps(found.as_dict(), indent=2))
         return
     from jelly.cli import display
 
-    if shape == "yaml":
-        click.echo(display.as_yaml(found.as_dict()), nl=False)
+    if shape == "table" or (shape is None and sys.stdout.isatty()):
+        as_table(display)
     else:
-        display.show_inspection(file, found)
+        click.echo(display.as_yaml(found.as_dict()), nl=False)
 
 
 @cli.command(short_help="Find everything that is wrong with a Jelly file.")
@@ -396,24 +402,20 @@ def index(file: str) -> None:
         make_sidecar(file, progress=None if progress is None else lambda done, total: progress(done, total, None))
 
 
-class _Range(click.ParamType):
+def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
     """A:B with either left out."""
-
-    name = "A:B"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
-        start, colon, stop = str(value).partition(":")
-        if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
-            self.fail(f"{value!r} is no range: expected A:B, such as 1000:1010, :10 or 1000:", param, ctx)
-        low, high = int(start or 0), int(stop) if stop else None
-        if high is not None and high < low:
-            self.fail(f"{value!r} ends before it begins", param, ctx)
-        return low, high
+    start, colon, stop = value.partition(":")
+    if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
+        raise click.BadParameter(f"{value!r} is no range: expected A:B, such as 1000:1010, :10 or 1000:")
+    low, high = int(start or 0), int(stop) if stop else None
+    if high is not None and high < low:
+        raise click.BadParameter(f"{value!r} ends before it begins")
+    return low, high
 
 
 @cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
-@click.argument("wanted", metavar="A:B", type=_Range())
+@click.argument("wanted", metavar="A:B", callback=_range)
 @click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
 @click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
@@ -440,3 +442,34 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
                     writer.namespace(name, iri)
                 writer.extend(frame)
                 writer.end_frame(frame.metadata)
+
+
+@cli.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages; draw them.")
+@click.argument("file")
+@_from
+@_shape
+@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
+@click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
+@click.option("--plot", metavar="FILE", help="Draw them into FILE (.png, .svg or .pdf) instead.")
+def stats_(
+    file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None
+) -> None:
+    """Show what the statements of a file consist of, and how they are distributed.
+
+    \b
+    Examples:
+      jelly stats people.jelly --top 5
+      jelly stats people.jelly --plot people.png
+      jelly stats people.nq.gz --format json | jq .predicates.top
+    """
+    _check_formats((file,), from_format)
+    if plot is not None:
+        from jelly.plot import check_suffix, plot_stats
+
+        check_suffix(plot)
+    with _progress("Counting") as progress:
+        found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
+    if plot is not None:
+        plot_stats(found, plot, os.path.basename(file))
+        return
+    _show(found, shape, lambda display: display.show_stats(file, found))
