@@ -17,9 +17,9 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import NullLocator
-except ImportError as error:
+except ImportError:
     raise MissingExtraError(
-        f"pictures need the {error.name} package: python -m pip install 'jelly-rdf[plot]'"
+        "pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'"
     ) from None
 
 __all__ = ["check_suffix", "plot_stats"]

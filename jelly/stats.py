@@ -5,6 +5,7 @@ Computed on the columns of each Batch; a loop in Python goes over the distinct t
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -313,7 +314,7 @@ def stats(
     ``max_keys`` that of the different ones that are told apart. ``progress`` is as for `convert`.
 
     >>> import jelly.stats
-    >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en . <a:s> <a:q> <a:o> .', format="nt")
+    >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en .\\n<a:s> <a:q> <a:o> .', format="nt")
     >>> found.statements, found.languages.top, found.degrees
     (2, {'en': 1}, {2: 1})
     """
@@ -326,11 +327,12 @@ def stats(
 
 
 def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) -> Iterable[Batch]:
-    if threads > 1 and settings.keys() <= {"format"} and settings.get("format") in (None, "jelly"):
+    path = isinstance(src, str | os.PathLike) and os.fspath(src) != "-"
+    if threads > 1 and path and settings.keys() <= {"format"} and settings.get("format") in (None, "jelly"):
         try:
             file = open_seekable(src)
-        except (JellyError, OSError, TypeError):
-            pass  # no index, or no file that has one: a Reader tells what is wrong
+        except (JellyError, OSError):
+            pass  # no index, or nothing that has one: a Reader tells what is wrong
         else:
             return _parallel(file, threads, progress)
     return _one_by_one(Reader(src, **settings), progress)

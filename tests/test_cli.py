@@ -172,7 +172,7 @@ def test_usage_errors(folder, args, message):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("command", ["inspect", "validate", "cat", "head", "count"])
+@pytest.mark.parametrize("command", ["inspect", "validate", "cat", "head", "count", "stats"])
 def test_missing_file(folder, command):
     result = run(command, "none.jelly", code=1)
     assert result.stderr == "error: none.jelly: No such file or directory\n"
@@ -371,6 +371,41 @@ def test_slice_errors(frames):
     run("index", "a.jelly")
     assert run("slice", "a.jelly", ":2").stdout_bytes == b"".join(TEXT.splitlines(keepends=True)[:2])
     assert run("slice", "none.jelly", "0:1", code=1).stderr == "error: none.jelly: No such file or directory\n"
+
+
+# ---- stats
+
+
+def test_stats(folder):
+    found = json.loads(run("stats", "q.jelly", "--format", "json").stdout)
+    assert found["statements"] == 3
+    assert found["predicates"] == {"top": {"a:p": 3}, "other": 0, "distinct": 1, "folded": 0}
+    assert list(found["graphs"]["top"]) == ["a:g0", "a:g1", "a:g2"]
+    assert found["degrees"] == {"2": 1}
+    run("convert", "-q", "a.nt", "b.jelly")
+    for args in (["a.nt"], ["a.jelly"], ["b.jelly", "--threads", 2]):
+        found = yaml.safe_load(run("stats", *args).stdout)
+        assert (found["statements"], found["degrees"], found["literal_bytes"]) == (30, {2: 10}, {1: 10, 2: 20})
+    assert yaml.safe_load(run("stats", "-", "--from", "nt", stdin=TEXT).stdout)["statements"] == 30
+
+
+def test_stats_table(folder):
+    out = run("stats", "q.jelly", "--format", "table", "--top", 1).stdout
+    for word in ("a:p", "a:g0", "2 others", "XMLSchema#string", "100.0%", "2 to 3"):
+        assert word in out
+
+
+def test_stats_plot(folder):
+    pytest.importorskip("matplotlib")
+    assert run("stats", "q.jelly", "--plot", "q.png").output == ""
+    assert Path("q.png").read_bytes().startswith(b"\x89PNG")
+    assert os.path.getsize("q.png") > 10_000
+    assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
+    code, out, err = finished(
+        "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
+    )
+    assert (code, out) == (1, "")
+    assert err == "error: pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'\n"
 
 
 # ---- help
