@@ -13,7 +13,7 @@ from statements import generalized, rdf, star
 from statements import quads as with_graphs
 
 import jelly
-from jelly.core.batch import _make_batch
+from jelly.core.terms import _make_batch
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 
