@@ -26,6 +26,7 @@ from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import options_row
 from jelly.errors import JellyError, JellyFormatError
+from jelly.files import CHUNK
 from jelly.options import StreamOptions
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
@@ -192,7 +193,11 @@ def read_segment(
     if known and index.state is not None:
         known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, **known, **limits)
-    decoder.push(read_at(start.offset, end.offset - start.offset))
+    # In parts: a segment of long literals is large, and memory that was touched before is quicker.
+    for offset in range(start.offset, end.offset, CHUNK):
+        decoder.push(read_at(offset, min(CHUNK, end.offset - offset)))
+        while (batch := decoder.pull()) is not None:
+            yield batch
     decoder.finish()
     while (batch := decoder.pull(True)) is not None:
         yield batch
