@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from shared import shared
 
 import jelly
-from jelly import arrow
+from jelly import arrow, tablefiles
 
 SOURCES = {
     "iot-weather": ("iot-weather", "assist-iot-weather-100k.nt.gz"),
@@ -63,7 +63,7 @@ class Files:
 
     def need_parquet(self) -> Path:
         if not self.parquet.exists():
-            arrow.write_table_file(self.parquet, jelly.read_arrow(self.jelly))
+            tablefiles.write_table_file(self.parquet, jelly.read_arrow(self.jelly))
         return self.parquet
 
     def table(self, dictionary: bool) -> Any:

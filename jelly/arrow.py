@@ -35,6 +35,7 @@ DuckDB, SQL over a file:
 Parquet out and in:
 
 >>> import os, tempfile
+>>> from jelly.tablefiles import read_table_file, write_table_file
 >>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
 >>> write_table_file(path, jelly.read_arrow(data, format="nt"))
 3
@@ -44,10 +45,9 @@ Parquet out and in:
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -58,7 +58,6 @@ from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 from jelly.core.pool import Pool
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
-from jelly.files import Sink, split_suffix
 from jelly.formats import JELLY, find_format
 from jelly.index import pipelined
 from jelly.metadata import with_metadata
@@ -73,14 +72,15 @@ except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
 
 __all__ = [
+    "csv",
     "from_batches",
+    "pa",
+    "parquet",
     "read_arrow",
-    "read_table_file",
     "schema",
-    "table_kind",
+    "to_stream",
     "to_table",
     "write_arrow",
-    "write_table_file",
 ]
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
@@ -186,7 +186,7 @@ class _Maker:
         if name == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
-            return metadata_array(np.asarray(memoryview(columns.frames(row, end)).cast("q")), metadata or {})
+            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
         if name == "object_kind":
@@ -385,7 +385,7 @@ def write_arrow(
     >>> [str(statement) for statement in jelly.loads(out.getvalue())]
     ['<a:s> <a:p> "o"@en .']
     """
-    stream = _stream(data)
+    stream = to_stream(data)
     layout = _layout(stream.schema.names, layout)
     batches = iter(stream)
     first: list[pa.RecordBatch] = []
@@ -406,7 +406,8 @@ def write_arrow(
     return writer.statements
 
 
-def _stream(data: Any) -> pa.RecordBatchReader:
+def to_stream(data: Any) -> pa.RecordBatchReader:
+    """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
     if isinstance(data, pa.RecordBatchReader):
         return data
     if hasattr(data, "__arrow_c_stream__"):
@@ -508,133 +509,3 @@ def _column(name: str, array: pa.Array) -> tuple[Any, ...] | None:
         return array.offset, valid, None, 0, len(array), None, wide, offsets, data
     index_valid, codes = index.buffers()
     return index.offset, index_valid, codes, array.offset, len(array), valid, wide, offsets, data
-
-
-# ---- files of tables
-
-TABLE_SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "file", ".feather": "file", ".ipc": "file", ".arrows": "stream",
-    ".csv": "csv",
-}
-# A row group of Parquet ends at so many rows or bytes.
-GROUP_ROWS = 1 << 18
-GROUP_BYTES = 1 << 26
-# The longest row of CSV that can be read.
-CSV_BLOCK = 1 << 25
-
-
-def table_kind(path: Any) -> str | None:
-    """``"parquet"``, ``"file"`` or ``"stream"`` (of Arrow IPC) or ``"csv"`` by the suffix of a path; None for others.
-
-    >>> table_kind("people.parquet"), table_kind("people.csv.gz"), table_kind("people.nt")
-    ('parquet', 'csv', None)
-    """
-    if not isinstance(path, str | os.PathLike):
-        return None
-    suffix, compression = split_suffix(str(os.fspath(path)))
-    kind = TABLE_SUFFIXES.get(suffix)
-    return kind if kind == "csv" or not compression else None
-
-
-def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
-    """The rows of a Parquet, Arrow IPC or CSV file, part by part. In CSV an empty field without quotes is a null."""
-    kind = table_kind(path)
-    name = str(os.fspath(path))
-    try:
-        if kind == "parquet":
-            file = parquet.ParquetFile(name)
-            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS))
-        if kind == "csv":
-            types = {column: pa.string() for columns in LAYOUTS.values() for column in columns}
-            return csv.open_csv(
-                name,
-                read_options=csv.ReadOptions(block_size=CSV_BLOCK),
-                parse_options=csv.ParseOptions(newlines_in_values=True),
-                convert_options=csv.ConvertOptions(
-                    column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-                ),
-            )
-        if kind is not None:
-            with open(name, "rb") as head:
-                is_file = head.read(6) == b"ARROW1"
-            source = pa.memory_map(name)
-            if not is_file:
-                return pa.ipc.open_stream(source)
-            opened = pa.ipc.open_file(source)
-            parts = (opened.get_batch(i) for i in range(opened.num_record_batches))
-            return pa.RecordBatchReader.from_batches(opened.schema, parts)
-    except pa.ArrowInvalid as error:
-        raise JellyFormatError(str(error), source=name) from None
-    raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
-
-
-class _Out(io.RawIOBase):
-    """A `Sink` as the file that pyarrow wants."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._sink.write(bytes(data))
-        return len(data)
-
-
-
-def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
-    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file; the
-    number of rows. The file gets its name only when it is complete."""
-    kind = table_kind(path)
-    if kind is None:
-        raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
-    stream = _stream(data)
-    rows = 0
-    sink = Sink(path)
-    try:
-        with _writer(kind, _Out(sink), stream.schema) as (write, each):
-            held: list[pa.RecordBatch] = []
-            n = size = 0
-            for batch in stream:
-                rows += len(batch)
-                held.append(batch)
-                n += len(batch)
-                size += batch.nbytes
-                if not each and n < GROUP_ROWS and size < GROUP_BYTES:
-                    continue
-                write(pa.Table.from_batches(held, stream.schema))
-                held, n, size = [], 0, 0
-            if held:
-                write(pa.Table.from_batches(held, stream.schema))
-    except BaseException:
-        sink.abort()
-        raise
-    sink.close()
-    return rows
-
-
-@contextmanager
-def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
-    """What writes a table, and whether it wants each record batch by itself."""
-    if kind == "parquet":
-        with parquet.ParquetWriter(out, schema, compression="zstd") as file:
-            yield file.write_table, False
-    elif kind == "csv":
-        plain = _undictionary(schema)  # CSV knows none
-        with csv.CSVWriter(out, plain) as file:
-            yield lambda table: file.write_table(table.cast(plain)), True
-    elif kind == "stream":
-        with pa.ipc.new_stream(out, schema) as file:
-            yield file.write_table, True
-    else:
-        # This format has one dictionary for a column, and here each record batch has its own.
-        plain = _undictionary(schema)
-        with pa.ipc.new_file(out, plain) as file:
-            yield lambda table: file.write_table(table.cast(plain)), True
-
-
-def _undictionary(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([
-        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema
-    ])

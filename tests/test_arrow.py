@@ -23,7 +23,8 @@ import jelly
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from jelly import arrow  # noqa: E402
+from jelly import arrow, tablefiles  # noqa: E402
+from jelly.formats import table_kind  # noqa: E402
 
 MANY = 30_000
 LAYOUTS = ("flat", "ntriples")
@@ -592,35 +593,35 @@ def test_table_files(tmp_path, suffix, dictionary, layout):
     ]
     path = tmp_path / f"x{suffix}"
     made = jelly.read_arrow(stream(statements), layout=layout, dictionary=dictionary, batch_rows=999)
-    assert arrow.write_table_file(path, made) == len(statements)
+    assert tablefiles.write_table_file(path, made) == len(statements)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    assert back(arrow.read_table_file(path), statements) == statements
+    assert back(tablefiles.read_table_file(path), statements) == statements
 
 
 def test_table_files_that_fail(tmp_path):
     path = tmp_path / "x.parquet"
     with pytest.raises(jelly.JellySyntaxError):
-        arrow.write_table_file(path, jelly.read_arrow(PEOPLE + b"nonsense", format="nt"))
+        tablefiles.write_table_file(path, jelly.read_arrow(PEOPLE + b"nonsense", format="nt"))
     assert not list(tmp_path.iterdir())
     for name in ("x.nt", "x.parquet.gz", "x"):
-        assert arrow.table_kind(name) is None
+        assert table_kind(name) is None
         with pytest.raises(jelly.JellyError, match="no table"):
-            arrow.write_table_file(tmp_path / name, jelly.read_arrow(PEOPLE, format="nt"))
+            tablefiles.write_table_file(tmp_path / name, jelly.read_arrow(PEOPLE, format="nt"))
         with pytest.raises(jelly.JellyError, match="no table"):
-            arrow.read_table_file(tmp_path / name)
+            tablefiles.read_table_file(tmp_path / name)
     for suffix in (".parquet", ".arrow", ".arrows"):
         bad = tmp_path / f"bad{suffix}"
         bad.write_bytes(b"nonsense that is no table")
         with pytest.raises(jelly.JellyFormatError, match="bad"):
-            arrow.read_table_file(bad)
+            tablefiles.read_table_file(bad)
 
 
 def test_parquet_row_groups(tmp_path, monkeypatch):
     from pyarrow import parquet
 
-    monkeypatch.setattr(arrow, "GROUP_ROWS", 1500)
+    monkeypatch.setattr(tablefiles, "GROUP_ROWS", 1500)
     path = tmp_path / "x.parquet"
-    arrow.write_table_file(path, jelly.read_arrow(stream(weather()[:5000]), batch_rows=1000))
+    tablefiles.write_table_file(path, jelly.read_arrow(stream(weather()[:5000]), batch_rows=1000))
     meta = parquet.ParquetFile(path).metadata
     assert [meta.row_group(i).num_rows for i in range(meta.num_row_groups)] == [2000, 2000, 1000]
     assert meta.row_group(0).column(0).compression == "ZSTD"

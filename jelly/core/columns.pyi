@@ -1,11 +1,14 @@
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 from jelly.core.batch import Batch
 from jelly.core.pool import Buffer, Pool
 
+@final
 class Columns:
     pool: Pool
-    def __init__(self, *, flat: bool, pool: Pool | None = None) -> None: ...
+    def __new__(cls, *, flat: bool, pool: Pool | None = None) -> Self: ...
     def start(self, batch: Batch | None) -> None: ...
     def strings(self, name: str, row: int, end: int) -> tuple[int, int, Buffer | None, Buffer, Buffer] | None: ...
     def codes(self, name: str, row: int, end: int) -> tuple[int, Buffer | None, Buffer, Buffer, Buffer] | None: ...

@@ -1,5 +1,6 @@
 """Columns: the Batch as Arrow buffers, the loops without the GIL."""
 
+from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy, memset
@@ -245,6 +246,7 @@ cdef void fill_frames(Arena* b, int64_t frame, int64_t row, int64_t end, int64_t
         row += 1
 
 
+@final
 cdef class Columns:
     """Makes Arrow buffers of Batches, one Batch after the other. For one thread; keeps its tables from Batch to Batch.
 

@@ -1,6 +1,7 @@
 """Intake: Arrow columns of strings, plain or dictionary, into Batches. Nothing of what comes is trusted."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
@@ -325,6 +326,7 @@ cdef int take_rows(Rows* t) noexcept nogil:
     return OK
 
 
+@final
 cdef class Intake:
     """Takes columns part by part and makes Batches of them. For one thread.
 
@@ -334,7 +336,7 @@ cdef class Intake:
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> made = {name: columns.strings(name, 0, 1) for name in "spo"}
     >>> intake.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
-    >>> intake.pull(), intake.pull(True).term(2)
+    >>> intake.pull(), intake.pull(True).term(3)
     (None, '"o"@en')
     """
 

@@ -1,5 +1,6 @@
 """Memory of columns: blocks that come back when the consumer drops a column."""
 
+from cython cimport final
 from libc.stdint cimport int64_t
 
 from jelly.core.wire cimport Writer
@@ -11,6 +12,7 @@ cdef enum:
     POOL_BYTES = 1 << 26
 
 
+@final
 cdef class Pool:
     cdef void* blocks[POOL_BLOCKS]
     cdef int64_t sizes[POOL_BLOCKS]
@@ -21,6 +23,7 @@ cdef class Pool:
     cdef void give(self, void* block, int64_t size) noexcept
 
 
+@final
 cdef class Buffer:
     cdef Pool pool
     cdef void* data

@@ -1,9 +1,11 @@
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
+from cython cimport final, no_gc
 from libc.stdlib cimport free, malloc
 
 from jelly.core.wire cimport reserve
 
 
+@final
 cdef class Pool:
     """Blocks of memory that were columns and will be again: the first touch of fresh memory costs more than filling it.
 
@@ -47,6 +49,9 @@ cdef class Pool:
         self.total += size
 
 
+# No cycle can go through it, and its Pool must be there to the end.
+@final
+@no_gc
 cdef class Buffer:
     """Memory of its own, to be shared by the buffer protocol; in the end it goes back to the Pool."""
 
