@@ -8,18 +8,41 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jelly.arrow import BATCH_ROWS, LAYOUTS, csv, pa, parquet, to_stream
+from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, to_stream, write_arrow
 from jelly.errors import JellyError, JellyFormatError
 from jelly.files import Sink
 from jelly.formats import TABLE_SUFFIXES, table_kind
+from jelly.options import StreamOptions
 
-__all__ = ["read_table_file", "write_table_file"]
+__all__ = ["convert_table", "read_table_file", "write_table_file"]
 
 # A row group of Parquet ends at so many rows or bytes.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
 # The longest row of CSV that can be read.
 CSV_BLOCK = 1 << 25
+
+
+def convert_table(
+    src: Any,
+    dst: Any,
+    *,
+    layout: Layout = "flat",
+    threads: int = 1,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: StreamOptions | None = None,
+    seekable: bool = False,
+) -> int:
+    """Convert between a file of a table and a file of statements, as their suffixes say; the number of statements.
+
+    ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`.
+    """
+    if table_kind(src) is None:
+        return write_table_file(dst, read_arrow(src, layout=layout, threads=threads, format=from_format))
+    if table_kind(dst) is None:
+        return write_arrow(dst, read_table_file(src), options=options, format=to_format, seekable=seekable)
+    return write_table_file(dst, read_table_file(src))
 
 
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:

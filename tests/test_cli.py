@@ -627,3 +627,20 @@ def test_import_is_light():
 
 def test_statements_are_what_they_were(folder):
     assert list(jelly.read("a.jelly"))[3] == Triple(IRI("http://a/s1"), IRI("http://a/p"), Literal("3"))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+@pytest.mark.parametrize("layout", ["flat", "ntriples"])
+def test_convert_tables(tmp_path, suffix, layout):
+    pytest.importorskip("pyarrow", reason="tables need pyarrow")
+    text = b'<a:s> <a:p> "o, \\"x\\"\\n"@en <a:g> .\n_:b <a:p> "1"^^<a:t> .\n<a:s> <a:p> _:b <a:g> .\n'
+    (tmp_path / "x.nq").write_bytes(text)
+    runner = CliRunner()
+    for src, dst in (("x.nq", "x.jelly"), ("x.jelly", f"x.{suffix}"), (f"x.{suffix}", "y.jelly"), ("y.jelly", "y.nq")):
+        arguments = ["convert", "--layout", layout, "--threads", "2", str(tmp_path / src), str(tmp_path / dst)]
+        done = runner.invoke(cli, arguments)
+        assert done.exit_code == 0, done.output
+        assert "3 statements" in done.output
+    assert (tmp_path / "y.nq").read_bytes() == text
+    with jelly.open(tmp_path / "y.jelly") as file:
+        assert len(file) == 3

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -16,7 +17,7 @@ import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, Format, find_format
+from jelly.formats import FORMATS, JELLY, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
@@ -132,9 +133,17 @@ def cli() -> None:
 )
 @click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Leave out lines of text that have an error, and go on.")
+@click.option(
+    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
+)
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Read IN and write it to OUT. What cannot be finished leaves no file.
+
+    Either may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]).
 
     Jelly to Jelly keeps the stream options of the input as far as none are given. From Jelly to standard output
     without --to gives N-Quads, from text Jelly. Jelly files are written with an index that "jelly slice" and several
@@ -146,7 +155,11 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert people.jelly people.nq.zst
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
+      jelly convert --threads 4 people.jelly people.parquet
     """
+    if table_kind(src) or table_kind(dst):
+        _convert_table(src, dst, from_format, to_format, quiet, given)
+        return
     source = _format_of(from_format, src, "--from")
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
@@ -182,6 +195,31 @@ def _can_be_seekable(dst: str, target: Format) -> bool:
     if target is not JELLY or dst == "-" or split_suffix(dst)[1]:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
+
+
+def _convert_table(
+    src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, given: dict[str, Any]
+) -> None:
+    from jelly.tablefiles import convert_table
+
+    began = time.perf_counter()
+    changes = _changes(given)
+    target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
+    seekable = target is not None and given["seekable"] is not False and _can_be_seekable(dst, target)
+    statements = convert_table(
+        src,
+        dst,
+        layout=given["layout"],
+        threads=given["threads"],
+        from_format=from_format,
+        to_format=to_format,
+        options=jelly.StreamOptions(**{"rdf_star": True, **changes}) if changes else None,
+        seekable=seekable,
+    )
+    seconds = time.perf_counter() - began
+    read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
+    if not quiet:
+        _summary(jelly.Conversion(statements, read, written, seconds, 0, []))
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:
