@@ -154,7 +154,7 @@ def test_convert_errors(folder):
     ("args", "message"),
     [
         (["convert", "a.ttl", "b.jelly"], "unknown suffix '.ttl'"),
-        (["convert", "a.nt", "b.csv"], "--to"),
+        (["convert", "a.nt", "b.xyz"], "--to"),
         (["convert", "a.nt"], "Missing argument 'OUT'"),
         (["convert", "a.nt", "b.jelly", "--names", "7"], "--names"),
         (["convert", "a.nt", "b.jelly", "--seekable", "--no-delimited"], "does not go with"),
