@@ -101,9 +101,29 @@ def test_convert_frames(folder):
     assert jelly.inspect("b.jelly").n_frames > 4
     run("convert", "a.nt", "b.jelly", "--no-delimited")
     assert jelly.inspect("b.jelly").delimited is False
-    run("convert", "a.nt", "b.jelly", "--seekable")
-    with jelly.open("b.jelly") as file:
-        assert len(file) == 30
+
+
+def has_index(path):
+    return b"jelly.index" in Path(path).read_bytes()
+
+
+def test_files_are_seekable(folder):
+    for more in ([], ["--seekable"]):
+        run("convert", "a.nt", "b.jelly", *more)
+        with jelly.open("b.jelly") as file:
+            assert len(file) == 30
+    run("convert", "a.nt", "b.jelly", "--no-seekable")
+    assert Path("b.jelly").read_bytes() == Path("a.jelly").read_bytes()
+    assert not has_index("a.jelly")
+    for more in (["b.jelly", "--no-delimited"], ["b.nq", "--to", "nt"], ["-"]):
+        result = run("convert", "-q", "a.nt", *more)
+        assert not has_index(more[0] if more != ["-"] else "a.nt")
+        assert b"jelly.index" not in result.stdout_bytes
+    for suffix, unpack in ((".gz", gzip.decompress), (".bz2", bz2.decompress)):
+        run("convert", "a.nt", f"b.jelly{suffix}")
+        assert unpack(Path(f"b.jelly{suffix}").read_bytes()) == Path("a.jelly").read_bytes()
+        run("convert", "a.nt", f"b.jelly{suffix}", "--seekable")
+        assert b"jelly.index" in unpack(Path(f"b.jelly{suffix}").read_bytes())
 
 
 def test_convert_streams(folder):
@@ -152,7 +172,7 @@ def test_usage_errors(folder, args, message):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("command", ["inspect", "validate", "cat", "head", "count"])
+@pytest.mark.parametrize("command", ["inspect", "validate", "cat", "head", "count", "stats"])
 def test_missing_file(folder, command):
     result = run(command, "none.jelly", code=1)
     assert result.stderr == "error: none.jelly: No such file or directory\n"
@@ -300,11 +320,100 @@ def test_index(folder):
     assert run("index", "none.jelly", code=1).stderr == "error: none.jelly: No such file or directory\n"
 
 
+# ---- slice
+
+
+@pytest.fixture
+def frames(folder):
+    """Thirty statements in ten frames, with an index."""
+    options = StreamOptions(1, 3)
+    with jelly.Writer("f.jelly", options, seekable=True, keyframe_rows=6) as writer:
+        for i in range(10):
+            writer.namespace("ns", f"http://a/{i}")
+            writer.extend(jelly.loads(Path("a.jelly").read_bytes())[3 * i : 3 * i + 3])
+            writer.end_frame({"number": b"%d" % i})
+    return folder
+
+
+def test_slice(frames):
+    lines = TEXT.splitlines(keepends=True)
+    for low, high in ((0, 3), (5, 20), (29, 30), (7, 7), (12, None), (None, 4), (None, None), (28, 99), (40, None)):
+        wanted = f"{'' if low is None else low}:{'' if high is None else high}"
+        assert run("slice", "f.jelly", wanted).stdout_bytes == b"".join(lines[low:high])
+    assert run("slice", "f.jelly", "3:5", "--to", "nt").stdout_bytes == b"".join(lines[3:5])
+    assert jelly.loads(run("slice", "f.jelly", "3:5", "--to", "jelly").stdout_bytes) == [
+        Triple(IRI("http://a/s1"), IRI("http://a/p"), Literal(str(i))) for i in (3, 4)
+    ]
+    run("slice", "f.jelly", "3:5", "-o", "part.nt.gz")
+    assert gzip.decompress(Path("part.nt.gz").read_bytes()) == b"".join(lines[3:5])
+
+
+def test_slice_frames(frames):
+    lines = TEXT.splitlines(keepends=True)
+    assert run("slice", "--frames", "f.jelly", "2:4").stdout_bytes == b"".join(lines[6:12])
+    assert run("slice", "--frames", "f.jelly", "8:").stdout_bytes == b"".join(lines[24:])
+    run("slice", "--frames", "f.jelly", "3:5", "-o", "part.jelly")
+    part = list(jelly.read_frames("part.jelly"))
+    assert [frame.metadata for frame in part if len(frame)] == [{"number": b"3"}, {"number": b"4"}]
+    assert part[0].namespaces == [("ns", "http://a/3")]
+    with jelly.open("part.jelly") as file:
+        assert len(file) == 6
+        assert file.options == StreamOptions(1, 3, version=2)
+
+
+def test_slice_errors(frames):
+    for file in ("a.jelly", "a.nt"):
+        result = run("slice", file, "0:1", code=1)
+        assert result.stdout == ""
+    assert "jelly index" in run("slice", "a.jelly", "0:1", code=1).stderr
+    for wanted in ("5", "a:b", "5:3", "1:2:3", "1.5:2"):
+        assert repr(wanted) in run("slice", "f.jelly", wanted, code=2).stderr
+    run("index", "a.jelly")
+    assert run("slice", "a.jelly", ":2").stdout_bytes == b"".join(TEXT.splitlines(keepends=True)[:2])
+    assert run("slice", "none.jelly", "0:1", code=1).stderr == "error: none.jelly: No such file or directory\n"
+
+
+# ---- stats
+
+
+def test_stats(folder):
+    found = json.loads(run("stats", "q.jelly", "--format", "json").stdout)
+    assert found["statements"] == 3
+    assert found["predicates"] == {"top": {"a:p": 3}, "other": 0, "distinct": 1, "folded": 0}
+    assert list(found["graphs"]["top"]) == ["a:g0", "a:g1", "a:g2"]
+    assert found["degrees"] == {"2": 1}
+    run("convert", "-q", "a.nt", "b.jelly")
+    for args in (["a.nt"], ["a.jelly"], ["b.jelly", "--threads", 2]):
+        found = yaml.safe_load(run("stats", *args).stdout)
+        assert (found["statements"], found["degrees"], found["literal_bytes"]) == (30, {2: 10}, {1: 10, 2: 20})
+    assert yaml.safe_load(run("stats", "-", "--from", "nt", stdin=TEXT).stdout)["statements"] == 30
+
+
+def test_stats_table(folder):
+    out = run("stats", "q.jelly", "--format", "table", "--top", 1).stdout
+    for word in ("a:p", "a:g0", "2 others", "XMLSchema#string", "100.0%", "2 to 3"):
+        assert word in out
+
+
+def test_stats_plot(folder):
+    pytest.importorskip("matplotlib")
+    assert run("stats", "q.jelly", "--plot", "q.png").output == ""
+    assert Path("q.png").read_bytes().startswith(b"\x89PNG")
+    assert os.path.getsize("q.png") > 10_000
+    assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
+    code, out, err = finished(
+        "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
+    )
+    assert (code, out) == (1, "")
+    assert err == "error: pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'\n"
+
+
 # ---- help
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["convert"], ["inspect"], ["validate"], ["cat"], ["head"], ["count"], ["index"]]
+    "command",
+    [[], *([name] for name in ("convert", "inspect", "validate", "cat", "head", "count", "index", "slice", "stats"))],
 )
 def test_help_has_examples(command):
     out = run(*command, "--help").stdout

@@ -1,4 +1,4 @@
-"""The command ``jelly``: convert, inspect, validate, cat, head, count, index. Needs the extra ``cli``."""
+"""The command ``jelly``: convert, inspect, validate, cat, head, count, index, slice, stats. Needs the extra ``cli``."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from jelly.errors import MissingExtraError
 from jelly.inspect import Inspection
+from jelly.stats import Counts, Stats
 
 try:
     import yaml
@@ -22,7 +23,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection", "show_table"]
+__all__ = ["as_yaml", "progress", "show_inspection", "show_stats", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
@@ -145,3 +146,50 @@ def _frames_table(found: Inspection) -> Table:
         rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype"))
         table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(", ".join(frame.metadata)))
     return table
+
+
+def show_stats(name: str, found: Stats) -> None:
+    """Tables on standard output."""
+    console = Console()
+    more = "" if not found.subjects_folded else "or more: the rest is not told apart"
+    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    head.add_column(style="dim")
+    head.add_row("file", Text(name))
+    head.add_row("statements", f"{found.statements:,}")
+    head.add_row("subjects", f"{found.subjects:,} {more}")
+    console.print(head)
+    every = ("iri", "bnode", "literal", "triple", "default")
+    kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
+    table = Table("position", *map(_number, kinds))
+    for position, numbers in found.terms.items():
+        table.add_row(position, *(f"{numbers[kind]:,}" if kind in numbers else "" for kind in kinds))
+    console.print(table)
+    for title in ("predicates", "classes", "graphs", "datatypes", "languages"):
+        counts: Counts = getattr(found, title)
+        if counts.distinct:
+            console.print(_counts_table(title, counts))
+    distributions = {"statements": (found.degrees, found.runs), "bytes": (found.literal_bytes,)}
+    for what, columns in distributions.items():
+        names = ("subjects", "runs of a subject") if what == "statements" else ("literals",)
+        table = Table(_number(what), *map(_number, names))
+        for low in sorted(set().union(*columns)):
+            span = f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low)
+            table.add_row(span, *(f"{column.get(low, 0):,}" for column in columns))
+        if any(columns):
+            console.print(table)
+
+
+def _counts_table(title: str, counts: Counts) -> Table:
+    table = Table(Column(f"{title} ({counts.distinct:,})", overflow="fold"), _number("number"), _number("share"))
+    for name, n in counts.top.items():
+        table.add_row(Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in name)), *_shares(n, counts))
+    if counts.other:
+        others = f"{counts.distinct - len(counts.top):,} others"
+        if counts.folded:
+            others = f"over {others}; {counts.folded:,} of these were not told apart"
+        table.add_row(others, *_shares(counts.other, counts), style="dim")
+    return table
+
+
+def _shares(n: int, counts: Counts) -> tuple[str, str]:
+    return f"{n:,}", f"{n / counts.total:.1%}"
