@@ -488,7 +488,7 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
 @_shape
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
 @click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
-@click.option("--plot", metavar="FILE", help="Draw them into FILE (.png, .svg or .pdf) instead.")
+@click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
 def stats_(
     file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None
 ) -> None:
@@ -509,5 +509,4 @@ def stats_(
         found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
     if plot is not None:
         plot_stats(found, plot, os.path.basename(file))
-        return
     _show(found, shape, lambda display: display.show_stats(file, found))
