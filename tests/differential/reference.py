@@ -71,6 +71,7 @@ class Decoder:
             yield self.statements, self.namespaces, dict(frame.metadata)
 
     def read_options(self, row):
+        row.DiscardUnknownFields()
         if self.options is not None:
             assert row == self.options, "the options changed"
             return

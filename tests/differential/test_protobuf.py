@@ -50,8 +50,8 @@ def test_protobuf_reads_what_we_write(pb, stream, parts, frame_rows, seekable):
         frames.append(frame)
         if len(frame.metadata) < 2:  # protobuf writes a map in any order
             assert frame.SerializeToString() == raw
+        frame.DiscardUnknownFields()
         assert frame.ByteSize() == len(raw)
-        assert not any(len(row.UnknownFields()) for row in frame.rows) if hasattr(frame, "UnknownFields") else True
     read = list(Decoder().read(frames))
     for part in read:
         part[2].pop("jelly.index", None)
