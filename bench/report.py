@@ -1,6 +1,7 @@
 """Speed beside the peers, as a table: `python bench/report.py`, a few minutes on a machine that has nothing else to do.
 
-Within a round everyone has a turn, so what slows the machine for a while slows all; the median of the rounds counts.
+Within a round everyone has a turn of some calls, so what slows the machine for a while slows all; the median of the
+rounds counts.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ WORKS: dict[str, tuple[str, dict[str, Job], list[str], list[tuple[str, str]]]] =
         [("jelly dumps", "pyjelly"), ("jelly dumps", "pyoxigraph text")],
     ),
 }
+# Seconds of a turn at least: the quick ones are called more than once, lest they pay for caches that others used.
+TURN = 0.05
 PACKAGES = "numpy", "pyjelly", "protobuf", "pyoxigraph"
 
 
@@ -62,16 +65,20 @@ def measure(jobs: dict[str, Job], data: Data, rounds: int, cpu: bool) -> tuple[d
     """Seconds of each job in each round, and the share of the time in which the processor was not ours."""
     seconds: dict[str, list[float]] = {who: [] for who in jobs}
     wall = busy = 0.0
-    repeat = 1 if data.count > 1000 else 200
+    repeats = {}
     for who, job in jobs.items():
         if job(data) != data.count:
             raise AssertionError(f"{who} lost statements of {data.name}")
+        start = perf_counter()
+        job(data)
+        repeats[who] = max(1, round(TURN / (perf_counter() - start)))
     gc.collect()
     gc.freeze()
     gc.disable()
     try:
         for _ in range(rounds):
             for who, job in jobs.items():
+                repeat = repeats[who]
                 start, worked = perf_counter(), process_time()
                 for _ in range(repeat):
                     job(data)

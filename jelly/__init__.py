@@ -1,5 +1,7 @@
 """RDF in and out of Python and Spark at wire speed."""
 
+from typing import Any
+
 from jelly._version import __version__
 from jelly.convert import Conversion, convert
 from jelly.core.batch import Batch
@@ -71,8 +73,19 @@ __all__ = [
     "open",
     "options",
     "read",
+    "read_arrow",
     "read_batches",
     "read_frames",
     "validate",
     "write",
+    "write_arrow",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # These import pyarrow, which takes its time and need not be there.
+    if name in ("read_arrow", "write_arrow"):
+        from jelly import arrow
+
+        return getattr(arrow, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
@@ -49,7 +49,7 @@ def convert(
     to_format: str | None = None,
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     frame_rows: int = 256,
     frame_bytes: int = 1 << 20,
     delimited: bool = True,

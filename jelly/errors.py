@@ -25,7 +25,7 @@ class JellyError(Exception):
     ...     jelly.loads(b"\\x05hello")
     ... except jelly.JellyError as error:
     ...     print(type(error).__name__, error.frame, error.offset)
-    JellyFormatError 0 1
+    JellyFormatError 0 4
     """
 
     def __init__(

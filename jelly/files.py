@@ -185,7 +185,9 @@ class Sink:
             dst = sys.stdout.buffer
         if isinstance(dst, str | os.PathLike):
             self.name = str(os.fspath(dst))
-            self._file: BinaryIO = self._create(Path(self.name))
+            # A link stays one: what it leads to is replaced.
+            self._target = Path(os.path.realpath(self.name))
+            self._file: BinaryIO = self._create(self._target)
         elif hasattr(dst, "write"):
             if isinstance(dst, io.TextIOBase):
                 raise TypeError("the destination takes str: open the file in binary mode")
@@ -230,9 +232,17 @@ class Sink:
         return file  # type: ignore[no-any-return]
 
     def write(self, data: bytes) -> None:
-        if data:
-            self._file.write(data)
-            self.bytes_written += len(data)
+        if not data:
+            return
+        taken: int | None = self._file.write(data)
+        if isinstance(self._file, io.RawIOBase):
+            # A file without a buffer may take a part only.
+            while taken is not None and taken < len(data):
+                more = self._file.write(data[taken:])
+                taken = None if more is None else taken + more
+            if taken is None:
+                raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
+        self.bytes_written += len(data)
 
     def flush(self) -> None:
         """Hand what was written so far to the operating system, where the destination can."""
@@ -246,7 +256,7 @@ class Sink:
             while self._opened:
                 self._opened.pop().close()
             if self._temporary is not None:
-                os.replace(self._temporary, self.name)
+                os.replace(self._temporary, self._target)
                 self._temporary = None
         except BaseException:
             self.abort()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
-__all__ = ["FORMATS", "Format", "find_format"]
+__all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "table_kind"]
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,28 @@ def find_format(format: str | None, name: str = "") -> Format:
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
     raise JellyError(f"{what}: expected one of {', '.join(FORMATS)}; give it as format=")
+
+
+# Tables, which jelly.tablefiles reads and writes.
+TABLE_SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "file",
+    ".feather": "file",
+    ".ipc": "file",
+    ".arrows": "stream",
+    ".csv": "csv",
+}
+
+
+def table_kind(path: Any) -> str | None:
+    """``"parquet"``, ``"file"`` or ``"stream"`` (of Arrow IPC) or ``"csv"`` by the suffix of a path; None for others.
+
+    >>> table_kind("people.parquet"), table_kind("people.csv.gz"), table_kind("people.nt")
+    ('parquet', 'csv', None)
+    """
+    if not isinstance(path, str | os.PathLike):
+        return None
+    suffix, compression = split_suffix(str(os.fspath(path)))
+    kind = TABLE_SUFFIXES.get(suffix)
+    return kind if kind == "csv" or not compression else None

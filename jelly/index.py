@@ -16,14 +16,17 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
+from queue import Empty, Queue
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import options_row
 from jelly.errors import JellyError, JellyFormatError
+from jelly.files import CHUNK
 from jelly.options import StreamOptions
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
@@ -190,7 +193,11 @@ def read_segment(
     if known and index.state is not None:
         known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, **known, **limits)
-    decoder.push(read_at(start.offset, end.offset - start.offset))
+    # In parts: a segment of long literals is large, and memory that was touched before is quicker.
+    for offset in range(start.offset, end.offset, CHUNK):
+        decoder.push(read_at(offset, min(CHUNK, end.offset - offset)))
+        while (batch := decoder.pull()) is not None:
+            yield batch
     decoder.finish()
     while (batch := decoder.pull(True)) is not None:
         yield batch
@@ -216,6 +223,53 @@ def in_order(tasks: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
         finally:
             for future in running:
                 future.cancel()
+
+
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
+    """What ``tasks`` yield, in order, worked on by some threads; each waits where ``depth`` items are not taken yet."""
+    stop = Event()
+    end = object()
+    queues: deque[Queue[Any]] = deque()
+
+    def work(task: Callable[[], Iterator[T]], queue: Queue[Any]) -> None:
+        try:
+            if not stop.is_set():
+                for item in task():
+                    queue.put((item, None))
+                    if stop.is_set():
+                        return
+            queue.put((end, None))
+        except BaseException as error:  # noqa: B902 - raised where the items are taken
+            queue.put((end, error))
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            more = True
+            while more or queues:
+                while more and len(queues) <= threads:
+                    task = next(tasks, None)
+                    more = task is not None
+                    if task is not None:
+                        queues.append(Queue(depth))
+                        pool.submit(work, task, queues[-1])
+                if not queues:
+                    break
+                while True:
+                    item, error = queues[0].get()
+                    if item is end:
+                        break
+                    yield item
+                    del item
+                queues.popleft()
+                if error is not None:
+                    raise error
+        finally:
+            stop.set()
+            # A thread that waits for room gets some, and then sees that it shall stop.
+            for queue in queues:
+                with suppress(Empty):
+                    while True:
+                        queue.get_nowait()
 
 
 def reader_at(file: Any) -> Callable[[int, int], bytes]:

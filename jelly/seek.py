@@ -90,6 +90,29 @@ class JellyFile:
             if batch.first_row + len(batch) >= stop:
                 return
 
+    def parts(
+        self, start: int = 0, stop: int | None = None, *, whole: bool = False
+    ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
+        """What to call for each segment with some of the statements ``start`` to ``stop``, in any thread.
+
+        It gives Batches with the range of rows that is meant, which may be empty; with ``whole`` those of the whole
+        segment.
+        """
+        end = self.index.statements if stop is None else min(stop, self.index.statements)
+        if start >= end:
+            return []
+        segments = self.index.segments()
+        first = bisect_right([begin.statement for begin, _ in segments], start) - 1
+
+        def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
+            for batch in read_segment(self._read_at, self.index, segment, **self._limits):
+                low = min(max(start - batch.first_row, 0), len(batch))
+                yield batch, low, max(min(end - batch.first_row, len(batch)), low)
+                if batch.first_row + len(batch) >= end and not whole:
+                    return
+
+        return [partial(part, segment) for segment in segments[first:] if segment[0].statement < end]
+
     def batches(self, threads: int = 1) -> Iterator[Batch]:
         """All Batches in order, decoded by so many threads; the GIL is released meanwhile."""
         return self._decode(self.index.segments(), threads)

@@ -54,14 +54,16 @@ def _ends(file: Any, size: int) -> int:
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], object] | None = None,
     distance: int = _DISTANCE,
+    chunk: int = _CHUNK,
     **limits: Any,
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
-    ``progress`` is called with bytes read and bytes in all. ``limits`` are those of the `Decoder`. JellyError where the
-    file is compressed, not delimited, or broken.
+    ``progress`` is called with bytes read and bytes in all. A place comes at the end of a ``chunk`` of bytes, at least
+    ``distance`` statements after the last. ``limits`` are those of the `Decoder`. JellyError where the file is
+    compressed, not delimited, or broken.
     """
     name = os.fspath(path)
     states: list[bytes] = []
@@ -71,8 +73,8 @@ def make_sidecar(
         decoder = Decoder(**limits)
         statements = last = 0
         try:
-            while chunk := file.read(_CHUNK):
-                statements += sum(map(len, decoder.feed(chunk)))
+            while data := file.read(chunk):
+                statements += sum(map(len, decoder.feed(data)))
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
                 if statements - last >= distance and decoder.offset < size:

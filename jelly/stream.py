@@ -253,7 +253,7 @@ class Writer:
     (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame.
 
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
-    file; other readers see the same statements as ever.
+    file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
@@ -274,12 +274,13 @@ class Writer:
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
         seekable: bool = False,
+        keyframe_rows: int = KEYFRAME_ROWS,
     ) -> None:
         self._settings: dict[str, Any] = {
             "frame_rows": frame_rows,
             "frame_bytes": frame_bytes,
             "delimited": delimited,
-            "keyframe_rows": KEYFRAME_ROWS if seekable else 0,
+            "keyframe_rows": keyframe_rows if seekable else 0,
         }
         self._given = options
         self._collector: Collector | None = None
@@ -432,11 +433,13 @@ class Writer:
             self.abort()
             raise
         self._closed = True
+        self._collector = None
         self._sink.close()
 
     def abort(self) -> None:
         """Give up: a file that was being written is removed."""
         self._closed = True
+        self._collector = None
         self._sink.abort()
 
 

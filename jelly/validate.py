@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,11 @@ def validate(
         check.add(message, error.frame, error.row, error.offset)
     finally:
         source.close()
+    # In the order of the stream; what has no place comes last.
+    problems = sorted(check.problems, key=lambda problem: inf if problem.offset is None else problem.offset)
     if check.is_full:
-        check.problems.append(Problem(f"stopped after {limit} problems"))
-    return check.problems
+        problems.append(Problem(f"stopped after {limit} problems"))
+    return problems
 
 
 class _Check:
@@ -149,6 +152,7 @@ class _Check:
         kinds = places[:, 0]
         self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
         self._declared = places[kinds == KINDS.index("namespace"), 1:]
+        self._headers = places[kinds == KINDS.index("options"), 1:]
         for place in places[kinds == KINDS.index("other"), 1:].tolist():
             self.add("the row has no field that this version knows", *place)
         self._first: int | None = None
@@ -183,10 +187,11 @@ class _Check:
         self._options = options
         if options is None or self._wanted is None:
             return
+        place = self._headers[0].tolist() if len(self._headers) else ()
         for option in fields(StreamOptions):
             here, there = getattr(options, option.name), getattr(self._wanted, option.name)
             if here != there:
-                self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", 0)
+                self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
 
     def _check_flags(self, batch: Batch) -> None:
         options = self._options

@@ -35,7 +35,7 @@ def unescape(text):
 
 
 def parse_line(line, arity):
-    """The statement of a line, None where it is blank. Quoted triples are `<< >>` or `<<( )>>`, any term may be anywhere."""
+    """The statement of a line, None where it is blank. Any term may be anywhere, quoted triples are both kinds."""
     stack = [[]]
     at, done = 0, False
     while True:

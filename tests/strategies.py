@@ -9,7 +9,9 @@ import jelly
 many = settings(deadline=None, max_examples=300)
 
 TEXT = st.text(max_size=12)  # any text without lone surrogates, which UTF-8 does not have
-PREFIXES = ["http://a.example/", "http://a.example/b#", "http://a.example/b/c#", "urn:x:", "", "é:/", "http://z/#a/", "/#:"]
+PREFIXES = [
+    "http://a.example/", "http://a.example/b#", "http://a.example/b/c#", "urn:x:", "", "é:/", "http://z/#a/", "/#:",
+]
 IRIS = st.one_of(
     st.tuples(st.sampled_from(PREFIXES), st.sampled_from([*"abcdefghijkl", "", "n" * 200])).map("".join),
     st.tuples(st.sampled_from(PREFIXES), TEXT).map("".join),
@@ -27,7 +29,9 @@ DATATYPES = st.sampled_from(
         "é",
     ]
 )
-LEXES = st.one_of(TEXT, st.sampled_from(["", "1", "\x00", "a\"\\\n\r\t'b", "\U0001f600", "x" * 600, "\ufeff", "\u2028"]))
+LEXES = st.one_of(
+    TEXT, st.sampled_from(["", "1", "\x00", "a\"\\\n\r\t'b", "\U0001f600", "x" * 600, "\ufeff", "\u2028"])
+)
 LITERALS = st.one_of(
     LEXES.map(lambda lex: ("literal", lex, None, None)),
     st.tuples(LEXES, LANGUAGES).map(lambda x: ("literal", x[0], x[1], None)),
@@ -93,7 +97,9 @@ LOGICAL = {
 
 def any_tables():
     """Sizes that hold every statement of `streams` (a quoted one has up to 28 IRIs), and some that need luck."""
-    return st.sampled_from([(8, 0, 1), (8, 1, 1), (8, 2, 2), (32, 1, 8), (32, 2, 32), (64, 0, 32), (128, 16, 16), (4000, 150, 32)])
+    return st.sampled_from(
+        [(8, 0, 1), (8, 1, 1), (8, 2, 2), (32, 1, 8), (32, 2, 32), (64, 0, 32), (128, 16, 16), (4000, 150, 32)]
+    )
 
 
 def roomy_tables():

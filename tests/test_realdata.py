@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice, zip_longest
 
 import pytest
-from oracle import parse_line, parse_text, plain_all, read_text, statement
+from oracle import parse_line, parse_text, plain_all, statement
 from shared import shared
 
 import jelly

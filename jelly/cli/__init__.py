@@ -1,8 +1,10 @@
-"""The command ``jelly``: convert, inspect, validate, cat, head, count. Needs the extra ``cli``."""
+"""The command ``jelly``: convert, inspect, validate, cat, head, count, index, slice, stats. Needs the extra ``cli``."""
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Any
 
 __all__ = ["main"]
 
@@ -17,4 +19,13 @@ def main() -> None:
         sys.exit("error: the command needs the click package: python -m pip install 'jelly-rdf[cli]'")
     except KeyboardInterrupt:
         sys.exit(130)
+    # Asked to end, or left alone by its terminal, the command takes the file away that it was writing.
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminate)
     cli(prog_name="jelly")
+
+
+def _terminate(number: int, frame: Any) -> None:
+    sys.exit(128 + number)

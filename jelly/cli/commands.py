@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -14,8 +15,12 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
-from jelly.formats import FORMATS, JELLY, Format, find_format
+from jelly.core.terms import Terms
+from jelly.files import split_suffix
+from jelly.formats import FORMATS, JELLY, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
+from jelly.sidecar import make_sidecar
+from jelly.stats import Stats, stats
 
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
@@ -50,7 +55,7 @@ def _say(text: str, colour: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int], object] | None]:
+def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
     """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -71,6 +76,9 @@ def _format_of(value: str | None, name: str, option: str) -> Format:
 
 _format = click.Choice(list(FORMATS))
 _from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+_shape = click.option(
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
+)
 
 
 @click.group(
@@ -118,15 +126,28 @@ def cli() -> None:
     "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20, help="And bytes; default 1 MiB, 0: no bound."
 )
 @click.option("--no-delimited", is_flag=True, help="Write one bare frame.")
-@click.option("--seekable", is_flag=True, help="Write an index, so that any part can be read at once.")
+@click.option(
+    "--seekable/--no-seekable",
+    default=None,
+    help="Write an index, so that any part can be read at once; default for files that are not compressed.",
+)
 @click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Leave out lines of text that have an error, and go on.")
+@click.option(
+    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
+)
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Read IN and write it to OUT. What cannot be finished leaves no file.
 
+    Either may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]).
+
     Jelly to Jelly keeps the stream options of the input as far as none are given. From Jelly to standard output
-    without --to gives N-Quads, from text Jelly.
+    without --to gives N-Quads, from text Jelly. Jelly files are written with an index that "jelly slice" and several
+    threads use and that other readers ignore.
 
     \b
     Examples:
@@ -134,13 +155,20 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert people.jelly people.nq.zst
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
+      jelly convert --threads 4 people.jelly people.parquet
     """
+    if table_kind(src) or table_kind(dst):
+        _convert_table(src, dst, from_format, to_format, quiet, given)
+        return
     source = _format_of(from_format, src, "--from")
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
     target = _format_of(to_format, dst, "--to")
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
+    seekable = given["seekable"]
+    if seekable is None:
+        seekable = not given["no_delimited"] and _can_be_seekable(dst, target)
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
     with _progress(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
@@ -155,11 +183,43 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             frame_rows=given["frame_rows"],
             frame_bytes=given["frame_bytes"],
             delimited=not given["no_delimited"],
-            seekable=given["seekable"],
+            seekable=seekable,
             progress=progress,
         )
     if not quiet:
         _summary(done)
+
+
+def _can_be_seekable(dst: str, target: Format) -> bool:
+    """Whether an index would be of use: not in a stream, a device, or a compressed file."""
+    if target is not JELLY or dst == "-" or split_suffix(dst)[1]:
+        return False
+    return os.path.isfile(dst) or not os.path.exists(dst)
+
+
+def _convert_table(
+    src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, given: dict[str, Any]
+) -> None:
+    from jelly.tablefiles import convert_table
+
+    began = time.perf_counter()
+    changes = _changes(given)
+    target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
+    seekable = target is not None and given["seekable"] is not False and _can_be_seekable(dst, target)
+    statements = convert_table(
+        src,
+        dst,
+        layout=given["layout"],
+        threads=given["threads"],
+        from_format=from_format,
+        to_format=to_format,
+        options=jelly.StreamOptions(**{"rdf_star": True, **changes}) if changes else None,
+        seekable=seekable,
+    )
+    seconds = time.perf_counter() - began
+    read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
+    if not quiet:
+        _summary(jelly.Conversion(statements, read, written, seconds, 0, []))
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:
@@ -192,9 +252,12 @@ def _summary(done: jelly.Conversion) -> None:
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:
-        _say(f"{done.n_skipped:,} lines were left out; the first of them:", "yellow")
+        lines = "line was" if done.n_skipped == 1 else "lines were"
+        _say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
         for line, reason in done.skipped[:5]:
             _say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
+        if done.n_skipped > 5:
+            _say("  ...", "yellow")
 
 
 def _size(n: float) -> str:
@@ -212,9 +275,7 @@ def _count(n: float) -> str:
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
-@click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
-)
+@_shape
 def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
@@ -223,18 +284,22 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
       jelly inspect people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
-    shape = shape or ("table" if sys.stdout.isatty() else "yaml")
     with _progress("Inspecting") as progress:
         found = jelly.inspect(file, per_frame, progress=progress)
+    _show(found, shape, lambda display: display.show_inspection(file, found))
+
+
+def _show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[[Any], None]) -> None:
+    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
     if shape == "json":
         click.echo(json.dumps(found.as_dict(), indent=2))
         return
     from jelly.cli import display
 
-    if shape == "yaml":
-        click.echo(display.as_yaml(found.as_dict()), nl=False)
+    if shape == "table" or (shape is None and sys.stdout.isatty()):
+        as_table(display)
     else:
-        display.show_inspection(file, found)
+        click.echo(display.as_yaml(found.as_dict()), nl=False)
 
 
 @cli.command(short_help="Find everything that is wrong with a Jelly file.")
@@ -247,8 +312,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-@click.pass_context
-def validate(ctx: click.Context, file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
@@ -268,7 +332,7 @@ def validate(ctx: click.Context, file: str, against: str | None, unordered: bool
             click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
         if not problems:
             click.echo(f"{file}: no problems")
-    ctx.exit(1 if problems else 0)
+    click.get_current_context().exit(1 if problems else 0)
 
 
 def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
@@ -359,3 +423,91 @@ def _count_text(file: str, from_format: str | None, progress: Callable[[int, int
             if progress is not None:
                 progress(reader.bytes_read, reader.source.size, reader.statements)
         return reader.statements
+
+
+@cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
+@click.argument("file")
+def index(file: str) -> None:
+    """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses.
+
+    Files that "jelly convert" wrote have an index already, unless they are compressed or bare.
+
+    \b
+    Example:
+      jelly index people.jelly
+    """
+    with _progress("Indexing") as progress:
+        make_sidecar(file, progress=None if progress is None else lambda done, total: progress(done, total, None))
+
+
+def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
+    """A:B with either left out."""
+    start, colon, stop = value.partition(":")
+    if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
+        raise click.BadParameter(f"{value!r} is no range: expected A:B, such as 1000:1010, :10 or 1000:")
+    low, high = int(start or 0), int(stop) if stop else None
+    if high is not None and high < low:
+        raise click.BadParameter(f"{value!r} ends before it begins")
+    return low, high
+
+
+@cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
+@click.argument("file")
+@click.argument("wanted", metavar="A:B", callback=_range)
+@click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
+@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
+def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: str | None, output: str) -> None:
+    """Print the statements A to B, the first is 0 and B is left out. No more of the file is read than that takes.
+
+    \b
+    Examples:
+      jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly --frames :3 -o begin.jelly
+    """
+    target = _format_of(to_format or ("nq" if output == "-" else None), output, "--to")
+    if target is JELLY and output == "-" and sys.stdout.isatty():
+        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    with jelly.open(file) as source:
+        seekable = _can_be_seekable(output, target)
+        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
+            if not frames:
+                for batch, low, high in source.rows(*wanted):
+                    writer.extend(Terms(batch).statements(low, high))
+                return
+            for frame in source.frames(*wanted):
+                for name, iri in frame.namespaces:
+                    writer.namespace(name, iri)
+                writer.extend(frame)
+                writer.end_frame(frame.metadata)
+
+
+@cli.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages; draw them.")
+@click.argument("file")
+@_from
+@_shape
+@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
+@click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
+@click.option("--plot", metavar="FILE", help="Draw them into FILE (.png, .svg or .pdf) instead.")
+def stats_(
+    file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None
+) -> None:
+    """Show what the statements of a file consist of, and how they are distributed.
+
+    \b
+    Examples:
+      jelly stats people.jelly --top 5
+      jelly stats people.jelly --plot people.png
+      jelly stats people.nq.gz --format json | jq .predicates.top
+    """
+    _check_formats((file,), from_format)
+    if plot is not None:
+        from jelly.plot import check_suffix, plot_stats
+
+        check_suffix(plot)
+    with _progress("Counting") as progress:
+        found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
+    if plot is not None:
+        plot_stats(found, plot, os.path.basename(file))
+        return
+    _show(found, shape, lambda display: display.show_stats(file, found))

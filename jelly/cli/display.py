@@ -9,9 +9,11 @@ from typing import Any
 
 from jelly.errors import MissingExtraError
 from jelly.inspect import Inspection
+from jelly.stats import Counts, Stats
 
 try:
     import yaml
+    from rich import box
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.table import Column, Table
@@ -21,20 +23,20 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection"]
+__all__ = ["as_yaml", "progress", "show_inspection", "show_stats", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int | None, int], object]]:
+def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], object]]:
     """A bar on standard error that goes away at the end; a spinner where the size is not known."""
     began = time.monotonic()
     bar: Progress | None = None
     task: TaskID | None = None
 
-    def update(done: int, total: int | None, statements: int) -> None:
+    def update(done: int, total: int | None, statements: int | None) -> None:
         nonlocal bar, task
         if bar is None or task is None:
             if time.monotonic() - began < PATIENCE:
@@ -42,9 +44,11 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int], object]]:
             bar = Progress(*_columns(total), console=Console(stderr=True), transient=True)
             task = bar.add_task(what, total=total)
             bar.start()
-        elapsed = time.monotonic() - began
-        rate = f"{statements / elapsed / 1e6:.2f} M/s"
-        bar.update(task, completed=done, description=f"{what}: {statements:,} statements, {rate}")
+        counts = ""
+        if statements is not None:
+            rate = statements / max(time.monotonic() - began, 1e-9) / 1e6
+            counts = f": {statements:,} statements, {rate:.2f} M/s"
+        bar.update(task, completed=done, description=what + counts)
 
     try:
         yield update
@@ -63,6 +67,16 @@ def _columns(total: int | None) -> list[Any]:
 def as_yaml(value: Any) -> str:
     text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
     return text
+
+
+def show_table(head: list[str], rows: list[list[str]]) -> None:
+    """A table on standard output: a column of names, columns of numbers."""
+    table = Table(
+        head[0], *map(_number, head[1:]), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False
+    )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
 
 
 def show_inspection(name: str, found: Inspection) -> None:
@@ -87,7 +101,7 @@ def _options_table(name: str, found: Inspection) -> Table:
     options = found.options
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
-    table.add_column()
+    table.add_column(overflow="fold")
     compressed = f" ({found.bytes_read:,} in the file)" if found.bytes_read != found.bytes else ""
     frames = f"{found.n_frames:,}" + ("" if found.delimited else ", not delimited")
     on = [flag for flag in ("generalized_statements", "rdf_star") if getattr(options, flag)]
@@ -132,3 +146,50 @@ def _frames_table(found: Inspection) -> Table:
         rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype"))
         table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(", ".join(frame.metadata)))
     return table
+
+
+def show_stats(name: str, found: Stats) -> None:
+    """Tables on standard output."""
+    console = Console()
+    more = "" if not found.subjects_folded else "or more: the rest is not told apart"
+    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    head.add_column(style="dim")
+    head.add_row("file", Text(name))
+    head.add_row("statements", f"{found.statements:,}")
+    head.add_row("subjects", f"{found.subjects:,} {more}")
+    console.print(head)
+    every = ("iri", "bnode", "literal", "triple", "default")
+    kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
+    table = Table("position", *map(_number, kinds))
+    for position, numbers in found.terms.items():
+        table.add_row(position, *(f"{numbers[kind]:,}" if kind in numbers else "" for kind in kinds))
+    console.print(table)
+    for title in ("predicates", "classes", "graphs", "datatypes", "languages"):
+        counts: Counts = getattr(found, title)
+        if counts.distinct:
+            console.print(_counts_table(title, counts))
+    distributions = {"statements": (found.degrees, found.runs), "bytes": (found.literal_bytes,)}
+    for what, columns in distributions.items():
+        names = ("subjects", "runs of a subject") if what == "statements" else ("literals",)
+        table = Table(_number(what), *map(_number, names))
+        for low in sorted(set().union(*columns)):
+            span = f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low)
+            table.add_row(span, *(f"{column.get(low, 0):,}" for column in columns))
+        if any(columns):
+            console.print(table)
+
+
+def _counts_table(title: str, counts: Counts) -> Table:
+    table = Table(Column(f"{title} ({counts.distinct:,})", overflow="fold"), _number("number"), _number("share"))
+    for name, n in counts.top.items():
+        table.add_row(Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in name)), *_shares(n, counts))
+    if counts.other:
+        others = f"{counts.distinct - len(counts.top):,} others"
+        if counts.folded:
+            others = f"over {others}; {counts.folded:,} of these were not told apart"
+        table.add_row(others, *_shares(counts.other, counts), style="dim")
+    return table
+
+
+def _shares(n: int, counts: Counts) -> tuple[str, str]:
+    return f"{n:,}", f"{n / counts.total:.1%}"

@@ -24,6 +24,11 @@ cdef enum:
     NO_TERM = -1
 
 cdef enum:
+    # In the terms of the last statement: there was none yet; the term is in the `carry` of an earlier Batch.
+    UNSET = -2
+    CARRIED = -3
+
+cdef enum:
     # Texts longer than this are not interned: hashing them costs more than a second copy.
     INTERN_MAX = 512
     INTERN_MAX_SLOTS = 1 << 15
@@ -83,6 +88,7 @@ cdef int add_frame(Arena* b) noexcept nogil
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
 
 

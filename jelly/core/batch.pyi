@@ -2,13 +2,15 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from jelly.options import StreamOptions
 
+# Exports the buffer protocol, which stubs can only tell of since Python 3.12.
 @final
-class Column:
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+class Column: ...
 
+@disjoint_base
 class Batch:
     first_row: int
     first_frame: int

@@ -1,3 +1,4 @@
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
@@ -208,6 +209,33 @@ cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogi
     return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
 
 
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    cdef Arena kept
+    cdef int slot
+    cdef int32_t term
+    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        term = last[slot]
+        if term == UNSET:
+            continue
+        if term == CARRIED:
+            term = carried[slot]
+            if term >= 0:
+                term = copy_term(carry, term, &kept)
+        elif term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return term
+        carried[slot] = term
+        last[slot] = CARRIED
+    free_arena(carry)
+    carry[0] = kept
+    return 0
+
+
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
     """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
     cdef int64_t n
@@ -314,6 +342,8 @@ cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const
     return term
 
 
+# The collector must not take the Batch away from under an array.
+@cython.no_gc_clear
 cdef class Column:
     """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""
 
@@ -548,42 +578,3 @@ cdef class Batch:
                 raise ValueError("a namespace stands at no row")
             if not (0 <= name < a.n_terms and 0 <= iri < a.n_terms and kind[iri] == KIND_IRI):
                 raise ValueError("a namespace has no name or IRI")
-
-
-# Test doors.
-
-def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
-    """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
-    cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
-    cdef bytes text
-    for kind, aux, text in terms:
-        add_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
-    for row in rows:
-        add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
-    for s, p, o in quoted:
-        add_quoted(&batch.a, s, p, o)
-        batch.a.n_terms -= 1  # the terms given have their own
-    for end in frames:
-        add_frame(&batch.a)
-        batch.a.frames[batch.a.n_frames - 1] = end
-    for name, iri in namespaces:
-        add_namespace(&batch.a, name, iri)
-    return batch
-
-
-cdef class _Interner:
-    """An interner over a Batch of its own."""
-
-    cdef readonly Batch batch
-    cdef Interner index
-
-    def __cinit__(self, int64_t text_limit=1 << 28):
-        if init_interner(&self.index) < 0:
-            raise MemoryError
-        self.batch = new_batch(3, 0, 0, 0, text_limit)
-
-    def __dealloc__(self):
-        free_interner(&self.index)
-
-    def intern(self, int kind, int32_t aux, bytes text):
-        return intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))

@@ -10,11 +10,6 @@ from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
 cdef enum:
-    # In `last`: no statement had a term there yet; the term is still in the `carry` of an earlier Batch.
-    UNSET = -2
-    CARRIED = -3
-
-cdef enum:
     # Quoted triples may be nested so deep.
     MAX_DEPTH = 64
     # The newest protocol version that we read.
@@ -28,8 +23,9 @@ cdef enum:
     # And it ends at so many entries or bytes of metadata.
     META_ENTRIES = 1 << 16
     META_TEXT = 1 << 24
-    # Languages remembered within a Batch.
+    # Languages and blank nodes remembered within a Batch, powers of two.
     LANGUAGES = 64
+    BNODES = 256
 
 cdef enum:
     # Bit n: a row with field n may occur, by physical type.
@@ -82,6 +78,7 @@ ctypedef struct Decode:
     int32_t carried[4]  # their ids in `carry`
     Arena carry
     int32_t languages[LANGUAGES]
+    int32_t bnodes[BNODES]
     int64_t max_rows
     int64_t max_text
     # What fills the present Batch: repeated terms that were copied into it do not count.
@@ -95,4 +92,3 @@ ctypedef struct Decode:
 
 cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil
 cdef int run(Decode* d) noexcept nogil
-cdef int carry_terms(Decode* d) noexcept nogil

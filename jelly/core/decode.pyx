@@ -3,8 +3,8 @@ from libc.string cimport memcmp, memset
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, add_frame, add_metadata, add_namespace,
-    add_quoted, add_row, add_term, copy_term, free_arena, init_arena, same_bytes,
+    CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
+    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
 from jelly.core.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_UTF8, BAD_VERSION, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DATATYPE_TABLE_LIMIT, DEPTH,
@@ -244,9 +244,21 @@ cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
 
 
 cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
-    if check_utf8(r.at, r.end - r.at) >= 0:
+    """A blank node; they tend to come again soon, so the last few are remembered."""
+    cdef int64_t n = r.end - r.at
+    cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
+    cdef int32_t term = d.bnodes[i]
+    if (
+        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        and same_bytes(d.b.text + d.b.start[term], r.at, n)
+    ):
+        return term
+    if check_utf8(r.at, n) >= 0:
         return fail(&d.fault, BAD_UTF8, r.at)
-    return checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, r.end - r.at), r.at)
+    term = checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, n), r.at)
+    if term >= 0:
+        d.bnodes[i] = term
+    return term
 
 
 cdef int32_t read_term(Decode* d, int kind, Reader* r, int depth) noexcept nogil:
@@ -572,30 +584,3 @@ cdef int run(Decode* d) noexcept nogil:
         d.n_frames += 1
         if d.b.n_frames >= d.max_rows or much_metadata(d.b):
             return FULL
-
-
-cdef int carry_terms(Decode* d) noexcept nogil:
-    """Before the Batch is given away, keep the terms that the next statement may repeat."""
-    cdef Arena kept
-    cdef int slot
-    cdef int32_t term
-    if init_arena(&kept, 3, 1, 8, 256, MAX_BATCH_TEXT) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    for slot in range(4):
-        term = d.last[slot]
-        if term == UNSET:
-            continue
-        if term == CARRIED:
-            term = d.carried[slot]
-            if term >= 0:
-                term = copy_term(&d.carry, term, &kept)
-        elif term >= 0:
-            term = copy_term(d.b, term, &kept)
-        if term < NO_TERM:
-            free_arena(&kept)
-            return fail(&d.fault, term, NULL, MAX_BATCH_TEXT)
-        d.carried[slot] = term
-        d.last[slot] = CARRIED
-    free_arena(&d.carry)
-    d.carry = kept
-    return OK

@@ -1,15 +1,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly.core.batch import Batch
 from jelly.options import StreamOptions
 
+@disjoint_base
 class Decoder:
     options: StreamOptions | None
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         delimited: bool | None = None,
         batch_rows: int = 65536,
@@ -23,7 +24,7 @@ class Decoder:
         first_row: int = 0,
         first_frame: int = 0,
         offset: int = 0,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def frames(self) -> int: ...
     @property

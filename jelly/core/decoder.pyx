@@ -1,5 +1,6 @@
 """The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
@@ -10,9 +11,9 @@ from itertools import chain
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport Arena, Batch, add_graphs, free_arena, new_batch
+from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, carry_terms, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, UNSET, Decode, Header, carry_terms,
+    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, Header,
     check_header, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
@@ -29,6 +30,15 @@ cdef enum:
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
+ctypedef struct Held:
+    # The chunk. Not an attribute of the class itself: the garbage collector would take its object away from us, and a
+    # memoryview that is given up before its buffer is a crash.
+    Py_buffer view
+
+
+# A failed Decoder is often part of a circle, by way of its error's traceback. The collector must not take the tables'
+# memory or the chunk from it before __dealloc__ is through with them.
+@cython.no_gc_clear
 cdef class Decoder:
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
 
@@ -50,10 +60,10 @@ cdef class Decoder:
 
     cdef Decode d
     cdef Batch batch
-    cdef object arrays  # the numpy arrays behind the tables
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef object error
-    cdef Py_buffer view
+    cdef Held held
     cdef bint has_view
     cdef bint busy
     cdef int64_t rows_out
@@ -92,7 +102,7 @@ cdef class Decoder:
 
     def __dealloc__(self):
         if self.has_view:
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
         free_feed(&self.d.feed)
         free_arena(&self.d.carry)
         free_entries(&self.d.t.names)
@@ -129,10 +139,10 @@ cdef class Decoder:
             if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
                 raise RuntimeError("the last chunk is not used up: pull until None first")
             self.release()
-        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
         self.has_view = True
-        self.d.feed.chunk.at = <const uint8_t*>self.view.buf
-        self.d.feed.chunk.end = self.d.feed.chunk.at + self.view.len
+        self.d.feed.chunk.at = <const uint8_t*>self.held.view.buf
+        self.d.feed.chunk.end = self.d.feed.chunk.at + self.held.view.len
 
     def finish(self) -> None:
         """Say that no chunk will follow. `pull` then gives what is left, or the error of a cut-off stream."""
@@ -169,8 +179,6 @@ cdef class Decoder:
                     else:
                         return None
                 self.error = self.make_error()
-                # The error may keep this Decoder alive through its traceback; a cycle must not hold the caller's buffer.
-                self.release()
                 if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
                     return self.give_batch()
                 raise self.error
@@ -191,7 +199,7 @@ cdef class Decoder:
     cdef int release(self) except -1:
         if self.has_view:
             self.has_view = False
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
         return 0
 
     cdef object make_error(self):
@@ -205,9 +213,7 @@ cdef class Decoder:
             place["offset"] = self.d.feed.offset
         # The error's traceback may hold what holds this Decoder; the caller's buffer shall not be part of such a circle.
         self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
-        if self.has_view:
-            PyBuffer_Release(&self.view)
-            self.has_view = False
+        self.release()
         return fault_error(&self.d.fault, place)
 
     cdef int start_batch(self) except -1:
@@ -230,13 +236,18 @@ cdef class Decoder:
         self.d.full_terms = TERMS_A_ROW * self.d.max_rows
         self.d.t.batch += 1
         memset(self.d.languages, 0xFF, sizeof(self.d.languages))
+        memset(self.d.bnodes, 0xFF, sizeof(self.d.bnodes))
         return 0
 
     cdef Batch give_batch(self):
         cdef Batch batch = self.batch
         cdef Arena* a = &batch.a
-        if self.error is None and carry_terms(&self.d) != OK:
-            self.error = self.make_error()
+        cdef int status = OK
+        if self.error is None:
+            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
+            if status != OK:
+                fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
+                self.error = self.make_error()
         self.rows_out += a.n_rows
         self.frames_out += a.n_frames
         self.hint_rows = min(a.n_rows, self.d.max_rows)
@@ -308,11 +319,11 @@ cdef class Decoder:
         cdef Header* h = &self.d.header
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
-        self.arrays = [
+        self.arrays = (
             make_table(&self.d.t.names, h.names),
             make_table(&self.d.t.prefixes, h.prefixes),
             make_table(&self.d.t.datatypes, h.datatypes),
-        ]
+        )
         if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
             self.d.allowed = ROWS_TRIPLES
             return 0

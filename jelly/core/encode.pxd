@@ -8,9 +8,8 @@ from jelly.core.tables cimport Lru
 from jelly.core.wire cimport Writer
 
 cdef enum:
-    # In `last`: no statement had a term there yet; the term is in the `carry` of an earlier Batch.
-    NEVER = -2
-    EARLIER = -3
+    # A string of the wire may have so many bytes.
+    MAX_TEXT = 1 << 30
 
 
 ctypedef struct Memo:
@@ -44,7 +43,7 @@ ctypedef struct Encode:
     # input
     Arena* b
     Memo* memo  # one for each term of b
-    int32_t last[4]  # term ids in b, NEVER or EARLIER
+    int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]
     Arena carry
     # output
@@ -66,4 +65,3 @@ ctypedef struct Encode:
 
 
 cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil
-cdef int keep_terms(Encode* e) noexcept nogil

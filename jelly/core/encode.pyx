@@ -2,14 +2,13 @@ from libc.string cimport memmove
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, copy_term, free_arena,
-    hash_bytes, init_arena, same_term,
+    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, hash_bytes, same_term,
 )
 from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
     NAMESPACES_OFF, NO_MEMORY, OK, STAR_OFF, TEXT_LIMIT, fail,
 )
-from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_row, put_row_head, start_frame
+from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame
 from jelly.core.tables cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 from jelly.core.wire cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -17,8 +16,6 @@ cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.
     NO_PREFIX_LEFT = 1
     MAX_DEPTH = 64
-    # A string of the wire may have so many bytes.
-    MAX_TEXT = 1 << 30
 
 
 # ---- lookups
@@ -275,9 +272,9 @@ cdef inline bint is_repeated(Encode* e, int slot, int32_t term) noexcept nogil:
     cdef int32_t last = e.last[slot]
     if last == term:
         return True
-    if last == EARLIER:
+    if last == CARRIED:
         return same_term(&e.carry, e.carried[slot], e.b, term)
-    if last == NEVER:
+    if last == UNSET:
         return False
     return same_term(e.b, last, e.b, term)
 
@@ -440,7 +437,8 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if end_bounds(e, row[0], b.n_frames, &bound) != OK:
             return e.fault.code
         if row[0] == b.n_rows:
-            return OK
+            # Metadata that stands before the rows of a frame which a later Batch ends.
+            return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
         if put_statement(e, row[0]) != OK:
             return e.fault.code
         row[0] += 1
@@ -449,30 +447,3 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code
-
-
-cdef int keep_terms(Encode* e) noexcept nogil:
-    """Before the Batch goes away, keep the terms that the next statement may repeat."""
-    cdef Arena kept
-    cdef int slot
-    cdef int32_t term
-    if init_arena(&kept, 3, 1, 8, 256, MAX_TEXT) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    for slot in range(4):
-        term = e.last[slot]
-        if term == NEVER:
-            continue
-        if term == EARLIER:
-            term = e.carried[slot]
-            if term >= 0:
-                term = copy_term(&e.carry, term, &kept)
-        elif term >= 0:
-            term = copy_term(e.b, term, &kept)
-        if term < NO_TERM:
-            free_arena(&kept)
-            return fail(&e.fault, term, NULL, MAX_TEXT)
-        e.carried[slot] = term
-        e.last[slot] = EARLIER
-    free_arena(&e.carry)
-    e.carry = kept
-    return OK

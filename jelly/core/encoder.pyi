@@ -1,19 +1,22 @@
 from typing import Any
 
+from typing_extensions import Self, disjoint_base
+
 from jelly.core.batch import Batch
 from jelly.options import StreamOptions
 
+@disjoint_base
 class Encoder:
     options: StreamOptions
-    def __init__(
-        self,
+    def __new__(
+        cls,
         options: StreamOptions,
         *,
         frame_rows: int = 256,
         frame_bytes: int = ...,
         delimited: bool = True,
         keyframe_rows: int = 0,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def frames(self) -> int: ...
     @property

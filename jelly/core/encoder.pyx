@@ -1,5 +1,6 @@
 """The Encoder: the Python face of encode. The one place where its faults become exceptions."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -9,16 +10,18 @@ from functools import lru_cache
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport Batch, free_arena
-from jelly.core.encode cimport NEVER, Encode, Memo, encode_rows, keep_terms
-from jelly.core.fault cimport OK, fault_error
-from jelly.core.pack cimport end_frame, end_graph, put_metadata_entry, release_frame
+from jelly.core.batch cimport UNSET, Batch, carry_terms, free_arena
+from jelly.core.encode cimport MAX_TEXT, Encode, Memo, encode_rows
+from jelly.core.fault cimport OK, fail, fault_error
+from jelly.core.pack cimport end_frame, end_graph, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
 
 from jelly.options import PhysicalType
 
 
+# The collector must not take the tables' memory from it before __dealloc__ is through with it.
+@cython.no_gc_clear
 cdef class Encoder:
     """Batches in, Jelly bytes out, no I/O.
 
@@ -37,7 +40,7 @@ cdef class Encoder:
     """
 
     cdef Encode e
-    cdef object arrays  # the numpy arrays behind the tables
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
     cdef bint busy
@@ -60,12 +63,15 @@ cdef class Encoder:
         self.e.frame_rows = frame_rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         for slot in range(4):
-            self.e.last[slot] = NEVER
-        self.arrays = [
+            self.e.last[slot] = UNSET
+        self.arrays = (
             make_lru(&self.e.names, options.max_name_table_size),
             make_lru(&self.e.prefixes, options.max_prefix_table_size),
             make_lru(&self.e.datatypes, options.max_datatype_table_size),
-        ]
+        )
+
+        if keyframe_rows > 0:
+            forget_tables(&self.e)
 
     def __dealloc__(self):
         free_lru(&self.e.names)
@@ -111,7 +117,9 @@ cdef class Encoder:
             with nogil:
                 status = encode_rows(&self.e, &row)
                 if status == OK:
-                    status = keep_terms(&self.e)
+                    status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
+                    if status != OK:
+                        fail(&self.e.fault, status, NULL, MAX_TEXT)
             self.leave(status, row)
             self.rows_in += batch.a.n_rows
             return self.take_out()

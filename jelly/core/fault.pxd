@@ -73,6 +73,19 @@ cdef enum:
     # of the text writer
     BAD_LABEL = -80
     BAD_TAG = -81
+    # of the columns
+    FLAT_LITERAL = -90
+    VALUE_LIMIT = -91
+    RENDER_LIMIT = -92
+    COLUMN_OFFSETS = -93
+    COLUMN_INDEX = -94
+    COLUMN_NULL = -95
+    COLUMN_UTF8 = -96
+    OBJECT_KIND = -97
+    NOT_BNODE = -98
+    NOT_LITERAL = -99
+    EMPTY_VALUE = -100
+    AFTER_TERM = -101
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

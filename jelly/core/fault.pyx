@@ -84,6 +84,19 @@ _TABLE = {
     VERSION_LINE: (JellySyntaxError, "column {column}: expected VERSION and a string, found {found}"),
     BAD_LABEL: (JellyFormatError, "the label of blank node term {a} cannot be written in N-Triples"),
     BAD_TAG: (JellyFormatError, "the language tag of term {a} cannot be written in N-Triples"),
+    FLAT_LITERAL: (JellyOptionsError, 'a literal as {slot} does not fit layout="flat": use layout="ntriples"'),
+    VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
+    RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
+    # Of columns that come from elsewhere.
+    COLUMN_OFFSETS: (JellyFormatError, "the offsets of the column are not in order or lead out of its data"),
+    COLUMN_INDEX: (JellyFormatError, "index {a} leads out of the dictionary, which has {b} values"),
+    COLUMN_NULL: (JellyFormatError, "a null where there must be a value"),
+    COLUMN_UTF8: (JellyFormatError, "not UTF-8 from byte {a} of the value on"),
+    OBJECT_KIND: (JellyFormatError, "expected one of iri, bnode, literal, triple"),
+    NOT_BNODE: (JellyFormatError, "a blank node must begin with _:"),
+    NOT_LITERAL: (JellyFormatError, "a value where the object is not a literal"),
+    EMPTY_VALUE: (JellyFormatError, "an empty value: expected a null or a value"),
+    AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")

@@ -49,10 +49,11 @@ cdef str as_text(object x, str what):
 
 
 # Terms hold strings and other terms only, so they can never be part of a cycle: no garbage collector needs to see them.
+# The free lists are long because the terms of a Batch all come and go together.
 
 @cython.final
 @cython.no_gc
-@cython.freelist(512)
+@cython.freelist(4096)
 cdef class IRI:
     """An IRI. ``value`` is its text, as it is: nothing is checked or normalised.
 
@@ -86,7 +87,7 @@ cdef class IRI:
 
 @cython.final
 @cython.no_gc
-@cython.freelist(64)
+@cython.freelist(4096)
 cdef class BlankNode:
     """A blank node. ``value`` is its label without ``_:``, valid in its stream or, in grouped streams, its frame.
 
@@ -120,7 +121,7 @@ cdef class BlankNode:
 
 @cython.final
 @cython.no_gc
-@cython.freelist(512)
+@cython.freelist(4096)
 cdef class Literal:
     """A literal: lexical form ``value``, and a ``language`` or a ``datatype`` (an IRI or its text), never both.
 

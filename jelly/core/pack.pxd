@@ -16,7 +16,9 @@ cdef int start_frame(Encode* e) noexcept nogil
 cdef int put_row(Encode* e, uint8_t tag) noexcept nogil
 cdef int end_graph(Encode* e) noexcept nogil
 cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
+cdef void forget_tables(Encode* e) noexcept nogil
 cdef int release_frame(Encode* e) noexcept nogil
+cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil
 cdef int put_metadata_entry(
     Encode* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
 ) noexcept nogil

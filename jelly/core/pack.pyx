@@ -2,10 +2,10 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport Arena
-from jelly.core.encode cimport NEVER, Encode
+from jelly.core.batch cimport UNSET, Arena
+from jelly.core.encode cimport Encode
 from jelly.core.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
-from jelly.core.tables cimport Lru, forget_lru
+from jelly.core.tables cimport forget_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
 
@@ -96,16 +96,22 @@ cdef int release_frame(Encode* e) noexcept nogil:
     return put_frame(e, &e.held)
 
 
-cdef void forget_table(Lru* table) noexcept nogil:
-    forget_lru(table)
-    # The first entry then has an id that is not the last one plus 1, so it is written out.
-    table.last = -2
+cdef void forget_tables(Encode* e) noexcept nogil:
+    """Refer to nothing that is before: no term, no entry, and no id that is told by the last one."""
+    cdef int slot
+    forget_lru(&e.names)
+    forget_lru(&e.prefixes)
+    forget_lru(&e.datatypes)
+    # No id is one more than this, so the first one is written out.
+    e.names.last = e.prefixes.last = e.datatypes.last = e.last_name = -2
+    e.last_prefix = 0
+    for slot in range(4):
+        e.last[slot] = UNSET
 
 
 cdef int start_key(Encode* e) noexcept nogil:
     """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
     cdef int64_t* key
-    cdef int slot
     if reserve(&e.keys, 3 * sizeof(int64_t)) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
     key = <int64_t*>(e.keys.buf + e.keys.n)
@@ -114,13 +120,7 @@ cdef int start_key(Encode* e) noexcept nogil:
     key[2] = e.n_frames
     e.keys.n += 3 * sizeof(int64_t)
     e.since_key = 0
-    forget_table(&e.names)
-    forget_table(&e.prefixes)
-    forget_table(&e.datatypes)
-    e.last_name = -2
-    e.last_prefix = 0
-    for slot in range(4):
-        e.last[slot] = NEVER
+    forget_tables(e)
     return OK
 
 

@@ -2,20 +2,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self, disjoint_base
 
 KINDS: tuple[str, ...]
 
+@disjoint_base
 class RowCounter:
     metadata: dict[str, int]
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         delimited: bool | None = None,
         max_frame_bytes: int = ...,
         per_frame: bool = False,
         places: bool = False,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def frames(self) -> int: ...
     @property

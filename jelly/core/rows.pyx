@@ -21,7 +21,6 @@ KINDS = (
 )
 
 cdef enum:
-    OPTIONS = 0
     TRIPLE = 1
     QUAD = 2
     NAME = 6
@@ -144,7 +143,7 @@ cdef int walk_frame(Walk* w) noexcept nogil:
             w.now.bytes[kind] += frame.at - begin
             w.all.rows[kind] += 1
             w.all.bytes[kind] += frame.at - begin
-            if w.want_places and kind != OPTIONS and (kind < NAME or kind == OTHER):
+            if w.want_places and (kind < NAME or kind == OTHER):
                 place[0] = kind
                 place[1] = w.n_frames
                 place[2] = w.row
@@ -338,6 +337,6 @@ cdef class RowCounter:
         return take_table(&self.w.frames, FRAME_COLUMNS), keys
 
     def take_places(self):
-        """The rows since the last call that are neither options nor lookup entries: int64 columns index into
-        ``KINDS``, frame, row in the frame, offset in the stream."""
+        """The rows since the last call that are no lookup entries: int64 columns index into ``KINDS``, frame, row in
+        the frame, offset in the stream."""
         return take_table(&self.w.places, PLACE_COLUMNS)

@@ -2,10 +2,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from jelly.core.batch cimport (
-    KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_term,
+    CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_term,
     free_arena, init_arena,
 )
-from jelly.core.decode cimport CARRIED, MAX_BATCH_TEXT, MAX_DEPTH, UNSET, Decode
+from jelly.core.decode cimport MAX_BATCH_TEXT, MAX_DEPTH, Decode
 from jelly.core.fault cimport NAME_ENTRY, OK
 from jelly.core.tables cimport Table, set_entry
 from jelly.core.utf8 cimport check_utf8

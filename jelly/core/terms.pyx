@@ -4,14 +4,14 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.string cimport memset
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
-    add_frame, add_metadata, add_namespace, add_quoted, add_row, clear_arena, clear_interner, free_interner,
-    init_interner, intern_term, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, clear_arena, clear_interner,
+    free_interner, init_interner, intern_term, load_u64, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
@@ -40,6 +40,23 @@ cdef enum:
 
 
 # ---- Batch to objects
+
+cdef inline str make_str(const uint8_t* text, int64_t n):
+    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
+    cdef uint64_t high = 0
+    cdef int64_t i
+    cdef object made
+    if n < 8:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    for i in range(0, n - 7, 8):
+        high |= load_u64(text + i)
+    high |= load_u64(text + n - 8)
+    if high & <uint64_t>0x8080808080808080:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    made = PyUnicode_New(n, 127)
+    memcpy(PyUnicode_DATA(made), text, n)
+    return made
+
 
 cdef class Terms:
     """The terms of one Batch as objects, each made once, when it is first asked for."""
@@ -72,7 +89,7 @@ cdef class Terms:
 
     cdef str text(self, int32_t term):
         cdef Arena* a = &self.batch.a
-        return PyUnicode_DecodeUTF8(<const char*>a.text + a.start[term], a.start[term + 1] - a.start[term], NULL)
+        return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
 
     cdef object make(self, int32_t term):
         cdef Arena* a = &self.batch.a
@@ -443,3 +460,42 @@ cdef tuple as_terms(object statement):
         return tuple(statement)
     except TypeError:
         raise TypeError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
+
+
+# Test doors, of batch too, which is long enough.
+
+def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
+    """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
+    cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
+    cdef bytes text
+    for kind, aux, text in terms:
+        append_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
+    for row in rows:
+        add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
+    for s, p, o in quoted:
+        add_quoted(&batch.a, s, p, o)
+        batch.a.n_terms -= 1  # the terms given have their own
+    for end in frames:
+        add_frame(&batch.a)
+        batch.a.frames[batch.a.n_frames - 1] = end
+    for name, iri in namespaces:
+        add_namespace(&batch.a, name, iri)
+    return batch
+
+
+cdef class _Interner:
+    """An interner over a Batch of its own."""
+
+    cdef readonly Batch batch
+    cdef Interner index
+
+    def __cinit__(self, int64_t text_limit=1 << 28):
+        if init_interner(&self.index) < 0:
+            raise MemoryError
+        self.batch = new_batch(3, 0, 0, 0, text_limit)
+
+    def __dealloc__(self):
+        free_interner(&self.index)
+
+    def intern(self, int kind, int32_t aux, bytes text):
+        return intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))

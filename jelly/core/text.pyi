@@ -1,16 +1,17 @@
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly.core.batch import Batch
 
+@disjoint_base
 class TextReader:
     bytes_read: int
     n_skipped: int
     skipped: list[tuple[int, str]]
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         quads: bool,
         strict: bool = False,
@@ -18,7 +19,7 @@ class TextReader:
         batch_rows: int = 65536,
         batch_bytes: int = 16777216,
         max_line_bytes: int = 67108864,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def line(self) -> int: ...
     @property
@@ -30,8 +31,9 @@ class TextReader:
     def close(self) -> list[Batch]: ...
     def __reduce__(self) -> Any: ...
 
+@disjoint_base
 class TextWriter:
-    def __init__(self, quads: bool) -> None: ...
+    def __new__(cls, quads: bool) -> Self: ...
     def encode(self, batch: Batch) -> bytes: ...
     def chunks(self, batch: Batch, size: int = 1048576) -> Iterator[bytes]: ...
     def __reduce__(self) -> Any: ...

@@ -1,5 +1,6 @@
 """TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -24,6 +25,13 @@ cdef enum:
     FIRST_TEXT = 4096
 
 
+ctypedef struct Held:
+    # The chunk; not an attribute of the class, for the reason told in decoder.pyx.
+    Py_buffer view
+
+
+# The collector must not take the chunk from it before __dealloc__ releases it.
+@cython.no_gc_clear
 cdef class TextReader:
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
@@ -46,7 +54,7 @@ cdef class TextReader:
     cdef Lines t
     cdef Batch batch
     cdef Writer carried  # the line whose end is still to come
-    cdef Py_buffer view  # the chunk
+    cdef Held held
     cdef bint has_view
     cdef const uint8_t* rest  # what of the chunk `t` has not been given
     cdef const uint8_t* rest_end
@@ -91,7 +99,7 @@ cdef class TextReader:
 
     def __dealloc__(self):
         if self.has_view:
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
         free_interner(&self.t.index)
         free(self.t.scratch.buf)
         free(self.t.scratch_datatype.buf)
@@ -120,15 +128,15 @@ cdef class TextReader:
             raise ValueError("the TextReader is closed")
         if self.has_view:
             raise RuntimeError("the last chunk is not used up: pull until None first")
-        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
-        if self.view.len == 0:
-            PyBuffer_Release(&self.view)
+        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
+        if self.held.view.len == 0:
+            PyBuffer_Release(&self.held.view)
             return
         self.has_view = True
-        self.begin = self.rest = <const uint8_t*>self.view.buf
-        self.rest_end = self.rest + self.view.len
+        self.begin = self.rest = <const uint8_t*>self.held.view.buf
+        self.rest_end = self.rest + self.held.view.len
         self.origin = self.bytes_read
-        self.bytes_read += self.view.len
+        self.bytes_read += self.held.view.len
         if self.after_cr and self.rest[0] == 0x0A:
             self.rest += 1
         self.after_cr = (self.rest_end - 1)[0] == 0x0D
@@ -219,8 +227,8 @@ cdef class TextReader:
                 if stop > self.rest:
                     self.t.at = self.rest
                     self.t.end = self.rest = stop
-                    self.begin = <const uint8_t*>self.view.buf
-                    self.origin = self.bytes_read - self.view.len
+                    self.begin = <const uint8_t*>self.held.view.buf
+                    self.origin = self.bytes_read - self.held.view.len
                     return True
                 self.carry(self.rest_end)
             if self.error is not None:
@@ -234,7 +242,7 @@ cdef class TextReader:
     cdef void release(self):
         """Give the chunk back."""
         if self.has_view:
-            PyBuffer_Release(&self.view)
+            PyBuffer_Release(&self.held.view)
             self.has_view = False
         self.rest = self.rest_end = NULL
         self.t.at = self.t.end = NULL

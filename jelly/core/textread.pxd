@@ -44,4 +44,5 @@ ctypedef struct Lines:
 
 cdef int read_lines(Lines* t) noexcept nogil
 cdef void skip_line(Lines* t) noexcept nogil
+cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
 cdef void forget_tokens(Lines* t) noexcept nogil

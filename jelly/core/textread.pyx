@@ -10,7 +10,7 @@ from jelly.core.chars cimport (
     find_tag_end, is_digit, is_letter, is_line_end,
 )
 from jelly.core.fault cimport (
-    AFTER_DOT, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, FULL, IRI_CHARACTER, IRI_OPEN,
+    AFTER_DOT, AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, FULL, IRI_CHARACTER, IRI_OPEN,
     LANG_TAG, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, QUOTED_END,
     RELATIVE_IRI, SYNTAX, TEXT_UTF8, VERSION_LINE, fail,
 )
@@ -487,6 +487,18 @@ cdef int read_lines(Lines* t) noexcept nogil:
         if t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text:
             return FULL
     return OK
+
+
+cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil:
+    """One term that takes all of some bytes, such as a value of a column."""
+    cdef int status
+    forget_tokens(t)
+    t.at = t.line_at = at
+    t.end = at + n
+    status = take_term(t, slot, 0, term)
+    if status == OK and t.at < t.end:
+        return miss(t, AFTER_TERM, t.at, 0)
+    return status
 
 
 cdef void skip_line(Lines* t) noexcept nogil:

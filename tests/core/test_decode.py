@@ -39,7 +39,7 @@ from craft import (
 )
 
 import jelly
-from jelly import Decoder, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly import Decoder, JellyFormatError, JellyLimitError, JellyTruncatedError
 from jelly.core.terms import Terms
 
 EVERYTHING = (
@@ -338,11 +338,14 @@ def test_cut_anywhere_gives_what_was_whole() -> None:
     whole = WHOLE[0]
     for cut in range(1, len(EVERYTHING)):
         found: list[jelly.Batch] = []
+        error = None
         try:
             found.extend(chunked([EVERYTHING[:cut]]))
-        except JellyError as error:
-            assert isinstance(error, JellyTruncatedError | JellyFormatError)
-            assert error.offset == cut or error.offset == 1
+        except JellyFormatError as caught:
+            error = caught
+        # Without an error it ends where a frame does; before the options it is no stream yet.
+        assert error is None or error.offset == cut
+        assert error is None or isinstance(error, JellyTruncatedError) == (cut > 1)
         assert described(found)[0] == whole[: sum(map(len, found))]
 
 
@@ -400,8 +403,9 @@ def test_one_iterator_for_many_threads() -> None:
                 found.append(next(statements).o.value)
             except StopIteration:
                 return
-            except ValueError as error:  # a generator that runs already
-                assert "already executing" in str(error)
+            except ValueError as error:
+                if "already executing" not in str(error):
+                    raise
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -476,3 +480,22 @@ def test_prefix_bomb() -> None:
         if total > 500:
             break
     assert largest < 20 << 20
+
+
+def test_a_failed_decoder_in_a_circle_is_freed() -> None:
+    # Its error's traceback holds the frame that holds it. The collector once took the tables away before their entries.
+    def fail() -> None:
+        circle = Decoder()
+        rows = [name(b"n" * 100) for _ in range(16)]
+        circle.push(bytearray(frame(options(), *rows, triple()) + frame(triple((BNODE, b"\xff")))))
+        circle.pull()
+        with pytest.raises(JellyFormatError) as caught:
+            circle.pull()
+        held.append(weakref.ref(caught.value))
+        circle = [circle, caught]  # noqa: F841
+
+    held: list[weakref.ref] = []
+    for _ in range(50):
+        fail()
+    gc.collect()
+    assert not any(ref() for ref in held)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
 import threading
+import weakref
 
 import pytest
 from hypothesis import given
@@ -25,8 +27,8 @@ from jelly import (
     StreamOptions,
     Triple,
 )
-from jelly.core.batch import Batch, _make_batch
-from jelly.core.terms import Collector, Terms
+from jelly.core.batch import Batch
+from jelly.core.terms import Collector, Terms, _make_batch
 
 
 def batch_of(statements: list, arity: int = 3) -> Batch:
@@ -301,3 +303,20 @@ def test_terms_are_shared_within_a_batch() -> None:
         assert other.s is first.s
         assert other.p is first.p
     assert terms.term(int(batch.s[0])) is first.s
+
+
+def test_a_failed_encoder_in_a_circle_is_freed() -> None:
+    def fail() -> None:
+        circle = Encoder(StreamOptions())
+        statements = [Triple(IRI(f"a:{i}"), IRI(f"b:{i}"), Literal("x", datatype=f"d:{i}")) for i in range(20)]
+        circle.encode(batch_of(statements))
+        with pytest.raises(JellyOptionsError) as caught:
+            circle.encode(batch_of([Triple(IRI("a:s"), BlankNode("p"), IRI("a:o"))]))
+        held.append(weakref.ref(caught.value))
+        circle = [circle, caught]  # noqa: F841
+
+    held: list[weakref.ref] = []
+    for _ in range(50):
+        fail()
+    gc.collect()
+    assert not any(ref() for ref in held)

@@ -45,8 +45,8 @@ from jelly import (
     JellyUnsupportedError,
     StreamOptions,
 )
-from jelly.core.batch import _make_batch
 from jelly.core.fault import _codes, _fault
+from jelly.core.terms import _make_batch
 
 # ---- reading: code, class, part of the message, rows before the bad one, the bad row, byte in the bad row
 #
@@ -511,6 +511,7 @@ ELSEWHERE = {
     -79: "tests of the text room: VERSION lines of N-Triples 1.2",
     -80: "tests of the text room: TextWriter",
     -81: "tests of the text room: TextWriter",
+    **dict.fromkeys(range(-101, -89), "tests of the columns: Columns and Intake"),
     -33: "NO_MEMORY becomes MemoryError and comes only where malloc fails",
 }
 

@@ -15,7 +15,7 @@ from statements import anything, generalized, iris, literals, quads, texts
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyLimitError, Literal, Quad, QuotedTriple, Triple
 
-S, P, O, G = IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")
+S, P, X, G = IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")
 XSD = "http://www.w3.org/2001/XMLSchema#"
 LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 ONE_OF_EACH = [
@@ -25,14 +25,14 @@ ONE_OF_EACH = [
     Literal("a:s", language="en"),
     Literal("a:s", language="EN"),
     Literal("a:s", datatype="a:d"),
-    QuotedTriple(S, P, O),
+    QuotedTriple(S, P, X),
     DefaultGraph(),
-    Triple(S, P, O),
-    Quad(S, P, O),
-    Quad(S, P, O, G),
+    Triple(S, P, X),
+    Quad(S, P, X),
+    Quad(S, P, X, G),
     Literal("", language="en"),
     IRI(""),
-    Triple(QuotedTriple(S, P, O), P, O),
+    Triple(QuotedTriple(S, P, X), P, X),
 ]
 
 
@@ -86,7 +86,7 @@ def test_equal_and_different() -> None:
         for j, y in enumerate(ONE_OF_EACH):
             assert (x == y) == (i == j), (x, y)
             assert (x != y) == (i != j)
-        for other in (None, 1, "a:s", ("a:s",), [S, P, O], object()):
+        for other in (None, 1, "a:s", ("a:s",), [S, P, X], object()):
             assert x != other
             assert not x == other  # noqa: SIM201 - the other operator
         for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
@@ -97,18 +97,18 @@ def test_equal_and_different() -> None:
 
 
 def test_statements_equal_their_tuples() -> None:
-    assert Triple(S, P, O) == (S, P, O)
-    assert Triple(S, P, O) == (S, P, O)
-    assert Quad(S, P, O, G) == (S, P, O, G)
-    assert Quad(S, P, O) == (S, P, O, DefaultGraph())
-    assert Quad(S, P, O) != (S, P, O)
-    assert Quad(S, P, O) != Triple(S, P, O)
-    assert Triple(S, P, O) != (S, P, G)
-    assert Triple(S, P, O) != (S, P)
-    assert hash(Triple(S, P, O)) == hash((S, P, O))
-    assert hash(Quad(S, P, O, G)) == hash((S, P, O, G))
-    assert {Triple(S, P, O), (S, P, O)} == {(S, P, O)}
-    assert QuotedTriple(S, P, O) != (S, P, O)
+    assert Triple(S, P, X) == (S, P, X)
+    assert Triple(S, P, X) == (S, P, X)
+    assert Quad(S, P, X, G) == (S, P, X, G)
+    assert Quad(S, P, X) == (S, P, X, DefaultGraph())
+    assert Quad(S, P, X) != (S, P, X)
+    assert Quad(S, P, X) != Triple(S, P, X)
+    assert Triple(S, P, X) != (S, P, G)
+    assert Triple(S, P, X) != (S, P)
+    assert hash(Triple(S, P, X)) == hash((S, P, X))
+    assert hash(Quad(S, P, X, G)) == hash((S, P, X, G))
+    assert {Triple(S, P, X), (S, P, X)} == {(S, P, X)}
+    assert QuotedTriple(S, P, X) != (S, P, X)
 
 
 @given(anything)
@@ -138,26 +138,26 @@ def test_copies_of_statements_are_equal(statement: object) -> None:
 
 
 def test_unpacking() -> None:
-    s, p, o = Triple(S, P, O)
-    assert (s, p, o) == (S, P, O)
-    s, p, o, g = Quad(S, P, O, G)
-    assert (s, p, o, g) == (S, P, O, G)
-    assert tuple(QuotedTriple(S, P, O)) == (S, P, O)
-    first, *rest = Quad(S, P, O)
+    s, p, o = Triple(S, P, X)
+    assert (s, p, o) == (S, P, X)
+    s, p, o, g = Quad(S, P, X, G)
+    assert (s, p, o, g) == (S, P, X, G)
+    assert tuple(QuotedTriple(S, P, X)) == (S, P, X)
+    first, *rest = Quad(S, P, X)
     assert rest[-1] == DefaultGraph()
     with pytest.raises(ValueError, match="too many values"):
-        s, p = Triple(S, P, O)
-    iterator = iter(Triple(S, P, O))
+        s, p = Triple(S, P, X)
+    iterator = iter(Triple(S, P, X))
     assert iter(iterator) is iterator
-    assert list(iterator) == [S, P, O]
+    assert list(iterator) == [S, P, X]
     assert list(iterator) == []
-    triple, quad = Triple(S, P, O), Quad(S, P, O, G)
+    triple, quad = Triple(S, P, X), Quad(S, P, X, G)
     assert (len(triple), len(quad)) == (3, 4)
-    assert (triple[0], triple[-1], quad[3], quad[1:3]) == (S, O, G, (P, O))
+    assert (triple[0], triple[-1], quad[3], quad[1:3]) == (S, X, G, (P, X))
     for statement in (triple, quad):
         with pytest.raises(IndexError):
             statement[4]
-        assert (statement.subject, statement.predicate, statement.object) == (S, P, O)
+        assert (statement.subject, statement.predicate, statement.object) == (S, P, X)
     assert quad.graph is G
 
 
@@ -192,18 +192,18 @@ def test_wrong_types() -> None:
     with pytest.raises(TypeError):
         Literal("x", "en")
     for kind in (Triple, QuotedTriple, Quad):
-        for wrong in ("a:s", None, 1, DefaultGraph(), Triple(S, P, O), IRI):
+        for wrong in ("a:s", None, 1, DefaultGraph(), Triple(S, P, X), IRI):
             for slot in range(3):
-                terms = [S, P, O]
+                terms = [S, P, X]
                 terms[slot] = wrong
                 with pytest.raises(TypeError, match="must be an RDF term"):
                     kind(*terms)
         with pytest.raises(TypeError):
             kind(S, P)
-    for wrong in ("a:g", 1, Triple(S, P, O)):
+    for wrong in ("a:g", 1, Triple(S, P, X)):
         with pytest.raises(TypeError, match="the graph must be an RDF term"):
-            Quad(S, P, O, wrong)
-    assert Quad(S, P, O, DefaultGraph()).g == Quad(S, P, O, None).g == DefaultGraph()
+            Quad(S, P, X, wrong)
+    assert Quad(S, P, X, DefaultGraph()).g == Quad(S, P, X, None).g == DefaultGraph()
 
 
 def test_subclasses_of_str_become_str() -> None:
@@ -222,7 +222,7 @@ def test_objects_made_without_init_do_no_harm() -> None:
         hash(empty)
         assert empty == kind.__new__(kind)
         with pytest.raises(TypeError):
-            jelly.dumps([(empty, P, O)])
+            jelly.dumps([(empty, P, X)])
         with pytest.raises(TypeError):
             jelly.dumps([empty if kind in (Triple, Quad) else QuotedTriple(S, P, empty), (S, P, empty)])
     half = Literal.__new__(Literal)
@@ -250,10 +250,10 @@ def test_escapes_of_iris() -> None:
 
 
 def test_statements_as_text() -> None:
-    assert str(Triple(S, P, O)) == '<a:s> <a:p> "o" .'
-    assert str(Quad(S, P, O)) == '<a:s> <a:p> "o" .'
-    assert str(Quad(S, P, O, BlankNode("g"))) == '<a:s> <a:p> "o" _:g .'
-    assert str(QuotedTriple(S, P, QuotedTriple(S, P, O))) == '<< <a:s> <a:p> << <a:s> <a:p> "o" >> >>'
+    assert str(Triple(S, P, X)) == '<a:s> <a:p> "o" .'
+    assert str(Quad(S, P, X)) == '<a:s> <a:p> "o" .'
+    assert str(Quad(S, P, X, BlankNode("g"))) == '<a:s> <a:p> "o" _:g .'
+    assert str(QuotedTriple(S, P, QuotedTriple(S, P, X))) == '<< <a:s> <a:p> << <a:s> <a:p> "o" >> >>'
     assert str(DefaultGraph()) == ""
 
 
@@ -274,9 +274,9 @@ def test_literals_like_json(text: str) -> None:
 
 
 def nested(depth: int) -> QuotedTriple:
-    term = QuotedTriple(S, P, O)
+    term = QuotedTriple(S, P, X)
     for i in range(depth - 1):
-        term = QuotedTriple(term, P, O) if i % 2 else QuotedTriple(S, P, term)
+        term = QuotedTriple(term, P, X) if i % 2 else QuotedTriple(S, P, term)
     return term
 
 
@@ -285,10 +285,10 @@ def test_nesting_is_limited() -> None:
     assert hash(deepest) == hash(nested(64))
     assert deepest == nested(64)
     assert pickle.loads(pickle.dumps(deepest)) == deepest
-    assert jelly.loads(jelly.dumps([Triple(deepest, P, O)])) == [Triple(deepest, P, O)]
-    (again,) = jelly.loads(jelly.dumps([Triple(deepest, P, O)]))
+    assert jelly.loads(jelly.dumps([Triple(deepest, P, X)])) == [Triple(deepest, P, X)]
+    (again,) = jelly.loads(jelly.dumps([Triple(deepest, P, X)]))
     for term in (deepest, again.s):
-        for slots in ((term, P, O), (S, term, O), (S, P, term)):
+        for slots in ((term, P, X), (S, term, X), (S, P, term)):
             with pytest.raises(JellyLimitError, match="nested deeper than 64"):
                 QuotedTriple(*slots)
 

@@ -1,4 +1,4 @@
-"""A Decoder that failed gives the caller's buffer back, though its error keeps it alive in a cycle."""
+"""What reads a buffer in chunks and the garbage collector: the buffer stays as long as it is read, and no longer."""
 
 import gc
 import sys
@@ -6,6 +6,9 @@ import sys
 import pytest
 
 import jelly
+from jelly.core.text import TextReader
+
+LINE = b"<a:s> <a:p> <a:o> .\n"
 
 
 def test_failed_decoder_releases_its_chunk(monkeypatch):
@@ -19,3 +22,25 @@ def test_failed_decoder_releases_its_chunk(monkeypatch):
     del decoder
     gc.collect()
     assert not ignored
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [(jelly.Decoder, jelly.dumps([])), (lambda: TextReader(quads=False), LINE * 3)],
+    ids=["jelly", "text"],
+)
+def test_reader_in_a_cycle(monkeypatch, kind, data):
+    """The collector may not clear the memoryview that a reader in the same garbage still reads."""
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    buffer = bytearray(data)
+    reader = kind()
+    view = memoryview(buffer)
+    reader.push(view)
+    cycle = [view]
+    source = map(lambda _, reader=reader, cycle=cycle: None, [])
+    cycle.append(source)
+    del reader, view, cycle, source
+    gc.collect()
+    assert not ignored
+    buffer += b"!"  # nobody holds it any more

@@ -121,7 +121,13 @@ def test_places():
     data = small()
     counter = count(data, places=True)
     places = counter.take_places()
-    assert {KINDS[kind] for kind in places[:, 0]} == {"triple", "graph_start", "graph_end", "namespace"}
+    assert {KINDS[kind] for kind in places[:, 0]} == {
+        "options",
+        "triple",
+        "graph_start",
+        "graph_end",
+        "namespace",
+    }
     assert sorted(set(places[:, 1].tolist())) == [0, 1, 2]
     for kind, _, _, offset in places.tolist():
         assert data[offset] == kind + 1 << 3 | 2

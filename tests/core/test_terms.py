@@ -8,8 +8,7 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, JellyLimitError, Literal, Quad, QuotedTriple, Triple
-from jelly.core.batch import _make_batch
-from jelly.core.terms import Collector, StatementIterator, Terms
+from jelly.core.terms import Collector, StatementIterator, Terms, _make_batch
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),

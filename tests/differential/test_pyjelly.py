@@ -45,7 +45,8 @@ def test_pyjelly_reads_what_we_write(stream, frame_rows):
     try:
         data = written(options, statements, frame_rows=frame_rows)
     except jelly.JellyOptionsError as error:
-        assert "table" in str(error)
+        if "table" not in str(error):
+            raise
         return
     assert by_pyjelly.read(data) == statements
 

@@ -15,7 +15,8 @@ def fits(write):
     try:
         return write()
     except jelly.JellyOptionsError as error:
-        assert "table" in str(error)
+        if "table" not in str(error):
+            raise
         return None
 
 
@@ -105,7 +106,9 @@ def test_batches_pass_on(stream, batch_rows, chunk):
 
 
 @many
-@given(st.lists(st.tuples(IRIS, IRIS, IRIS), max_size=40), st.sampled_from([(8, 0, 0), (8, 1, 0), (8, 2, 0), (8, 3, 0)]))
+@given(
+    st.lists(st.tuples(IRIS, IRIS, IRIS), max_size=40), st.sampled_from([(8, 0, 0), (8, 1, 0), (8, 2, 0), (8, 3, 0)])
+)
 def test_tiny_tables_hold_any_triple(statements, tables):
     """Three IRIs need three names at most, or with one prefix left three whole ones: always within 8."""
     names, prefixes, datatypes = tables

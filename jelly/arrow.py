@@ -1,0 +1,511 @@
+"""Statements as tables: any format that `Reader` reads to Arrow and back, for pyarrow, polars, pandas and DuckDB.
+
+`read_arrow` gives a ``pyarrow.RecordBatchReader``, which everything that speaks the Arrow PyCapsule interface takes as
+it is; `write_arrow` takes whatever speaks it. Two layouts:
+
+``layout="flat"``
+    ``subject, predicate, object, object_kind, datatype, lang, graph``: IRIs and lexical forms as they are, blank nodes
+    as ``_:label``, quoted triples as ``<< s p o >>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype`` is
+    null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
+``layout="ntriples"``
+    ``s, p, o, g`` in N-Triples syntax: holds everything, literals as subjects too.
+
+Recipes. pandas:
+
+>>> import jelly
+>>> data = b'<a:1> <a:name> "Ann" . <a:2> <a:name> "Bob" . <a:1> <a:knows> <a:2> .'.replace(b" . ", b" .\\n")
+>>> frame = jelly.read_arrow(data, format="nt").read_pandas()
+>>> frame.subject.value_counts().to_dict()
+{'a:1': 2, 'a:2': 1}
+
+polars (from any Arrow stream):
+
+>>> import polars
+>>> frame = polars.from_arrow(jelly.read_arrow(data, format="nt", columns=["predicate", "object"]).read_all())
+>>> frame.filter(polars.col("predicate") == "a:name")["object"].to_list()
+['Ann', 'Bob']
+
+DuckDB, SQL over a file:
+
+>>> import duckdb
+>>> statements = jelly.read_arrow(data, format="nt")
+>>> duckdb.sql("select predicate, count(*) from statements group by 1 order by 1").fetchall()
+[('a:knows', 1), ('a:name', 2)]
+
+Parquet out and in:
+
+>>> import os, tempfile
+>>> from jelly.tablefiles import read_table_file, write_table_file
+>>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
+>>> write_table_file(path, jelly.read_arrow(data, format="nt"))
+3
+>>> jelly.write_arrow(path.replace(".parquet", ".jelly"), read_table_file(path))
+3
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from jelly.core.batch import Batch
+from jelly.core.columns import Columns
+from jelly.core.intake import Intake
+from jelly.core.pool import Pool
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
+from jelly.formats import JELLY, find_format
+from jelly.index import pipelined
+from jelly.metadata import with_metadata
+from jelly.options import PhysicalType, StreamOptions
+from jelly.seek import JellyFile
+from jelly.stream import Reader, Writer
+
+try:
+    import pyarrow as pa
+    from pyarrow import compute, csv, parquet
+except ImportError:
+    raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
+
+__all__ = [
+    "csv",
+    "from_batches",
+    "pa",
+    "parquet",
+    "read_arrow",
+    "schema",
+    "to_stream",
+    "to_table",
+    "write_arrow",
+]
+
+Layout: TypeAlias = Literal["flat", "ntriples"]
+Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
+
+LAYOUTS: dict[str, tuple[str, ...]] = {
+    "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
+    "ntriples": ("s", "p", "o", "g"),
+}
+REQUIRED = {"flat": LAYOUTS["flat"][:4], "ntriples": LAYOUTS["ntriples"][:3]}
+GRAPH = {"flat": "graph", "ntriples": "g"}
+KINDS = ("literal", "iri", "bnode", "triple")
+BATCH_ROWS = 32768
+# Bytes that are looked through for a named graph before the kind of stream is chosen.
+MAX_PEEK = 1 << 26
+
+_METADATA = pa.map_(pa.string(), pa.binary())
+_CODES = pa.dictionary(pa.int32(), pa.large_string())
+_KIND_CODES = pa.dictionary(pa.int8(), pa.string())
+
+
+def schema(
+    layout: Layout = "flat", *, dictionary: bool = False, columns: Sequence[str] | None = None
+) -> pa.Schema:
+    """The Arrow schema of `read_arrow` with these settings.
+
+    >>> schema("ntriples", columns=["s", "frame"]).names
+    ['s', 'frame']
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    known = (*LAYOUTS[layout], "frame", "metadata")
+    chosen = LAYOUTS[layout] if columns is None else tuple(columns)
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(f"unknown columns {', '.join(map(repr, unknown))}: expected some of {', '.join(known)}")
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError("columns must name at least one column, and each once")
+    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": _KIND_CODES if dictionary else pa.string()}
+    plain = _CODES if dictionary else pa.string()
+    nullable = ("datatype", "lang", "graph", "g", "metadata")
+    return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
+
+
+class _Maker:
+    """Makes record batches of Batches."""
+
+    def __init__(self, layout: Layout, dictionary: bool, columns: Sequence[str] | None, batch_rows: int) -> None:
+        self.schema = schema(layout, dictionary=dictionary, columns=columns)
+        self._dictionary = dictionary
+        self._flat = layout == "flat"
+        self._batch_rows = batch_rows
+        self._pool = Pool()
+        # Columns that are not in use: each keeps its tables from one segment of a file to the next.
+        self._idle: list[Columns] = []
+        self._nulls: dict[Any, Any] = {}
+
+    @property
+    def has_metadata(self) -> bool:
+        return "metadata" in self.schema.names
+
+    def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
+        """The record batches of some rows of Batches."""
+        columns = self._idle.pop() if self._idle else Columns(flat=self._flat, pool=self._pool)
+        try:
+            if self.has_metadata:
+                for batch, row, end, metadata in with_metadata(rows):
+                    yield from self._make(columns, batch, row, end, metadata)
+            else:
+                for batch, row, end in rows:
+                    yield from self._make(columns, batch, row, end, None)
+                    del batch  # before the next one takes memory
+        finally:
+            columns.start(None)
+            self._idle.append(columns)
+
+    def _make(
+        self, columns: Columns, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
+    ) -> Iterator[pa.RecordBatch]:
+        columns.start(batch)
+        while row < end:
+            arrays = []
+            stop = min(end, row + self._batch_rows)
+            for name in self.schema.names:
+                array = self._array(columns, batch, name, row, stop, metadata)
+                stop = row + len(array)  # fewer where the text is too much for one record batch
+                arrays.append(array)
+            cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
+            yield pa.RecordBatch.from_arrays(cut, schema=self.schema)
+            row = stop
+            del arrays, cut, array
+        columns.start(None)
+
+    def _array(
+        self,
+        columns: Columns,
+        batch: Batch,
+        name: str,
+        row: int,
+        end: int,
+        metadata: dict[int, dict[str, bytes]] | None,
+    ) -> pa.Array:
+        n = end - row
+        if name == "frame":
+            return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
+        if name == "metadata":
+            return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
+        if self._dictionary:
+            return self._codes(columns, batch, name, row, end)
+        if name == "object_kind":
+            return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
+        made = columns.strings(name, row, end)
+        if made is None:
+            return self._all_null(pa.string(), n)
+        n, nulls, valid, offsets, data = made
+        return strings(pa.string(), n, valid, offsets, data, nulls)
+
+    def _codes(self, columns: Columns, batch: Batch, name: str, row: int, end: int) -> pa.Array:
+        """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
+        n = end - row
+        if name == "object_kind":
+            indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
+            return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
+        own = {"subject": "s", "object": "o"}.get(name)
+        if own and columns.all_differ():
+            values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
+            ids = pa.py_buffer(getattr(batch, own)[row:end])
+            indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
+            return pa.DictionaryArray.from_arrays(indices, values, safe=False)
+        made = columns.codes(name, row, end)
+        if made is None:
+            return self._all_null(_CODES, n)
+        nulls, valid, codes, offsets, data = made
+        indices = pa.Array.from_buffers(pa.int32(), n, [valid and pa.py_buffer(valid), pa.py_buffer(codes)], nulls)
+        values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
+        return pa.DictionaryArray.from_arrays(indices, values, safe=False)
+
+    def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
+        """Nulls: every record batch shares them."""
+        known = self._nulls.get(type)
+        if known is None or len(known) < n:
+            known = self._nulls[type] = pa.nulls(max(n, self._batch_rows), type)
+        return known.slice(0, n)
+
+
+def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, nulls: int) -> pa.Array:
+    """An array of strings over memory that stays where it is."""
+    buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(type, n, buffers, nulls)
+
+
+def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:
+    """For each row the metadata of its frame."""
+    numbers, places = np.unique(frames, return_inverse=True)
+    values = [list(metadata.get(int(number), {}).items()) for number in numbers]
+    return pa.array(values, _METADATA).take(pa.array(places.ravel()))
+
+
+def from_batches(
+    batches: Iterable[Batch],
+    *,
+    layout: Layout = "flat",
+    dictionary: bool = False,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+) -> pa.RecordBatchReader:
+    """Batches, of a `Decoder` say, as Arrow. See `read_arrow` for the keywords.
+
+    >>> import jelly
+    >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
+    [{'object': 'a:o'}]
+    """
+    _check_rows(batch_rows)
+    maker = _Maker(layout, dictionary, columns, batch_rows)
+    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+
+
+def _check_rows(batch_rows: int) -> None:
+    if batch_rows < 1:
+        raise ValueError("batch_rows must be at least 1")
+
+
+def read_arrow(
+    src: Any,
+    *,
+    layout: Layout = "flat",
+    dictionary: bool = False,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    threads: int = 1,
+    start: int | None = None,
+    stop: int | None = None,
+    **settings: Any,
+) -> pa.RecordBatchReader:
+    """The statements of ``src`` as a stream of record batches, made as they are taken.
+
+    ``src`` and ``settings`` are those of `Reader`. ``layout`` is ``"flat"`` or ``"ntriples"`` (see the module);
+    ``columns`` names the columns to make, no others are built. Two more can be asked for: ``frame``, the number of the
+    frame in the stream, and ``metadata``, that of the frame (rows then come when their frame has ended, because
+    metadata stands at its end). A record batch has at most ``batch_rows`` rows, fewer where text is long.
+
+    ``dictionary=True`` makes dictionary columns: each record batch has its own dictionaries, without duplicates. One
+    of subjects or objects may hold more values than the column uses: it is then the term table of the Batch itself.
+
+    For a Jelly file with an index, ``start`` and ``stop`` choose statements by number, and ``threads`` decode parts of
+    the file at once, in order. Without an index ``threads`` makes no difference.
+
+    JellyOptionsError where a literal that is no object meets ``layout="flat"``.
+
+    >>> import jelly
+    >>> table = jelly.read_arrow(b'<a:s> <a:p> "o"@en .', format="nt").read_all()
+    >>> table.to_pylist()[0]["lang"], table["datatype"].to_pylist()
+    ('en', [None])
+    """
+    _check_rows(batch_rows)
+    maker = _Maker(layout, dictionary, columns, batch_rows)
+    settings["batch_rows"] = batch_rows
+    file = _open_index(src, threads, start, stop, settings)
+    made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
+    next(made)
+    return pa.RecordBatchReader.from_batches(maker.schema, made)
+
+
+def _open_index(
+    src: Any, threads: int, start: int | None, stop: int | None, settings: dict[str, Any]
+) -> JellyFile | None:
+    """The file with its index, where that is needed or of use."""
+    part = start is not None or stop is not None
+    if min(start or 0, stop or 0) < 0:
+        raise ValueError("start and stop must not be negative")
+    if not part and threads <= 1:
+        return None
+    if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
+        limits = dict(settings)
+        own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
+        if find_format(own.get("format"), os.fspath(src)) is JELLY and own.get("delimited") is not False:
+            try:
+                return JellyFile(src, **limits)
+            except JellyError:
+                if part:
+                    raise
+                return None
+    if part:
+        raise JellyError("start and stop need the path of a Jelly file with an index")
+    return None
+
+
+def _whole(reader: Reader, maker: _Maker) -> Iterator[pa.RecordBatch]:
+    """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
+    with reader:
+        yield None
+        yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
+
+
+def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
+    """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
+    with closing(file):
+        yield None
+
+        def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
+            return maker.run(part())
+
+        tasks = [partial(make, part) for part in file.parts(start, stop, whole=maker.has_metadata)]
+        try:
+            if threads <= 1 or len(tasks) <= 1:
+                for task in tasks:
+                    yield from task()
+            else:
+                yield from pipelined(iter(tasks), threads)
+        except JellyError as error:
+            error.source = error.source or file.path
+            raise
+
+
+def to_table(src: Any, **settings: Any) -> pa.Table:
+    """The statements of ``src`` as one ``pyarrow.Table``, all in memory. See `read_arrow` for the keywords.
+
+    >>> to_table(b"<a:s> <a:p> <a:o> .", format="nt").num_rows
+    1
+    """
+    return read_arrow(src, **settings).read_all()
+
+
+# ---- the way back
+
+def write_arrow(
+    dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | None = None, **settings: Any
+) -> int:
+    """Write a table to ``dst``, which with ``options`` and ``settings`` goes to `Writer`; the number of statements.
+
+    ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of
+    pyarrow, frames of polars and pandas, results of DuckDB. Its columns are those of a layout, in any order, plain or
+    dictionary strings; the names tell which layout. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing, other
+    columns may not be there, but for ``frame``: where it changes, a frame ends in a grouped stream.
+
+    Without options the stream is one of quads if a graph is named in the first 64 MB of it. A later one is an error:
+    give ``options=StreamOptions(physical_type=PhysicalType.QUADS)`` where that can be.
+
+    >>> import io, jelly, pyarrow
+    >>> out = io.BytesIO()
+    >>> jelly.write_arrow(out, pyarrow.table({"s": ["<a:s>"], "p": ["<a:p>"], "o": ['"o"@en']}))
+    1
+    >>> [str(statement) for statement in jelly.loads(out.getvalue())]
+    ['<a:s> <a:p> "o"@en .']
+    """
+    stream = to_stream(data)
+    layout = _layout(stream.schema.names, layout)
+    batches = iter(stream)
+    first: list[pa.RecordBatch] = []
+    with Writer(dst, options, **settings) as writer:
+        if writer.format is not JELLY:
+            quads = writer.format.quads
+        elif options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
+            quads = options.physical_type != PhysicalType.TRIPLES
+        else:
+            quads = _peek(batches, GRAPH[layout], first)
+        intake = Intake(flat=layout == "flat", quads=quads)
+        while first:
+            _take(intake, writer, first.pop(0))
+        for batch in batches:
+            _take(intake, writer, batch)
+        if (rest := intake.pull(True)) is not None:
+            writer.add_batch(rest)
+    return writer.statements
+
+
+def to_stream(data: Any) -> pa.RecordBatchReader:
+    """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    if hasattr(data, "__arrow_c_array__"):
+        batch = pa.record_batch(data)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    raise TypeError(
+        f"cannot take a table from {type(data).__name__}: it has neither __arrow_c_stream__ nor __arrow_c_array__"
+    )
+
+
+def _layout(names: list[str], layout: Layout | None) -> Layout:
+    """The layout that columns with these names have."""
+    if layout is None:
+        layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
+    if layout not in LAYOUTS:
+        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    problems = [
+        (f"{what} {', '.join(map(repr, wrong))}")
+        for what, wrong in (
+            ("missing", [name for name in REQUIRED[layout] if name not in names]),
+            ("unknown", [name for name in names if name not in (*LAYOUTS[layout], "frame")]),
+            ("more than once", sorted({name for name in names if names.count(name) > 1})),
+        )
+        if wrong
+    ]
+    if problems:
+        raise JellyOptionsError(
+            f'the columns are not those of layout="{layout}": {"; ".join(problems)}; '
+            f"expected {', '.join(LAYOUTS[layout])} and perhaps frame"
+        )
+    return layout
+
+
+def _peek(batches: Iterator[pa.RecordBatch], graph: str, seen: list[pa.RecordBatch]) -> bool:
+    """Whether a graph is named in the first record batches, which go into ``seen``."""
+    size = 0
+    for batch in batches:
+        seen.append(batch)
+        if graph not in batch.schema.names:
+            return False
+        column = batch.column(graph)
+        # A dictionary may hold a null value; is_null sees through that.
+        if column.null_count < len(column) and not compute.all(column.is_null()).as_py():
+            return True
+        size += batch.nbytes
+        if size > MAX_PEEK:
+            break
+    return False
+
+
+def _take(intake: Intake, writer: Writer, batch: pa.RecordBatch) -> None:
+    columns = {}
+    frames = None
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        if name == "frame":
+            frames = _numbers(array)
+        elif (column := _column(name, array)) is not None:
+            columns[name] = column
+    intake.load(len(batch), columns, frames)
+    while (full := intake.pull()) is not None:
+        writer.add_batch(full)
+
+
+def _numbers(array: pa.Array) -> tuple[Any, ...]:
+    if not pa.types.is_integer(array.type):
+        raise JellyOptionsError(f"column 'frame' is of type {array.type}: expected integers")
+    array = _cast("frame", array, pa.int64())
+    valid, data = array.buffers()
+    return array.offset, valid, data
+
+
+def _cast(name: str, array: pa.Array, type: pa.DataType) -> pa.Array:
+    if array.type == type:
+        return array
+    try:
+        return array.cast(type)
+    except pa.ArrowInvalid as error:
+        raise JellyFormatError(f"column {name!r}: {error}") from None
+
+
+def _column(name: str, array: pa.Array) -> tuple[Any, ...] | None:
+    """What Intake.load wants to know of a column; None where all of it is null."""
+    index = None
+    type = values = array.type
+    if pa.types.is_dictionary(type):
+        index = _cast(name, array.indices, pa.int32())
+        array, values = array.dictionary, type.value_type
+    if pa.types.is_null(values):
+        return None
+    wide = pa.types.is_large_string(values)
+    if not wide and not pa.types.is_string(values):
+        if not str(values).startswith("string_view"):
+            raise JellyOptionsError(f"column {name!r} is of type {type}: expected strings, plain or dictionary")
+        array, wide = _cast(name, array, pa.large_string()), True
+    valid, offsets, data = array.buffers()
+    if index is None:
+        return array.offset, valid, None, 0, len(array), None, wide, offsets, data
+    index_valid, codes = index.buffers()
+    return index.offset, index_valid, codes, array.offset, len(array), valid, wide, offsets, data

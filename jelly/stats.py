@@ -1,0 +1,356 @@
+"""What a stream says, in numbers: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
+
+Computed on the columns of each Batch; a loop in Python goes over the distinct terms of a Batch, never over statements.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jelly.core.batch import Batch
+from jelly.errors import JellyError
+from jelly.seek import open as open_seekable
+from jelly.stream import Reader
+
+__all__ = ["Counts", "Stats", "Tally", "stats"]
+
+Ids = npt.NDArray[np.int32]
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+_KNOWN = {
+    "rdf": RDF,
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": XSD,
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "schema": "https://schema.org/",
+}
+
+# See the Batch: IRI, blank node, three kinds of literals, quoted triple.
+_KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "")
+_IRI, _PLAIN, _LANG, _TYPED = 1, 3, 4, 5
+_POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
+DEFAULT_GRAPH = "(default graph)"
+
+MAX_KEYS = 1_000_000
+_MAX_TEXT = 1 << 28  # characters of the keys of one counter
+_MAX_NAMESPACES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each of some things occurs: the most frequent ones in ``top``, all others together in ``other``.
+
+    ``distinct`` is how many different ones there are. Memory is bounded: after a million different ones, new ones are
+    counted together; ``folded`` says how many occurrences that were (part of ``other``), and ``distinct`` is then a
+    lower bound.
+    """
+
+    top: dict[str, int]
+    other: int
+    distinct: int
+    folded: int
+
+    @property
+    def total(self) -> int:
+        """All occurrences."""
+        return sum(self.top.values()) + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What `stats` found.
+
+    ``terms`` tells for each position how many terms of each kind stand there. ``predicates``, ``classes`` (objects of
+    rdf:type), ``graphs``, ``datatypes`` and ``languages`` are `Counts` by IRI or language tag; other terms are named in
+    N-Triples syntax. Literals are counted where they stand in a statement, not inside quoted triples; plain ones have
+    the datatype xsd:string.
+
+    The distributions are by powers of two, keyed by the lower bound: ``degrees`` has under 4 the number of subjects
+    with 4 to 7 statements, ``runs`` that of runs of statements with the same subject, ``literal_bytes`` that of
+    literals with 4 to 7 bytes of UTF-8. ``subjects`` is the number of different subjects, without quoted triples; from
+    a million on it is a lower bound, and ``subjects_folded`` tells how many statements have others.
+    """
+
+    statements: int
+    terms: dict[str, dict[str, int]]
+    predicates: Counts
+    classes: Counts
+    graphs: Counts
+    datatypes: Counts
+    languages: Counts
+    subjects: int
+    subjects_folded: int
+    degrees: dict[int, int]
+    runs: dict[int, int]
+    literal_bytes: dict[int, int]
+    namespaces: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts and numbers."""
+        plain: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Counts):
+                value = {part.name: getattr(value, part.name) for part in fields(value)}
+            plain[item.name] = value
+        return plain
+
+    def shorten(self, name: str) -> str:
+        """An IRI as a label: prefix:name by the namespaces of the stream or known ones, else its last segment,
+        or all of it but the scheme where that is empty.
+
+        >>> import jelly.stats
+        >>> jelly.stats.stats(b"", format="nt").shorten("http://www.w3.org/2002/07/owl#Class")
+        'owl:Class'
+        """
+        known = _KNOWN | self.namespaces
+        found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in known.items() if name.startswith(iri)]
+        # A prefix that leaves half a path, or nothing, is of no help.
+        found = [(n, label) for n, label in found if n and name[n:] and not re.search(r"[/#]", name[n:])]
+        if found:
+            return max(found)[1]
+        address = re.match(r"\w[\w+.-]*://(?:www\.)?(.*)", name)
+        if address is None:
+            return name
+        last = re.split(r"[/#]", address[1])[-1]
+        # What ends like a namespace is told by all of it.
+        return last or address[1]
+
+
+class Tally:
+    """Counts by key with bounded memory: new keys are folded into one number when there are too many."""
+
+    def __init__(self, max_keys: int = MAX_KEYS) -> None:
+        self.counts: dict[Any, int] = {}
+        self.folded = 0
+        self._max_keys = max_keys
+        self._room = _MAX_TEXT
+
+    def add(self, key: Any, n: int, size: int = 0) -> None:
+        """Count ``n`` more of ``key``, which takes so much room."""
+        if key in self.counts:
+            self.counts[key] += n
+        elif len(self.counts) < self._max_keys and size <= self._room:
+            self.counts[key] = n
+            self._room -= size
+        else:
+            self.folded += n
+
+    def result(self, top: int) -> Counts:
+        """The most frequent keys, ties by name."""
+        ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        rest = sum(n for _, n in ranked[top:])
+        return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
+
+
+class _Counting:
+    """All the counters, fed Batch by Batch."""
+
+    def __init__(self, max_keys: int) -> None:
+        self.statements = 0
+        self.kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS}
+        self.predicates, self.classes, self.graphs = Tally(max_keys), Tally(max_keys), Tally(max_keys)
+        self.datatypes, self.languages, self.subjects = Tally(max_keys), Tally(max_keys), Tally(max_keys)
+        self.runs = np.zeros(65, np.int64)
+        self.sizes = np.zeros(65, np.int64)
+        self.namespaces: dict[str, str] = {}
+        # The run that the end of the last Batch cut off.
+        self.last: Any = None
+        self.run = 0
+
+    def add(self, batch: Batch) -> None:
+        if len(self.namespaces) < _MAX_NAMESPACES:
+            self.namespaces |= {name: iri for _, _, name, iri in batch.namespaces if name}
+        if not len(batch):
+            return
+        self.statements += len(batch)
+        n, kind = batch.n_terms, batch.kind
+        uses = np.zeros(n, np.int64)  # of each term in any position
+        for name in _POSITIONS:
+            ids = getattr(batch, name)
+            if ids is None:
+                # Statements of a stream of triples have no graph, which is the default graph.
+                self.graphs.add(DEFAULT_GRAPH, len(batch))
+                self.kinds[name][-1] += len(batch)
+                continue
+            used = np.bincount(ids[ids >= 0] if name == "g" else ids, minlength=n)
+            uses += used
+            self.kinds[name][:-1] += np.bincount(kind, used, minlength=len(_KINDS)).astype(np.int64)
+            if name == "p":
+                self._count_classes(batch, _tally(batch, used, self.predicates))
+            elif name == "g":
+                _tally(batch, used, self.graphs)
+                if missing := len(ids) - int(used.sum()):
+                    self.graphs.add(DEFAULT_GRAPH, missing)
+                    self.kinds[name][-1] += missing
+            elif name == "s":
+                self._count_subjects(batch, used)
+        self._count_literals(batch, uses)
+
+    def _count_classes(self, batch: Batch, predicates: dict[int, str]) -> None:
+        types = [i for i, name in predicates.items() if name == RDF + "type" and batch.kind[i] == _IRI]
+        if types:
+            objects = batch.o[np.isin(batch.p, types)]
+            _tally(batch, np.bincount(objects, minlength=batch.n_terms), self.classes)
+
+    def _count_literals(self, batch: Batch, uses: npt.NDArray[np.int64]) -> None:
+        kind, aux = batch.kind, batch.aux
+        for wanted, tally in ((_LANG, self.languages), (_TYPED, self.datatypes)):
+            ids = np.flatnonzero((kind == wanted) & (uses > 0))
+            if len(ids):
+                used = np.bincount(aux[ids], uses[ids], minlength=batch.n_terms).astype(np.int64)
+                _tally(batch, used, tally)
+        for wanted, name in ((_PLAIN, XSD + "string"), (_LANG, RDF + "langString")):
+            if number := int(uses[kind == wanted].sum()):
+                self.datatypes.add(name, number)
+        ids = np.flatnonzero((kind >= _PLAIN) & (kind <= _TYPED) & (uses > 0))
+        start = batch.start
+        self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
+
+    def _count_subjects(self, batch: Batch, used: npt.NDArray[np.int64]) -> None:
+        """Statements by subject and by run. Keys are hashes, which take less room than texts."""
+        subjects = np.flatnonzero(used)
+        first: dict[int, int] = {}
+        # A term may be in a Batch twice: equal subjects get the same number.
+        numbers = np.zeros(batch.n_terms, np.int64)
+        keys: list[int] = []
+        for i, n in zip(subjects.tolist(), used[subjects].tolist(), strict=True):
+            key = hash(_name(batch, i))
+            number = numbers[i] = first.setdefault(key, len(keys))
+            if number == len(keys):
+                keys.append(key)
+            self.subjects.add(key, n)
+        column = numbers[batch.s]
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1, [len(column)]])
+        lengths = np.diff(begins)
+        if keys[column[0]] == self.last:
+            lengths[0] += self.run
+        elif self.run:
+            self.runs += _by_power(np.array([self.run]))
+        # The last run may go on in the next Batch.
+        self.runs += _by_power(lengths[:-1])
+        self.last, self.run = keys[column[-1]], int(lengths[-1])
+
+    def result(self, top: int) -> Stats:
+        if self.run:
+            self.runs += _by_power(np.array([self.run]))
+        degrees = np.fromiter(self.subjects.counts.values(), np.int64, len(self.subjects.counts))
+        return Stats(
+            statements=self.statements,
+            terms={title: _kinds(self.kinds[name]) for name, title in _POSITIONS.items()},
+            predicates=self.predicates.result(top),
+            classes=self.classes.result(top),
+            graphs=self.graphs.result(top),
+            datatypes=self.datatypes.result(top),
+            languages=self.languages.result(top),
+            subjects=len(degrees),
+            subjects_folded=self.subjects.folded,
+            degrees=_plain(_by_power(degrees)),
+            runs=_plain(self.runs),
+            literal_bytes=_plain(self.sizes),
+            namespaces=self.namespaces,
+        )
+
+
+def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int, str]:
+    """Add the terms that are used to ``tally``; their names by term id."""
+    ids = np.flatnonzero(used)
+    names = {i: _name(batch, i) for i in ids.tolist()}
+    for (_, name), n in zip(names.items(), used[ids].tolist(), strict=True):
+        tally.add(name, n, len(name))
+    return names
+
+
+def _name(batch: Batch, term: int) -> str:
+    """The text of an IRI or a language tag, anything else in N-Triples syntax."""
+    return batch.term_text(term) if batch.kind[term] in (_IRI, 7) else batch.term(term)
+
+
+def _by_power(values: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """How many values are 0, 1, 2 to 3, 4 to 7 and so on."""
+    # frexp() gives the number of binary digits; exact, as no length reaches 2 ** 53.
+    digits = np.frexp(values.astype(np.float64))[1]
+    return np.bincount(digits, weights, minlength=65).astype(np.int64)
+
+
+def _plain(powers: npt.NDArray[np.int64]) -> dict[int, int]:
+    return {(1 << i) >> 1: int(n) for i, n in enumerate(powers) if n}
+
+
+def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for name, n in zip((*_KINDS, "default"), numbers.tolist(), strict=True):
+        found[name] += n
+    return {name: n for name, n in found.items() if n}
+
+
+def stats(
+    src: Any,
+    *,
+    threads: int = 1,
+    top: int = 20,
+    progress: Callable[[int, int | None, int], object] | None = None,
+    max_keys: int = MAX_KEYS,
+    **settings: Any,
+) -> Stats:
+    """Count what the statements of ``src`` consist of. Memory is bounded.
+
+    ``src`` and ``settings`` are those of `Reader`. A Jelly file with an index is decoded by so many ``threads`` where
+    no other settings are given; anything else by one. ``top`` is the number of entries in each of the `Counts`,
+    ``max_keys`` that of the different ones that are told apart. ``progress`` is as for `convert`.
+
+    >>> import jelly.stats
+    >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en .\\n<a:s> <a:q> <a:o> .', format="nt")
+    >>> found.statements, found.languages.top, found.degrees
+    (2, {'en': 1}, {2: 1})
+    """
+    if top < 0 or threads < 1 or max_keys < 0:
+        raise ValueError("top and max_keys must be at least 0, threads at least 1")
+    counting = _Counting(max_keys)
+    for batch in _batches(src, threads, progress, settings):
+        counting.add(batch)
+    return counting.result(top)
+
+
+def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) -> Iterable[Batch]:
+    path = isinstance(src, str | os.PathLike) and os.fspath(src) != "-"
+    if threads > 1 and path and settings.keys() <= {"format"} and settings.get("format") in (None, "jelly"):
+        try:
+            file = open_seekable(src)
+        except (JellyError, OSError):
+            pass  # no index, or nothing that has one: a Reader tells what is wrong
+        else:
+            return _parallel(file, threads, progress)
+    return _one_by_one(Reader(src, **settings), progress)
+
+
+def _one_by_one(reader: Reader, progress: Any) -> Iterator[Batch]:
+    with reader:
+        for batch in reader.batches():
+            yield batch
+            if progress is not None:
+                progress(reader.bytes_read, reader.source.size, reader.statements)
+
+
+def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:
+    with file:
+        done, size = 0, file.index.size
+        for batch in file.batches(threads):
+            yield batch
+            done += len(batch)
+            if progress is not None:
+                progress(size * done // max(len(file), 1), size, done)

@@ -1,0 +1,451 @@
+"""Rooms render, columns and intake: buffers against a second rendering in Python, bad input, memory limits."""
+
+import ctypes
+import io
+import struct
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statements import generalized, rdf, star
+from statements import quads as with_graphs
+
+import jelly
+from jelly.core.columns import Columns
+from jelly.core.intake import Intake
+from jelly.core.terms import _make_batch
+
+IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
+FLAT = ("subject", "predicate", "object", "graph", "datatype", "lang")
+
+
+def batch_of(statements, arity=3):
+    options = jelly.StreamOptions(physical_type=arity - 2, rdf_star=True, generalized_statements=True)
+    return next(iter(jelly.Decoder().feed(jelly.dumps(statements, options))))
+
+
+def numbers(buffer, code):
+    return memoryview(buffer).cast(code).tolist()
+
+
+def is_valid(bits, i):
+    return bits is None or bytes(bits)[i >> 3] >> (i & 7) & 1
+
+
+def plain(columns, name, row, end):
+    made = columns.strings(name, row, end)
+    if made is None:
+        return [None] * (end - row)
+    rows, nulls, valid, offsets, data = made
+    offsets, data = numbers(offsets, "i"), bytes(data)
+    values = [data[a:b].decode() if is_valid(valid, i) else None for i, (a, b) in enumerate(pairwise(offsets))]
+    assert len(values) == rows
+    assert values.count(None) == nulls
+    return values
+
+
+def coded(columns, name, row, end):
+    made = columns.codes(name, row, end)
+    if made is None:
+        return [None] * (end - row)
+    nulls, valid, codes, offsets, data = made
+    offsets, data = numbers(offsets, "q"), bytes(data)
+    values = [data[a:b].decode() for a, b in pairwise(offsets)]
+    assert len(set(values)) == len(values)
+    assert set(codes := numbers(codes, "i")) <= {*range(len(values)), 0}
+    found = [values[code] if is_valid(valid, i) else None for i, code in enumerate(codes)]
+    assert found.count(None) == nulls
+    return found
+
+
+def value(term):
+    """A term as the flat layout has it."""
+    if isinstance(term, jelly.DefaultGraph):
+        return None
+    if isinstance(term, jelly.BlankNode):
+        return f"_:{term.value}"
+    return str(term) if isinstance(term, jelly.QuotedTriple) else term.value
+
+
+def expected(statement):
+    o = statement.o
+    literal = isinstance(o, jelly.Literal)
+    return (
+        *(value(term) for term in (statement.s, statement.p, o)),
+        None if len(statement) == 3 else value(statement.g),
+        o.datatype.value if literal and not o.language and not str(o.datatype.value).endswith("#string") else None,
+        o.language if literal else None,
+    )
+
+
+def writable(term):
+    """Whether the text of a quoted triple can be written: odd labels cannot."""
+    if isinstance(term, jelly.QuotedTriple):
+        return all(map(writable, (term.s, term.p, term.o)))
+    return not isinstance(term, jelly.BlankNode) or term.value in ("a", "b", "c")
+
+
+def fits(statement):
+    return all(writable(term) or isinstance(term, jelly.BlankNode) for term in statement)
+
+
+@given(st.lists(with_graphs(star).filter(fits), min_size=1, max_size=20), st.data())
+def test_flat(statements, data):
+    batch = batch_of(statements, 4)
+    columns = Columns(flat=True)
+    columns.start(batch)
+    row = data.draw(st.integers(0, len(statements)))
+    end = data.draw(st.integers(row, len(statements)))
+    wanted = [list(column) for column in zip(*map(expected, statements[row:end]), strict=True)] or [[]] * 6
+    for make in (plain, coded):
+        assert [make(columns, name, row, end) for name in FLAT] == wanted
+    kinds = {jelly.IRI: "iri", jelly.BlankNode: "bnode", jelly.Literal: "literal", jelly.QuotedTriple: "triple"}
+    names = [kinds[type(statement.o)] for statement in statements[row:end]]
+    offsets, text = columns.kinds(row, end)
+    bounds = numbers(offsets, "i")
+    assert [bytes(text)[a:b].decode() for a, b in pairwise(bounds)] == names
+    codes = bytes(columns.kind_codes(row, end))
+    assert [("literal", "iri", "bnode", "triple")[code] for code in codes] == names
+
+
+@given(st.lists(generalized.filter(lambda x: all(map(writable, x))), min_size=1, max_size=20))
+def test_ntriples(statements):
+    columns = Columns(flat=False)
+    columns.start(batch_of(statements))
+    for make in (plain, coded):
+        for name in "spo":
+            assert make(columns, name, 0, len(statements)) == [str(getattr(x, name)) for x in statements]
+        assert make(columns, "g", 0, len(statements)) == [None] * len(statements)
+
+
+def as_column(values, wide=False, index=None):
+    """The tuple that Intake.load takes, with two items before those that count."""
+    texts = [b"x", b"", *(b"" if value is None else value for value in values)]
+    offsets = [0]
+    for text in texts:
+        offsets.append(offsets[-1] + len(text))
+    bits = bytearray((len(texts) + 7) // 8)
+    for i, text in enumerate([b"", b"", *values]):
+        if text is not None:
+            bits[i >> 3] |= 1 << (i & 7)
+    packed = struct.pack(f"<{len(offsets)}{'q' if wide else 'i'}", *offsets)
+    if index is None:
+        return 2, bytes(bits), None, 0, len(values), None, wide, packed, b"".join(texts)
+    codes = struct.pack(f"<{len(index)}i", *index)
+    return 0, None, codes, 2, len(values), bytes(bits), wide, packed, b"".join(texts)
+
+
+def taken(columns, rows, flat=True, quads=True, **settings):
+    intake = Intake(flat=flat, quads=quads, **settings)
+    intake.load(rows, columns)
+    found = list(iter(intake.pull, None))
+    rest = intake.pull(True)
+    batches = found if rest is None else [*found, rest]
+    for batch in batches:
+        batch.check()
+    return [x for batch in batches for x in jelly.core.terms.Terms(batch).statements()]
+
+
+def encoded(values):
+    return [None if value is None else value.encode() for value in values]
+
+
+@given(st.lists(with_graphs(star).filter(fits), min_size=1, max_size=20), st.booleans(), st.integers(1, 9))
+def test_flat_back(statements, wide, batch_rows):
+    names = ("subject", "predicate", "object", "graph", "datatype", "lang")
+    columns = {
+        name: as_column(encoded(values), wide)
+        for name, values in zip(names, zip(*map(expected, statements), strict=True), strict=True)
+    }
+    kinds = {jelly.IRI: b"iri", jelly.BlankNode: b"bnode", jelly.Literal: b"literal", jelly.QuotedTriple: b"triple"}
+    columns["object_kind"] = as_column([kinds[type(statement.o)] for statement in statements])
+    assert taken(columns, len(statements), batch_rows=batch_rows) == statements
+
+
+@given(st.lists(generalized.filter(lambda x: all(map(writable, x))), min_size=1, max_size=20), st.booleans())
+def test_ntriples_back_from_dictionaries(statements, wide):
+    columns = {}
+    for name in "spo":
+        texts = [str(getattr(x, name)).encode() for x in statements]
+        values = sorted(set(texts))
+        columns[name] = as_column(values, wide, [values.index(text) for text in texts])
+    assert taken(columns, len(statements), flat=False, quads=False, batch_rows=7) == statements
+
+
+ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"literal"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"subject": None}, r"column 'subject': a null where there must be a value \(row 1\)"),
+        ({"object_kind": None}, "column 'object_kind': a null"),
+        ({"object_kind": b"uri"}, "column 'object_kind': expected one of iri, bnode, literal, triple: 'uri'"),
+        ({"object_kind": b"bnode"}, "column 'object': a blank node must begin with _:: 'o'"),
+        ({"object_kind": b"triple"}, "column 'object': column 1: expected a term as object, found 'o': 'o'"),
+        ({"object_kind": b"triple", "object": b"<a:o>"}, "column 'object_kind': expected one of"),
+        ({"object_kind": b"iri", "lang": b"en"}, "column 'lang': a value where the object is not a literal: 'en'"),
+        ({"object_kind": b"iri", "datatype": b"a:t"}, "column 'datatype': a value where the object is not a literal"),
+        ({"lang": b"en", "datatype": b"a:t"}, "column 'datatype': a literal has both a language tag and a datatype"),
+        ({"lang": b""}, "column 'lang': an empty value"),
+        ({"subject": b"a:\xff" + b"y" * 99}, r"column 'subject': not UTF-8 from byte 2 of the value on: 'a:\\\\xffyyy"),
+        ({"object": b"\xed\xa0\x80"}, "column 'object': not UTF-8 from byte 0"),
+        ({"lang": b"e\xff"}, "column 'lang': not UTF-8 from byte 1"),
+        ({"datatype": b"\xc0\x80"}, "column 'datatype': not UTF-8 from byte 0"),
+        ({"subject": b"<< <a:s> <a:p> <a:o>"}, "column 'subject': .*'>>'|the input ends"),
+        ({"subject": b"<< <a:s> <a:p> <a:o> >> ."}, "column 'subject': column 24: expected one term only|found ' '"),
+        ({"subject": b"<<" * 99}, "column 'subject': .*nested deeper than 64"),
+        ({"graph": b"a:g"}, "column 'graph': a quad in a named graph cannot go into a stream of triples: 'a:g'"),
+    ],
+)
+def test_bad_values(change, message):
+    names = {*ROW, *change}
+    columns = {name: as_column([ROW.get(name), change.get(name, ROW.get(name))]) for name in names}
+    intake = Intake(flat=True, quads=False)
+    intake.load(2, columns)
+    for _ in range(2):  # it stays failed
+        with pytest.raises(jelly.JellyError, match=message) as caught:
+            intake.pull()
+        assert caught.value.row == 1
+
+
+def test_lang_string_beside_a_language():
+    columns = {name: as_column([text]) for name, text in ROW.items()}
+    columns["lang"] = as_column([b"en"])
+    columns["datatype"] = as_column([b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"])
+    assert taken(columns, 1, quads=False)[0].o == jelly.Literal("o", language="en")
+    columns["lang"] = as_column([None])
+    assert taken(columns, 1, quads=False)[0].o.language is None
+    columns["datatype"] = as_column([b"http://www.w3.org/2001/XMLSchema#string"])
+    assert taken(columns, 1, quads=False)[0].o == jelly.Literal("o")
+
+
+@pytest.mark.parametrize("text", [b"<a:b", b"a:b", b'"x', b'"x"@', b"<a:b> ", b'"x"^^<a:b', b"_:", b"", b"<a\xff>"])
+def test_bad_terms_of_ntriples(text):
+    columns = {"s": as_column([text]), "p": as_column([b"<a:p>"]), "o": as_column([b"<a:o>"])}
+    intake = Intake(flat=False, quads=False)
+    intake.load(1, columns)
+    with pytest.raises(jelly.JellyFormatError, match="column 's'") as caught:
+        intake.pull()
+    assert caught.value.row == 0
+
+
+def test_offsets_and_indices_are_not_trusted():
+    good = {name: as_column([b"<a:b>", b"<a:c>"]) for name in "spo"}
+    for offsets in ((0, 1, 1, -5, 11), (0, 1, 1, 99, 100), (0, 1, 9, 3, 4), (0, 1, 1, 6, 2**31 - 1)):
+        bad = list(good["s"])
+        bad[7] = struct.pack("<5i", *offsets)
+        with pytest.raises(jelly.JellyFormatError, match="offsets of the column"):
+            taken(good | {"s": tuple(bad)}, 2, flat=False)
+    for index in (-1, 2, 2**31 - 1):
+        coded = as_column([b"<a:b>", b"<a:c>"], index=[0, index])
+        with pytest.raises(jelly.JellyFormatError, match=f"index {index} leads out of the dictionary, which has 2"):
+            taken(good | {"s": coded}, 2, flat=False)
+    for i in (1, 7):
+        short = list(good["s"])
+        short[i] = short[i][:-1] if i == 7 else b""
+        with pytest.raises(ValueError, match="too small"):
+            taken(good | {"s": tuple(short)}, 2, flat=False)
+    missing = list(good["s"])
+    missing[7] = None
+    with pytest.raises(ValueError, match="no offsets"):
+        taken(good | {"s": tuple(missing)}, 2, flat=False)
+    for i in (0, 3, 4):
+        odd = list(good["s"])
+        odd[i] = -1
+        with pytest.raises(ValueError, match="out of range"):
+            taken(good | {"s": tuple(odd)}, 2, flat=False)
+    with pytest.raises(jelly.JellyFormatError, match="null"):
+        taken(good | {"s": as_column([None, b"<a:b>"], index=[1, 0])}, 2, flat=False)
+
+
+def test_frames_end_where_their_number_changes():
+    columns = {name: as_column([b"<a:b>"] * 6) for name in "spo"}
+    frames = struct.pack("<7q", 99, 4, 4, 5, 5, 5, 9)
+    intake = Intake(flat=False, quads=False, batch_rows=5)
+    intake.load(6, columns, (1, None, frames))
+    assert intake.pull().frames.tolist() == [2]
+    assert intake.pull(True).frames.tolist() == [0]
+
+
+def test_intake_is_used_in_order():
+    columns = {name: as_column([b"<a:b>"]) for name in "spo"}
+    intake = Intake(flat=False, quads=False, batch_rows=1)
+    intake.load(1, columns)
+    with pytest.raises(RuntimeError, match="not used up"):
+        intake.load(1, columns)
+    assert intake.pull() is None
+    intake.load(1, columns)
+    assert [intake.pull().first_row, intake.pull(True).first_row, intake.pull(True)] == [0, 1, None]
+    with pytest.raises(ValueError, match="at least 1"):
+        Intake(flat=True, quads=True, batch_rows=0)
+    for make in (intake.__reduce__, Columns(flat=True).__reduce__):
+        with pytest.raises(TypeError, match="pickled"):
+            make()
+
+
+# ---- Columns
+
+def test_a_literal_elsewhere_names_the_other_layout():
+    x = jelly.Literal("x")
+    iri = jelly.IRI("a:b")
+    columns = Columns(flat=True)
+    for place, slot in ((0, "subject"), (1, "predicate"), (3, "graph")):
+        row = [iri] * 4
+        row[place] = x
+        columns.start(batch_of([jelly.Quad(iri, iri, x, iri), jelly.Quad(*row)], 4))
+        plain(columns, "object", 0, 2)  # fine there
+        for make in (columns.strings, columns.codes):
+            with pytest.raises(jelly.JellyOptionsError, match=f'a literal as {slot} .*layout="ntriples"') as caught:
+                make(slot, 0, 2)
+            assert caught.value.row == 1
+
+
+def test_bad_batches_are_refused():
+    columns = Columns(flat=True)
+    with pytest.raises(ValueError, match="no Batch"):
+        columns.strings("subject", 0, 0)
+    columns.start(_make_batch(4, [(IRI, -1, b"a:b")], [(0, 0, 0, 0), (0, 7, -1, -2)]))
+    for name in ("predicate", "object", "graph"):
+        for make in (columns.strings, columns.codes):
+            with pytest.raises(jelly.JellyFormatError, match="no term of the batch") as caught:
+                make(name, 0, 2)
+            assert caught.value.row == 1
+    for make in (columns.kinds, columns.kind_codes):
+        with pytest.raises(jelly.JellyFormatError, match="no term of the batch"):
+            make(0, 2)
+    for row, end in ((-1, 0), (1, 0), (0, 3)):
+        with pytest.raises(IndexError):
+            columns.strings("subject", row, end)
+    with pytest.raises(KeyError):
+        columns.strings("subjects", 0, 0)
+    columns = Columns(flat=False)
+    columns.start(_make_batch(3, [(TEXT, -1, b"en")], [(0, 0, 0)]))
+    with pytest.raises(jelly.JellyFormatError, match="no term"):
+        columns.strings("s", 0, 1)
+
+
+def test_a_record_batch_ends_before_its_text_is_too_much():
+    batch = _make_batch(3, [(IRI, -1, b"a:b"), (LITERAL, -1, b"x" * (1 << 19))], [(0, 0, 1)] * 300)
+    for flat, name in ((True, "object"), (False, "o")):
+        columns = Columns(flat=flat)
+        columns.start(batch)
+        rows, _, _, offsets, data = columns.strings(name, 0, 300)
+        assert rows == (1 << 26) // ((1 << 19) + (0 if flat else 2))
+        assert len(offsets) == 4 * (rows + 1)
+        assert len(data) == numbers(offsets, "i")[-1]
+        assert columns.codes(name, 0, 300)[4].__len__() == (1 << 19) + (0 if flat else 2)
+
+
+def test_quoted_triples_that_grow_without_bound_are_refused():
+    terms = [(IRI, -1, b"a:" + b"b" * 9)] + [(TRIPLE, i, b"") for i in range(60)]
+    batch = _make_batch(3, terms, [(0, 0, i) for i in range(1, 61)], [(i, i, i) for i in range(60)])
+    for flat in (True, False):
+        columns = Columns(flat=flat)
+        columns.start(batch)
+        for make in (columns.strings, columns.codes):
+            with pytest.raises((jelly.JellyLimitError, MemoryError)):
+                make("object", 59, 60)
+
+
+def colliding(count):
+    """Texts of one hash: flipping the highest bit of one word is undone by bits of the next, twice in a row."""
+    bits = count.bit_length() - 1
+    texts = []
+    for number in range(count):
+        text = bytearray(b"a" * (32 * bits + 32))
+        for bit in range(bits):
+            if number >> bit & 1:
+                # Both lanes: word 0 and 2 are one lane, 1 and 3 the other.
+                text[32 * bit + 7] ^= 0x80
+                text[32 * bit + 16 + 7] ^= 0x80
+                text[32 * bit + 16 + 4] ^= 0x04
+        texts.append(bytes(text))
+    return texts
+
+
+def test_texts_chosen_to_collide_take_no_time_and_are_told_apart():
+    texts = colliding(1 << 10)
+    terms = [(LITERAL, -1, text) for text in [*texts, *texts[::-1]]]
+    rows = [(0, 0, i) for i in range(len(terms))]
+    batch = _make_batch(3, terms, rows)
+    columns = Columns(flat=True)
+    for differ in (False, True):
+        columns.start(batch)
+        if differ:
+            assert not columns.all_differ()
+        nulls, valid, codes, offsets, data = columns.codes("object", 0, len(rows))
+        assert nulls == 0
+        assert valid is None
+        n = len(texts)
+        codes = numbers(codes, "i")
+        assert codes[:n] == list(range(n))
+        assert codes[n:] == list(range(n))[::-1]
+        assert numbers(offsets, "q")[-1] == n * len(texts[0])
+        assert bytes(data) == b"".join(texts)
+    columns.start(_make_batch(3, terms[:n], rows[:n]))
+    assert columns.all_differ()
+
+
+def test_all_differ():
+    columns = Columns(flat=True)
+    for terms, differ in (
+        ([(IRI, -1, b"a:b"), (LITERAL, -1, b"x")], True),
+        ([(IRI, -1, b"a:b"), (LITERAL, -1, b"a:b")], False),
+        ([(IRI, -1, b"a:b"), (BNODE, -1, b"x")], False),
+        ([], False),
+    ):
+        columns.start(_make_batch(3, terms, []))
+        assert columns.all_differ() is differ
+    ntriples = Columns(flat=False)
+    ntriples.start(_make_batch(3, [(IRI, -1, b"a:b")], []))
+    assert not ntriples.all_differ()
+
+
+@given(st.lists(st.lists(rdf, max_size=3), min_size=1, max_size=6))
+def test_frame_numbers(frames):
+    options = jelly.StreamOptions(physical_type=1, logical_type=3)
+    out = io.BytesIO()
+    with jelly.Writer(out, options) as writer:
+        for frame in frames:
+            writer.extend(frame)
+            writer.end_frame()
+    columns = Columns(flat=True)
+    found = []
+    for batch in jelly.read_batches(out.getvalue(), batch_rows=2):
+        columns.start(batch)
+        found += numbers(columns.frames(0, len(batch)), "q")
+    assert found == [i for i, frame in enumerate(frames) for _ in frame]
+
+
+def test_buffers_are_read_only_and_own_their_memory():
+    columns = Columns(flat=True)
+    columns.start(batch_of([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
+    *_, offsets, data = columns.strings("object", 0, 1)
+    view = memoryview(data)
+    columns.start(None)
+    del columns, data
+    assert bytes(view) == b"o"
+    assert view.readonly
+    assert view.format == "B"
+    with pytest.raises((BufferError, TypeError), match="read-only|not writable"):
+        ctypes.c_char.from_buffer(offsets)
+
+
+def test_memory_comes_back():
+    """What was dropped is used again; what is still held is not."""
+    batch = _make_batch(3, [(IRI, -1, b"a:b" * 20)], [(0, 0, 0)] * 4000)
+    columns = Columns(flat=True)
+    columns.start(batch)
+
+    seen = set()
+    for _ in range(20):
+        data = columns.strings("object", 0, 4000)[4]
+        seen.add(np.frombuffer(data, np.uint8).ctypes.data)
+        del data
+    assert len(seen) <= 3
+    held = [columns.strings("object", 0, 4000)[4] for _ in range(5)]
+    assert len({np.frombuffer(data, np.uint8).ctypes.data for data in held}) == 5
+    assert {bytes(data) for data in held} == {b"a:b" * 20 * 4000}

@@ -1,0 +1,75 @@
+"""Every file of the conformance suite cut at each byte and with its bits flipped: see sweep.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from measure import SANITIZED, run
+from shared import shared
+
+import jelly
+from jelly.core.terms import Collector
+from jelly.stream import close_encoder
+
+# Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
+STEP = 11 if SANITIZED else 1
+LIMIT = 64 << 20
+
+
+def test_conformance_files() -> None:
+    folder = shared("conformance", "test", "rdf")
+    done = run(str(Path(__file__).with_name("sweep.py")), str(folder), str(STEP))
+    assert done.returncode == 0, done.stderr[-3000:]
+    counts = json.loads(done.stdout)
+    assert counts["files"] > 100
+    assert counts["('cut', True)"] > 1000
+    assert counts["('flip', True)"] > 1000
+    assert SANITIZED or counts["grown"] < LIMIT
+
+
+def seekable(path: Path) -> bytes:
+    statements = [
+        jelly.Triple(jelly.IRI(f"http://e/{i % 9}"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(40)
+    ]
+    encoder = jelly.Encoder(jelly.StreamOptions(max_name_table_size=16), frame_rows=8, keyframe_rows=10)
+    collector = Collector(3)
+    for statement in statements:
+        collector.add(statement)
+    data = encoder.encode(collector.batch)
+    data += close_encoder(encoder)
+    path.write_bytes(data)
+    with jelly.open(path) as file:
+        assert list(file) == statements
+        assert len(file.index.keyframes) > 2
+    return data
+
+
+@pytest.mark.filterwarnings("ignore:the index of")
+def test_seekable_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    data = seekable(path)
+    good = 0
+    for at in range(0, len(data), 3 * STEP):
+        for mask in (0xFF, 0x01, 0x80):
+            changed = bytearray(data)
+            changed[at] ^= mask
+            path.write_bytes(changed)
+            good += use(path)
+        path.write_bytes(data[:at])
+        good += use(path)
+    assert good < len(data) // STEP
+
+
+def use(path: Path) -> bool:
+    try:
+        with jelly.open(path) as file:
+            assert len(file[0:5]) <= 5
+            file[len(file) - 1 :]
+            list(file.frames(1, 3))
+            for _ in file.batches(threads=2):
+                pass
+    except jelly.JellyError:
+        return False
+    return True

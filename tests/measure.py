@@ -1,0 +1,47 @@
+"""Run a piece of Python in a process of its own and tell how much memory it took; with a door for the sanitizers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+
+_HEAD = "import sys, jelly\nfrom measure import peak"
+
+
+def peak() -> int:
+    """The most memory that this process has had resident, in bytes.
+
+    On Linux ru_maxrss also counts what the process was before exec: that is pytest with all that its tests took.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    resource = pytest.importorskip("resource")
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+
+
+def run(*args: str, timeout: float = 280) -> subprocess.CompletedProcess[str]:
+    """This Python with some arguments, as the tests run; what it prints is kept."""
+    paths = [str(Path(__file__).resolve().parent), *sys.path]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    # Not in the root of the project: there `-c` would find the normal build before the sanitized one.
+    folder = Path(__file__).resolve().parent
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, timeout=timeout, env=environment, cwd=folder
+    )
+
+
+def growth(setup: str, work: str) -> int:
+    """Bytes by which `work` raises the peak of resident memory above that of `setup`. 0 under the sanitizers."""
+    done = run("-c", f"{_HEAD}\n{setup}\nbefore = peak()\n{work}\nprint(peak() - before)\n")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return 0 if SANITIZED else int(done.stdout.split()[-1])

@@ -1,0 +1,646 @@
+"""The command jelly: with click's runner, as a process, and on a terminal."""
+
+import bz2
+import gzip
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import craft
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import jelly
+from jelly import IRI, Literal, Quad, StreamOptions, Triple
+from jelly.cli.commands import cli
+
+TEXT = b"".join(b'<http://a/s%d> <http://a/p> "%d" .\n' % (i // 3, i) for i in range(30))
+# Processes run elsewhere and shall find the same package.
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(jelly.__file__).parent.parent), *sys.path])}
+COMMAND = [sys.executable, "-m", "jelly"]
+# As on work that takes long.
+IMPATIENT = [
+    sys.executable,
+    "-c",
+    "import jelly.cli.display; jelly.cli.display.PATIENCE = 0; from jelly.cli import main; main()",
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.nt").write_bytes(TEXT)
+    jelly.convert("a.nt", "a.jelly")
+    out = [Quad(IRI("a:s"), IRI("a:p"), Literal(str(i)), IRI(f"a:g{i}")) for i in range(3)]
+    jelly.write("q.jelly", out)
+    return tmp_path
+
+
+def run(*args, code=0, stdin=None):
+    result = CliRunner().invoke(cli, [str(arg) for arg in args], input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def process(*args, command=COMMAND, **settings):
+    """The command as a process of its own, where the tests run, with the same package."""
+    environment = ENVIRONMENT | settings.pop("env", {})
+    return subprocess.Popen(
+        [*command, *map(str, args)],
+        env=environment,
+        **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings),
+    )
+
+
+def finished(*args, **settings):
+    with process(*args, **settings) as command:
+        out, err = command.communicate(timeout=60)
+    return command.returncode, (out or b"").decode(), err.decode()
+
+
+def script(code):
+    """Python that ends by running the command."""
+    return [sys.executable, "-c", f"{code}; from jelly.cli import main; main()"]
+
+
+# ---- convert
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".bz2", ".xz"])
+def test_convert_there_and_back(folder, suffix):
+    result = run("convert", "a.nt", f"b.jelly{suffix}")
+    assert re.match(r"30 statements, .* -> .* \(.*%\), .* s, .* statements/s\n", result.stderr)
+    assert result.stdout == ""
+    run("convert", "-q", f"b.jelly{suffix}", f"c.nq{suffix}")
+    with jelly.Reader(f"c.nq{suffix}") as reader:
+        assert len(list(reader)) == 30
+    run("convert", "-q", f"c.nq{suffix}", "d.nt")
+    assert Path("d.nt").read_bytes() == TEXT
+
+
+def test_convert_options(folder):
+    run("convert", "a.nt", "b.jelly", "--preset", "small", "--names", 64, "--prefixes", 0, "--datatypes", 9,
+        "--physical", "graphs", "--logical", "timestamped-named-graphs", "--generalized", "--no-star",
+        "--stream-name", "x")  # fmt: skip
+    assert jelly.options("b.jelly") == StreamOptions(3, 114, "x", True, False, 64, 0, 9, 1)
+    run("convert", "b.jelly", "c.jelly", "--preset", "big")
+    assert jelly.options("c.jelly") == StreamOptions(3, 114, "x", True, False, version=1)
+
+
+def test_convert_frames(folder):
+    run("convert", "a.nt", "b.jelly", "--frame-rows", 10)
+    assert jelly.inspect("b.jelly").n_frames > 4
+    run("convert", "a.nt", "b.jelly", "--frame-bytes", 100)
+    assert jelly.inspect("b.jelly").n_frames > 4
+    run("convert", "a.nt", "b.jelly", "--no-delimited")
+    assert jelly.inspect("b.jelly").delimited is False
+
+
+def has_index(path):
+    return b"jelly.index" in Path(path).read_bytes()
+
+
+def test_files_are_seekable(folder):
+    for more in ([], ["--seekable"]):
+        run("convert", "a.nt", "b.jelly", *more)
+        with jelly.open("b.jelly") as file:
+            assert len(file) == 30
+    run("convert", "a.nt", "b.jelly", "--no-seekable")
+    assert Path("b.jelly").read_bytes() == Path("a.jelly").read_bytes()
+    assert not has_index("a.jelly")
+    for more in (["b.jelly", "--no-delimited"], ["b.nq", "--to", "nt"], ["-"]):
+        result = run("convert", "-q", "a.nt", *more)
+        assert not has_index(more[0] if more != ["-"] else "a.nt")
+        assert b"jelly.index" not in result.stdout_bytes
+    for suffix, unpack in ((".gz", gzip.decompress), (".bz2", bz2.decompress)):
+        run("convert", "a.nt", f"b.jelly{suffix}")
+        assert unpack(Path(f"b.jelly{suffix}").read_bytes()) == Path("a.jelly").read_bytes()
+        run("convert", "a.nt", f"b.jelly{suffix}", "--seekable")
+        assert b"jelly.index" in unpack(Path(f"b.jelly{suffix}").read_bytes())
+
+
+def test_convert_streams(folder):
+    assert run("convert", "a.jelly", "-").stdout_bytes == TEXT
+    assert jelly.loads(run("convert", "-q", "a.nt", "-").stdout_bytes) == jelly.loads(Path("a.jelly").read_bytes())
+    assert run("convert", "--from", "nt", "--to", "nt", "-", "-", stdin=TEXT).stdout_bytes == TEXT
+    packed = gzip.compress(Path("a.jelly").read_bytes())
+    assert run("convert", "-", "-", stdin=packed).stdout_bytes == TEXT
+
+
+def test_convert_errors(folder):
+    result = run("convert", "q.jelly", "b.nt", code=1)
+    assert result.stderr.startswith("error: b.nt: ")
+    assert "named graph" in result.stderr
+    Path("bad.nt").write_bytes(TEXT + b"bad\n")
+    result = run("convert", "bad.nt", "b.jelly", code=1)
+    assert re.match(r"error: bad\.nt: byte \d+, line 31: .*\n$", result.stderr)
+    assert sorted(os.listdir()) == ["a.jelly", "a.nt", "bad.nt", "q.jelly"]
+    result = run("convert", "bad.nt", "b.jelly", "--skip-errors")
+    assert "1 line was left out" in result.stderr
+    assert "line 31: " in result.stderr
+    Path("relative.nt").write_bytes(b"<s> <a:p> <a:o> .\n")
+    run("convert", "relative.nt", "b.jelly")
+    run("convert", "relative.nt", "b.jelly", "--strict", code=1)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["convert", "a.ttl", "b.jelly"], "unknown suffix '.ttl'"),
+        (["convert", "a.nt", "b.xyz"], "--to"),
+        (["convert", "a.nt"], "Missing argument 'OUT'"),
+        (["convert", "a.nt", "b.jelly", "--names", "7"], "--names"),
+        (["convert", "a.nt", "b.jelly", "--seekable", "--no-delimited"], "does not go with"),
+        (["convert", "a.nt", "b.jelly", "--logical", "nothing"], "--logical"),
+        (["validate", "a.jelly", "--against", "b.ttl"], "b.ttl"),
+        (["cat", "a.ttl"], "--from"),
+        (["count"], "FILE"),
+        (["head", "-n", "-1", "a.nt"], "-n"),
+        (["nothing"], "No such command"),
+    ],
+)
+def test_usage_errors(folder, args, message):
+    result = run(*args, code=2)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["inspect", "validate", "cat", "head", "count", "stats"])
+def test_missing_file(folder, command):
+    result = run(command, "none.jelly", code=1)
+    assert result.stderr == "error: none.jelly: No such file or directory\n"
+
+
+def test_directory_and_no_permission(folder):
+    os.mkdir("dir.jelly")
+    assert run("cat", "dir.jelly", code=1).stderr == "error: dir.jelly: Is a directory\n"
+    assert "No such file or directory" in run("convert", "a.nt", "none/b.jelly", code=1).stderr
+    assert "none/b.jelly" in run("convert", "a.nt", "none/b.jelly", code=1).stderr
+
+
+def test_file_names_cannot_steer_the_terminal(folder):
+    result = run("cat", "\x1b[31mred.jelly", code=1)
+    assert "\x1b" not in result.stderr
+    assert "\\x1b[31mred.jelly" in result.stderr
+
+
+def test_bugs_are_one_line_too(folder, monkeypatch):
+    def broken(*args, **settings):
+        raise RuntimeError("something\nodd")
+
+    monkeypatch.setattr(jelly, "inspect", broken)
+    result = run("inspect", "a.jelly", code=1)
+    assert result.stderr == "error: RuntimeError: something\\nodd (JELLY_TRACEBACK=1 shows where)\n"
+    monkeypatch.setenv("JELLY_TRACEBACK", "1")
+    assert isinstance(CliRunner().invoke(cli, ["inspect", "a.jelly"]).exception, RuntimeError)
+
+
+# ---- inspect
+
+
+def test_inspect_yaml_and_json(folder):
+    found = yaml.safe_load(run("inspect", "a.jelly").stdout)
+    assert found == json.loads(run("inspect", "a.jelly", "--format", "json").stdout)
+    assert found == jelly.inspect("a.jelly").as_dict()
+    found = json.loads(run("inspect", "--per-frame", "--format", "json", "a.jelly").stdout)
+    assert len(found["frames"]) == found["n_frames"]
+
+
+def test_inspect_table(folder):
+    with jelly.Writer("m.jelly", StreamOptions(2, 4, "my stream")) as writer:
+        writer.namespace("[red]", "http://a/")
+        writer.add(Quad(IRI("a:s"), IRI("a:p"), Literal("1", datatype="a:d"), IRI("a:g")))
+        writer.end_frame({"[bold]key": b"value"})
+    out = run("inspect", "m.jelly", "--format", "table", "--per-frame").stdout
+    for text in ("my stream", "DATASETS", "4,000 names", "[bold]key", "namespace", "datatypes"):
+        assert text in out
+
+
+def test_inspect_damaged(folder):
+    Path("cut.jelly").write_bytes(Path("a.jelly").read_bytes()[:-1])
+    result = run("inspect", "cut.jelly", code=1)
+    assert "inside a frame" in result.stderr
+    assert result.stdout == ""
+
+
+# ---- validate
+
+
+def test_validate(folder):
+    assert run("validate", "a.jelly").stdout == "a.jelly: no problems\n"
+    assert json.loads(run("validate", "a.jelly", "--json").stdout) == []
+    assert run("validate", "a.jelly", "--against", "a.nt", "--options", "a.jelly").exit_code == 0
+    Path("b.nt").write_bytes(b"".join(reversed(TEXT.splitlines(keepends=True))))
+    assert "statement differs" in run("validate", "a.jelly", "--against", "b.nt", code=1).stdout
+    assert run("validate", "a.jelly", "--against", "b.nt", "--unordered").exit_code == 0
+    result = run("validate", "a.jelly", "--options", "q.jelly", code=1)
+    assert "physical_type is TRIPLES, expected QUADS" in result.stdout
+
+
+def test_validate_prints_every_problem(folder):
+    data = craft.frame(craft.options(generalized=False), craft.triple(), craft.triple()) + b"\xff"
+    Path("bad.jelly").write_bytes(data)
+    lines = run("validate", "bad.jelly", code=1).stdout.splitlines()
+    assert len(lines) == 3
+    assert re.match(r"bad\.jelly: frame 0, row 1, byte \d+: predicate is a blank node", lines[0])
+    assert "nothing behind it was checked" in lines[2]
+    found = json.loads(run("validate", "bad.jelly", "--json", code=1).stdout)
+    assert [(problem["frame"], problem["row"]) for problem in found] == [(0, 1), (0, 2), (1, None)]
+    assert len(run("validate", "bad.jelly", "--limit", 1, code=1).stdout.splitlines()) == 2
+    assert run("validate", "-", stdin=data, code=1).stdout.startswith("-: frame 0")
+
+
+def test_validate_one_frame(folder):
+    with jelly.Writer("g.jelly", StreamOptions(1, 3)) as writer:
+        for line in TEXT.splitlines()[:2]:
+            writer.extend(jelly.read(line, format="nt"))
+            writer.end_frame()
+    Path("second.nt").write_bytes(TEXT.splitlines()[1] + b"\n")
+    run("validate", "g.jelly", "--against", "second.nt", "--frame", 1)
+    run("validate", "g.jelly", "--against", "second.nt", "--frame", 0, code=1)
+
+
+# ---- cat, head, count
+
+
+def test_cat(folder):
+    assert run("cat", "a.jelly").stdout_bytes == TEXT
+    assert run("cat", "a.nt", "a.jelly").stdout_bytes == TEXT * 2
+    assert run("cat", "--from", "nt", "-", stdin=TEXT).stdout_bytes == TEXT
+    out = run("cat", "q.jelly", "a.jelly").stdout_bytes
+    assert out.count(b"\n") == 33
+    assert b'<a:s> <a:p> "2" <a:g2> .\n' in out
+    assert run("cat", "q.jelly", "--to", "nt", code=1).stdout_bytes == b""
+    assert jelly.loads(run("cat", "--to", "jelly", "a.jelly", "a.jelly").stdout_bytes) == 2 * list(jelly.read("a.nt"))
+    Path("empty.nt").write_bytes(b"")
+    assert run("cat", "empty.nt").stdout_bytes == b""
+    assert jelly.loads(run("cat", "--to", "jelly", "empty.nt").stdout_bytes) == []
+
+
+def test_cat_gives_what_is_before_an_error(folder):
+    Path("bad.nt").write_bytes(TEXT + b"bad\n" + TEXT)
+    result = run("cat", "a.nt", "bad.nt", code=1)
+    assert result.stdout_bytes == TEXT * 2
+    assert "line 31" in result.stderr
+
+
+def test_head(folder):
+    lines = TEXT.splitlines(keepends=True)
+    for n in (0, 1, 10, 29, 30, 31):
+        assert run("head", "-n", n, "a.jelly").stdout_bytes == b"".join(lines[:n])
+    assert run("head", "a.nt").stdout_bytes == b"".join(lines[:10])
+    assert run("head", "-n", 1, "q.jelly").stdout_bytes == b'<a:s> <a:p> "0" <a:g0> .\n'
+    # What comes after it is not looked at.
+    data = Path("a.jelly").read_bytes()
+    assert run("head", "-n", 1, "-", stdin=data + b"\xff" * 9).stdout_bytes == lines[0]
+
+
+def test_count(folder):
+    assert run("count", "a.jelly").stdout == "30\ta.jelly\n"
+    assert run("count", "a.jelly", "a.nt", "q.jelly").stdout == "30\ta.jelly\n30\ta.nt\n3\tq.jelly\n63\ttotal\n"
+    Path("a.nt.bz2").write_bytes(bz2.compress(TEXT))
+    assert run("count", "a.nt.bz2").stdout == "30\ta.nt.bz2\n"
+    assert run("count", "--from", "nt", "-", stdin=TEXT).stdout == "30\t-\n"
+
+
+def test_index(folder):
+    assert run("index", "a.jelly").output == ""
+    with jelly.open("a.jelly") as file:
+        assert file[29].o.value == "29"
+    run("convert", "-q", "a.nt", "a.jelly.gz")
+    assert run("index", "a.jelly.gz", code=1).stderr.startswith("error: a.jelly.gz: ")
+    assert not os.path.exists("a.jelly.gz.idx")
+    assert run("index", "none.jelly", code=1).stderr == "error: none.jelly: No such file or directory\n"
+
+
+# ---- slice
+
+
+@pytest.fixture
+def frames(folder):
+    """Thirty statements in ten frames, with an index."""
+    options = StreamOptions(1, 3)
+    with jelly.Writer("f.jelly", options, seekable=True, keyframe_rows=6) as writer:
+        for i in range(10):
+            writer.namespace("ns", f"http://a/{i}")
+            writer.extend(jelly.loads(Path("a.jelly").read_bytes())[3 * i : 3 * i + 3])
+            writer.end_frame({"number": b"%d" % i})
+    return folder
+
+
+def test_slice(frames):
+    lines = TEXT.splitlines(keepends=True)
+    for low, high in ((0, 3), (5, 20), (29, 30), (7, 7), (12, None), (None, 4), (None, None), (28, 99), (40, None)):
+        wanted = f"{'' if low is None else low}:{'' if high is None else high}"
+        assert run("slice", "f.jelly", wanted).stdout_bytes == b"".join(lines[low:high])
+    assert run("slice", "f.jelly", "3:5", "--to", "nt").stdout_bytes == b"".join(lines[3:5])
+    assert jelly.loads(run("slice", "f.jelly", "3:5", "--to", "jelly").stdout_bytes) == [
+        Triple(IRI("http://a/s1"), IRI("http://a/p"), Literal(str(i))) for i in (3, 4)
+    ]
+    run("slice", "f.jelly", "3:5", "-o", "part.nt.gz")
+    assert gzip.decompress(Path("part.nt.gz").read_bytes()) == b"".join(lines[3:5])
+
+
+def test_slice_frames(frames):
+    lines = TEXT.splitlines(keepends=True)
+    assert run("slice", "--frames", "f.jelly", "2:4").stdout_bytes == b"".join(lines[6:12])
+    assert run("slice", "--frames", "f.jelly", "8:").stdout_bytes == b"".join(lines[24:])
+    run("slice", "--frames", "f.jelly", "3:5", "-o", "part.jelly")
+    part = list(jelly.read_frames("part.jelly"))
+    assert [frame.metadata for frame in part if len(frame)] == [{"number": b"3"}, {"number": b"4"}]
+    assert part[0].namespaces == [("ns", "http://a/3")]
+    with jelly.open("part.jelly") as file:
+        assert len(file) == 6
+        assert file.options == StreamOptions(1, 3, version=2)
+
+
+def test_slice_errors(frames):
+    for file in ("a.jelly", "a.nt"):
+        result = run("slice", file, "0:1", code=1)
+        assert result.stdout == ""
+    assert "jelly index" in run("slice", "a.jelly", "0:1", code=1).stderr
+    for wanted in ("5", "a:b", "5:3", "1:2:3", "1.5:2"):
+        assert repr(wanted) in run("slice", "f.jelly", wanted, code=2).stderr
+    run("index", "a.jelly")
+    assert run("slice", "a.jelly", ":2").stdout_bytes == b"".join(TEXT.splitlines(keepends=True)[:2])
+    assert run("slice", "none.jelly", "0:1", code=1).stderr == "error: none.jelly: No such file or directory\n"
+
+
+# ---- stats
+
+
+def test_stats(folder):
+    found = json.loads(run("stats", "q.jelly", "--format", "json").stdout)
+    assert found["statements"] == 3
+    assert found["predicates"] == {"top": {"a:p": 3}, "other": 0, "distinct": 1, "folded": 0}
+    assert list(found["graphs"]["top"]) == ["a:g0", "a:g1", "a:g2"]
+    assert found["degrees"] == {"2": 1}
+    run("convert", "-q", "a.nt", "b.jelly")
+    for args in (["a.nt"], ["a.jelly"], ["b.jelly", "--threads", 2]):
+        found = yaml.safe_load(run("stats", *args).stdout)
+        assert (found["statements"], found["degrees"], found["literal_bytes"]) == (30, {2: 10}, {1: 10, 2: 20})
+    assert yaml.safe_load(run("stats", "-", "--from", "nt", stdin=TEXT).stdout)["statements"] == 30
+
+
+def test_stats_table(folder):
+    out = run("stats", "q.jelly", "--format", "table", "--top", 1).stdout
+    for word in ("a:p", "a:g0", "2 others", "XMLSchema#string", "100.0%", "2 to 3"):
+        assert word in out
+
+
+def test_stats_plot(folder):
+    pytest.importorskip("matplotlib")
+    assert run("stats", "q.jelly", "--plot", "q.png").output == ""
+    assert Path("q.png").read_bytes().startswith(b"\x89PNG")
+    assert os.path.getsize("q.png") > 10_000
+    assert "suffix .png" in run("stats", "none.jelly", "--plot", "q.txt", code=1).stderr
+    code, out, err = finished(
+        "stats", "q.jelly", "--plot", "r.png", command=script("import sys; sys.modules['matplotlib'] = None")
+    )
+    assert (code, out) == (1, "")
+    assert err == "error: pictures need the matplotlib package: python -m pip install 'jelly-rdf[plot]'\n"
+
+
+# ---- help
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], *([name] for name in ("convert", "inspect", "validate", "cat", "head", "count", "index", "slice", "stats"))],
+)
+def test_help_has_examples(command):
+    out = run(*command, "--help").stdout
+    assert f"jelly {command[0] if command else 'convert'} " in out
+    assert "  jelly " in out
+    assert out == run(*command, "-h").stdout
+
+
+def test_version():
+    assert run("--version").stdout == f"jelly {jelly.__version__}\n"
+
+
+# ---- as a process
+
+
+def test_process(folder):
+    assert finished("--version") == (0, f"jelly {jelly.__version__}\n", "")
+    code, out, err = finished("convert", "a.nt", "b.jelly")
+    assert (code, out) == (0, "")
+    assert err.count("\n") == 1
+    assert "\x1b" not in err  # no colours, no progress bar
+    assert finished("cat", "none.jelly") == (1, "", "error: none.jelly: No such file or directory\n")
+    assert finished("cat", "a.ttl")[0] == 2
+
+
+def test_entry_point(folder):
+    assert finished("count", "a.jelly", command=script("import sys")) == (0, "30\ta.jelly\n", "")
+
+
+@pytest.mark.parametrize(("module", "args"), [("click", ["count"]), ("rich", ["inspect"]), ("yaml", ["inspect"])])
+def test_missing_packages(folder, module, args):
+    code, out, err = finished(*args, "a.jelly", command=script(f"import sys; sys.modules['{module}'] = None"))
+    assert (code, out) == (1, "")
+    assert re.match(r"error: the command needs the \w+ package: .*'jelly-rdf\[cli\]'\n$", err)
+
+
+def test_commands_without_tables_need_neither_rich_nor_yaml(folder):
+    command = script("import sys; sys.modules['rich'] = sys.modules['yaml'] = None")
+    assert finished("cat", "a.jelly", command=command) == (0, TEXT.decode(), "")
+
+
+def test_broken_pipe_is_silent(folder):
+    Path("big.nt").write_bytes(TEXT * 20_000)
+    with process("cat", "big.nt") as command:
+        assert command.stdout.readline() == TEXT.splitlines(keepends=True)[0]
+        command.stdout.close()
+        err = command.stderr.read()
+        assert command.wait(timeout=60) == 0
+    assert err == b""
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_leaves_no_file(folder, number, code):
+    """The output has begun, the input goes on for ever: then the signal."""
+    with process("convert", "--from", "nt", "-", "b.jelly.gz", stdin=subprocess.PIPE) as command:
+        command.stdin.write(TEXT * 5000)  # more than a Batch
+        command.stdin.flush()
+        wait_for(lambda: any(".part" in name for name in os.listdir()))
+        command.send_signal(number)
+        out, err = command.communicate(timeout=60)
+    assert (command.returncode, out, err) == (code, b"", b"")
+    assert sorted(os.listdir()) == ["a.jelly", "a.nt", "q.jelly"]
+
+
+def test_full_disk(folder):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    code, _, err = finished("convert", "a.jelly", "/dev/full", "--to", "nt")
+    assert code == 1
+    assert re.match(r"error: (/dev/full: )?No space left on device\n$", err)
+    with open("/dev/full", "wb") as full:
+        code, _, err = finished("cat", "a.jelly", stdout=full, stderr=subprocess.PIPE)
+    assert (code, err) == (1, "error: No space left on device\n")
+
+
+# ---- on a terminal
+
+
+def on_terminal(*args, command=COMMAND, stdin=None, env=None):
+    """What a user sees: exit code and all that comes on a terminal, where stdout and stderr are the same one."""
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    environment = {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"} | (env or {})
+    streams = {"stdin": stdin or slave, "stdout": slave, "stderr": slave}
+    with process(*args, command=command, env=environment, **streams) as child:
+        os.close(slave)
+        seen = b""
+        while True:
+            try:
+                if not select.select([master], [], [], 60)[0]:
+                    child.kill()
+                    break
+                part = os.read(master, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            seen += part
+        code = child.wait(timeout=60)
+    os.close(master)
+    return code, seen.decode()
+
+
+def test_progress_bar(folder):
+    Path("long.nt.gz").write_bytes(gzip.compress(TEXT * 10_000, 1))
+    code, seen = on_terminal("convert", "long.nt.gz", "long.jelly", command=IMPATIENT)
+    assert code == 0
+    assert "100%" in seen
+    assert "N-Triples to Jelly: " in seen
+    assert "300,000 statements, " in seen
+    assert "\x1b[2K" in seen  # the bar goes away
+    assert "\x1b[?25h" in seen  # the cursor comes back
+    assert on_terminal("convert", "-q", "long.nt.gz", "long.jelly", command=IMPATIENT) == (0, "")
+    for args in (
+        ["inspect", "long.jelly"],
+        ["validate", "long.jelly"],
+        ["count", "long.nt.gz"],
+        ["index", "long.jelly"],
+    ):
+        assert "100%" in on_terminal(*args, command=IMPATIENT)[1]
+
+
+def test_no_bar_where_nobody_looks(folder):
+    code, _, err = finished("convert", "a.nt", "b.jelly", command=IMPATIENT)
+    assert code == 0
+    assert err.startswith("30 statements")
+    assert "\x1b" not in err
+
+
+def test_no_bar_between_data(folder):
+    assert on_terminal("convert", "-q", "a.jelly", "-", command=IMPATIENT)[1].replace("\r\n", "\n").encode() == TEXT
+
+
+def test_spinner_where_the_size_is_not_known(folder):
+    with subprocess.Popen(["cat", "a.nt"], stdout=subprocess.PIPE) as source:
+        code, seen = on_terminal("count", "--from", "nt", "-", stdin=source.stdout, command=IMPATIENT)
+    assert code == 0
+    assert "Counting: 30 statements" in seen
+    assert "%" not in seen
+    assert "30\t-" in seen
+
+
+def test_control_c_on_a_terminal(folder):
+    pytest.importorskip("pty")
+    os.mkfifo("endless")
+    # The terminal must be that of a session, so that its Ctrl-C becomes a signal.
+    code = (
+        "import os, pty, sys\n"
+        "pid, master = pty.fork()\n"
+        "if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n"
+        "seen = b''\n"
+        "while b'statements' not in seen: seen += os.read(master, 65536)\n"
+        "os.write(master, b'\\x03')\n"
+        "try:\n"
+        "    while part := os.read(master, 65536): seen += part\n"
+        "except OSError: pass\n"
+        "sys.stdout.write(seen.decode())\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    with process("convert", "--from", "nt", "endless", "b.jelly.gz", command=[sys.executable, "-c", code, *IMPATIENT],
+                 env={"TERM": "xterm"}) as command, open("endless", "wb") as endless:  # fmt: skip
+        endless.write(TEXT * 5000)
+        endless.flush()
+        out, err = command.communicate(timeout=60)
+    assert command.returncode == 130, err
+    assert b"Traceback" not in out + err
+    assert b"\x1b[?25h" in out
+    assert sorted(os.listdir()) == ["a.jelly", "a.nt", "endless", "q.jelly"]
+
+
+def test_short_work_shows_no_bar(folder):
+    code, seen = on_terminal("convert", "a.nt", "b.jelly")
+    assert code == 0
+    assert seen.startswith("30 statements")
+    assert "\x1b" not in seen.replace("\x1b[0m", "")
+
+
+def test_table_and_colours_on_a_terminal(folder):
+    code, seen = on_terminal("inspect", "a.jelly")
+    assert code == 0
+    assert "│" in seen
+    code, seen = on_terminal("cat", "none.jelly")
+    assert code == 1
+    assert "\x1b[31merror: none.jelly" in seen
+    assert "\x1b" not in on_terminal("cat", "none.jelly", env={"NO_COLOR": "1"})[1]
+
+
+def test_no_binary_on_a_terminal(folder):
+    for args in (["convert", "a.nt", "-"], ["cat", "--to", "jelly", "a.nt"]):
+        code, seen = on_terminal(*args)
+        assert code == 2
+        assert "Jelly is binary" in seen
+    assert on_terminal("cat", "a.jelly")[1].replace("\r\n", "\n").encode() == TEXT
+
+
+# ---- how it is made
+
+
+def test_import_is_light():
+    code = "import sys, jelly; before = set(sys.modules); import jelly.cli; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    assert set(done.stdout.split()) <= {"jelly.cli", "signal", "_signal"}
+
+
+def test_statements_are_what_they_were(folder):
+    assert list(jelly.read("a.jelly"))[3] == Triple(IRI("http://a/s1"), IRI("http://a/p"), Literal("3"))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+@pytest.mark.parametrize("layout", ["flat", "ntriples"])
+def test_convert_tables(tmp_path, suffix, layout):
+    pytest.importorskip("pyarrow", reason="tables need pyarrow")
+    text = b'<a:s> <a:p> "o, \\"x\\"\\n"@en <a:g> .\n_:b <a:p> "1"^^<a:t> .\n<a:s> <a:p> _:b <a:g> .\n'
+    (tmp_path / "x.nq").write_bytes(text)
+    runner = CliRunner()
+    for src, dst in (("x.nq", "x.jelly"), ("x.jelly", f"x.{suffix}"), (f"x.{suffix}", "y.jelly"), ("y.jelly", "y.nq")):
+        arguments = ["convert", "--layout", layout, "--threads", "2", str(tmp_path / src), str(tmp_path / dst)]
+        done = runner.invoke(cli, arguments)
+        assert done.exit_code == 0, done.output
+        assert "3 statements" in done.output
+    assert (tmp_path / "y.nq").read_bytes() == text
+    with jelly.open(tmp_path / "y.jelly") as file:
+        assert len(file) == 3

@@ -1,0 +1,84 @@
+"""The demo: its data are always the same, every statement comes back, and a loss would be noticed."""
+
+import subprocess
+import sys
+
+import pytest
+
+import jelly
+from jelly import demo
+
+
+def test_catalogue_has_everything():
+    statements = list(demo.catalogue(20_000))
+    assert len(statements) == 20_000
+    assert statements[:500] == list(demo.catalogue(500))
+    literals = {s.o for s in statements if isinstance(s.o, jelly.Literal)}
+    assert {literal.language for literal in literals} == {None, "en", "de", "pl", "ja"}
+    assert len({literal.datatype for literal in literals}) >= 5
+    assert any(isinstance(s.s, jelly.BlankNode) for s in statements)
+    assert len({s.g for s in statements}) == 5
+
+
+def test_sample_is_what_the_generator_makes():
+    name, _, text = next(demo._inputs())
+    assert name == "sample"
+    assert text == demo.as_text(demo.SAMPLE_SIZE)
+
+
+def test_run(monkeypatch, capsys):
+    monkeypatch.setattr(demo, "FILES", demo.FILES[:1])
+    monkeypatch.setattr(demo, "PATIENCE", 0.01)
+    assert demo.main() == 0
+    out = capsys.readouterr().out
+    assert "came back as they were" in out
+    assert "catalogue" in out
+
+
+def test_run_without_rich(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.delitem(sys.modules, "jelly.cli.display", raising=False)
+    monkeypatch.setattr(demo, "FILES", ())
+    monkeypatch.setattr(demo, "PATIENCE", 0.0)
+    assert demo.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[4:6]] == ["sample", "catalogue"]
+    assert len({len(line) for line in lines[2:6]}) == 1
+
+
+def test_absent_data_is_told(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(demo, "SHARED", tmp_path)
+    monkeypatch.setattr(demo, "PATIENCE", 0.0)
+    assert demo.main() == 0
+    assert "Not all of the data" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("keep", [0, 99])
+def test_a_loss_is_noticed(monkeypatch, capsys, keep):
+    monkeypatch.setattr(demo, "FILES", ())
+    monkeypatch.setattr(demo, "PATIENCE", 0.0)
+    real = demo.convert
+
+    def lossy(src, dst, **settings):
+        done = real(src, dst, **settings)
+        if settings.get("to_format"):
+            text = dst.getvalue().splitlines(keepends=True)
+            dst.seek(0)
+            dst.truncate()
+            dst.write(b"".join(text[:keep] + text[keep + 1 :]))
+        return done
+
+    monkeypatch.setattr(demo, "convert", lossy)
+    assert demo.main() == 1
+    assert "DIFFERENT after the round trip: sample, catalogue" in capsys.readouterr().out
+
+
+def test_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-c", "from jelly import demo; demo.FILES = (); raise SystemExit(demo.main())"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""

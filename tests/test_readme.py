@@ -1,0 +1,46 @@
+"""The README says what works: its snippets run, in order, as a reader would type them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_at_most_a_hundred_lines():
+    assert len(README.read_text().splitlines()) <= 110
+
+
+def test_python(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="the README shows tables, too")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = [text for kind, text in BLOCKS if kind == "python"]
+    assert len(blocks) >= 5
+    for text in blocks:
+        exec(compile(text, "README.md", "exec"), names)
+    assert (tmp_path / "people.jelly").stat().st_size > 0
+
+
+def test_commands(tmp_path):
+    for name in ("click", "matplotlib", "pyarrow"):
+        pytest.importorskip(name, reason="the commands of the README need the extras cli, plot and arrow")
+    (block,) = [text for kind, text in BLOCKS if text.startswith("jelly convert")]
+    text = b'<http://example.org/ada> <http://xmlns.com/foaf/0.1/name> "Ada"@en .\n'
+    (tmp_path / "people.nt.gz").write_bytes(__import__("gzip").compress(text))
+    script = tmp_path / "jelly"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jelly "$@"\n')
+    script.chmod(0o755)
+    places = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    root = os.pathsep.join([str(README.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        ["sh", "-e", "-c", block], cwd=tmp_path, env={**os.environ, "PATH": places, "PYTHONPATH": root},
+        capture_output=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert text in done.stdout

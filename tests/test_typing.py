@@ -1,0 +1,22 @@
+"""The types that we tell are those there are: mypy over the package and uses of it, stubtest over the stubs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STUBS = sorted(f"jelly.core.{path.stem}" for path in (ROOT / "jelly" / "core").glob("*.pyi"))
+
+pytest.importorskip("mypy", reason="the types are checked by mypy")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["mypy"], ["mypy", "--strict", "tests/typing/uses.py"], ["mypy.stubtest", "--ignore-missing-stub", *STUBS]],
+    ids=["package", "uses", "stubs"],
+)
+def test_types(arguments):
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,35 @@
+"""What users write, checked by mypy in test_typing.py; it never runs."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import jelly
+
+
+def read(path: str) -> Iterator[str]:
+    for s, p, o in jelly.read(path):
+        yield f"{s} {p} {o}"
+    for frame in jelly.read_frames(path):
+        assert_type(frame.metadata, dict[str, bytes])
+        for statement in frame:
+            assert_type(statement, jelly.Triple | jelly.Quad)
+    for batch in jelly.read_batches(path):
+        assert_type(batch, jelly.Batch)
+        assert_type(batch.s, npt.NDArray[np.int32])
+    with jelly.open(path) as file:
+        assert_type(file[0], jelly.Triple | jelly.Quad)
+        assert_type(file[0:1], list[jelly.Triple | jelly.Quad])
+
+
+def write(path: str, literal: jelly.Literal) -> int:
+    triple = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), literal)
+    assert_type(literal.datatype, jelly.IRI)
+    assert_type(literal.language, str | None)
+    with jelly.Writer(path, jelly.StreamOptions.small(rdf_star=True), seekable=True) as writer:
+        writer.add(triple)
+        writer.end_frame({"key": b"value"})
+    assert_type(jelly.loads(jelly.dumps([triple])), list[jelly.Triple | jelly.Quad])
+    return jelly.write(path, [triple])
