@@ -680,4 +680,5 @@ def test_memory_stays_flat(seekable, threads, dictionary):
     rows, grown, peak = map(int, run(MEMORY, str(seekable), str(threads), str(dictionary)).split())
     assert rows == 2_400_000
     assert grown < (40 if threads == 1 else 80)
-    assert peak < (150 if threads == 1 else 400)
+    # Of which some 75 MB are pyarrow. Making dictionaries unique takes tables of its own.
+    assert peak < (400 if threads > 1 else 200 if dictionary else 150)
