@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import jelly
 
-# A decorator: a slow machine is no failure.
-many = settings(deadline=None, max_examples=300)
+# A decorator: more examples than the profile has. A slow machine is no failure.
+many = settings(deadline=None, max_examples=3 * settings.default.max_examples)
 
 TEXT = st.text(max_size=12)  # any text without lone surrogates, which UTF-8 does not have
 PREFIXES = [

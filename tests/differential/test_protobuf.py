@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from oracle import plain_all, statement
 from reference import Decoder, Encoder, scramble, split, varint
 from shared import shared
-from strategies import METADATA, NAMESPACES, streams
+from strategies import METADATA, NAMESPACES, many, streams
 
 import jelly
 
 # The fixture is the same for all examples.
-many = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(many, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PARTS = st.lists(st.tuples(st.integers(0, 6), NAMESPACES, st.none() | METADATA), max_size=5)
 
 
