@@ -14,7 +14,11 @@ pytest.importorskip("mypy", reason="the types are checked by mypy")
 
 @pytest.mark.parametrize(
     "arguments",
-    [["mypy"], ["mypy", "--strict", "tests/typing/uses.py"], ["mypy.stubtest", "--ignore-missing-stub", "--mypy-config-file", "pyproject.toml", *STUBS]],
+    [
+        ["mypy"],
+        ["mypy", "--strict", "tests/typing/uses.py"],
+        ["mypy.stubtest", "--ignore-missing-stub", "--mypy-config-file", "pyproject.toml", *STUBS],
+    ],
     ids=["package", "uses", "stubs"],
 )
 def test_types(arguments):
