@@ -13,7 +13,7 @@ class Decoder:
         cls,
         *,
         delimited: bool | None = None,
-        batch_rows: int = 65536,
+        batch_rows: int = 32768,
         batch_bytes: int = ...,
         max_frame_bytes: int = ...,
         max_names: int = 4096,

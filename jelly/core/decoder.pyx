@@ -74,7 +74,7 @@ cdef class Decoder:
     cdef readonly object options
 
     def __cinit__(
-        self, *, delimited: bool | None = None, int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
+        self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
         options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0,
     ):

@@ -16,7 +16,7 @@ class TextReader:
         quads: bool,
         strict: bool = False,
         on_error: Literal["raise", "skip"] = "raise",
-        batch_rows: int = 65536,
+        batch_rows: int = 16384,
         batch_bytes: int = 16777216,
         max_line_bytes: int = 67108864,
     ) -> Self: ...

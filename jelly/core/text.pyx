@@ -77,7 +77,7 @@ cdef class TextReader:
     cdef readonly list skipped
 
     def __cinit__(
-        self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=65536, int64_t batch_bytes=1 << 24,
+        self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
         int64_t max_line_bytes=1 << 26,
     ):
         if on_error not in ("raise", "skip"):
