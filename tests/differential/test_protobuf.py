@@ -38,10 +38,11 @@ def write(options, statements, parts, **settings):
 
 
 @many
-@given(stream=streams(max_size=20), parts=PARTS, frame_rows=st.sampled_from([0, 1, 5, 256]), seekable=st.booleans())
-def test_protobuf_reads_what_we_write(pb, stream, parts, frame_rows, seekable):
+@given(stream=streams(max_size=20), parts=PARTS, frame_rows=st.sampled_from([0, 1, 5, 256]), key_rows=st.integers(0, 4))
+def test_protobuf_reads_what_we_write(pb, stream, parts, frame_rows, key_rows):
     options, statements = stream
-    data = write(options.replace(version=2), statements, parts, frame_rows=frame_rows, seekable=seekable)
+    keys = {"seekable": True, "keyframe_rows": key_rows} if key_rows else {}
+    data = write(options.replace(version=2), statements, parts, frame_rows=frame_rows, **keys)
     if data is None:
         return
     frames = []
