@@ -59,7 +59,6 @@ from jelly.core.intake import Intake
 from jelly.core.pool import Pool
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
 from jelly.formats import JELLY, find_format
-from jelly.index import pipelined
 from jelly.metadata import with_metadata
 from jelly.options import PhysicalType, StreamOptions
 from jelly.seek import JellyFile
@@ -342,16 +341,8 @@ def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: in
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())
 
-        tasks = [partial(make, part) for part in file.parts(start, stop, whole=maker.has_metadata)]
-        try:
-            if threads <= 1 or len(tasks) <= 1:
-                for task in tasks:
-                    yield from task()
-            else:
-                yield from pipelined(iter(tasks), threads)
-        except JellyError as error:
-            error.source = error.source or file.path
-            raise
+        parts = file.parts(start, stop, whole=maker.has_metadata)
+        yield from file.run([partial(make, part) for part in parts], threads)
 
 
 def to_table(src: Any, **settings: Any) -> pa.Table:

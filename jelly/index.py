@@ -15,7 +15,7 @@ import warnings
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, Queue
@@ -207,22 +207,6 @@ def read_segment(
             f"expected {end.statement} and {end.frame}",
             offset=end.offset,
         )
-
-
-def in_order(tasks: Iterator[Callable[[], T]], threads: int) -> Iterator[T]:
-    """The results of ``tasks`` in order, worked on by some threads; at most one more than those are under way."""
-    with ThreadPoolExecutor(threads) as pool:
-        running: deque[Future[T]] = deque()
-        try:
-            for task in tasks:
-                running.append(pool.submit(task))
-                if len(running) > threads:
-                    yield running.popleft().result()
-            while running:
-                yield running.popleft().result()
-        finally:
-            for future in running:
-                future.cancel()
 
 
 def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:

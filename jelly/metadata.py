@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
-from jelly.index import INDEX_KEY
 
 __all__ = ["with_metadata"]
 
@@ -25,7 +24,6 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
     try:
         for batch, row, end in rows:
             for i, entries in batch.metadata.items():
-                entries.pop(INDEX_KEY, None)
                 metadata.setdefault(batch.first_frame + i, {}).update(entries)
             ends = batch.frames.tolist()
             if not ends:

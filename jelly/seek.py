@@ -5,21 +5,23 @@ from __future__ import annotations
 import builtins
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from jelly.core.batch import Batch
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
-from jelly.index import Index, Keyframe, first_options, in_order, read_index, read_segment, reader_at
+from jelly.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly.options import StreamOptions
 from jelly.sidecar import read_sidecar
 from jelly.stream import Frame, frames_of
 
 __all__ = ["JellyFile", "open"]
+
+T = TypeVar("T")
 
 
 class JellyFile:
@@ -75,20 +77,7 @@ class JellyFile:
 
     def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
         """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
-        stop = self.index.statements if stop is None else min(stop, self.index.statements)
-        if start >= stop:
-            return
-        segments = self.index.segments()
-        first = bisect_right([begin.statement for begin, _ in segments], start) - 1
-        # A frame without statements may lie between two keyframes of the same statement number.
-        wanted = [segment for segment in segments[first:] if segment[0].statement < stop]
-        for batch in self._decode(wanted, threads):
-            low = max(start - batch.first_row, 0)
-            high = min(stop - batch.first_row, len(batch))
-            if low < high:
-                yield batch, low, high
-            if batch.first_row + len(batch) >= stop:
-                return
+        return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
 
     def parts(
         self, start: int = 0, stop: int | None = None, *, whole: bool = False
@@ -105,7 +94,7 @@ class JellyFile:
         first = bisect_right([begin.statement for begin, _ in segments], start) - 1
 
         def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
-            for batch in read_segment(self._read_at, self.index, segment, **self._limits):
+            for batch in self._read(segment):
                 low = min(max(start - batch.first_row, 0), len(batch))
                 yield batch, low, max(min(end - batch.first_row, len(batch)), low)
                 if batch.first_row + len(batch) >= end and not whole:
@@ -115,20 +104,19 @@ class JellyFile:
 
     def batches(self, threads: int = 1) -> Iterator[Batch]:
         """All Batches in order, decoded by so many threads; the GIL is released meanwhile."""
-        return self._decode(self.index.segments(), threads)
+        return self.run([partial(self._read, segment) for segment in self.index.segments()], threads)
 
-    def _decode(self, segments: list[tuple[Keyframe, Keyframe]], threads: int) -> Iterator[Batch]:
-        def decode(segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
-            return read_segment(self._read_at, self.index, segment, **self._limits)
+    def _read(self, segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
+        return read_segment(self._read_at, self.index, segment, **self._limits)
 
+    def run(self, tasks: Sequence[Callable[[], Iterator[T]]], threads: int = 1) -> Iterator[T]:
+        """What some tasks on this file yield, in order, worked on by so many threads; errors name the file."""
         try:
-            if threads <= 1 or len(segments) == 1:
-                for segment in segments:
-                    yield from decode(segment)
-                return
-            tasks: Iterator[Callable[[], list[Batch]]] = (lambda s=s: list(decode(s)) for s in segments)  # type: ignore[misc]
-            for batches in in_order(tasks, threads):
-                yield from batches
+            if threads <= 1 or len(tasks) <= 1:
+                for task in tasks:
+                    yield from task()
+            else:
+                yield from pipelined(iter(tasks), threads)
         except JellyError as error:
             error.source = error.source or self.path
             raise
@@ -141,7 +129,8 @@ class JellyFile:
         segments = self.index.segments()
         first = bisect_right([begin.frame for begin, _ in segments], start) - 1
         begin = segments[first][0].frame
-        return islice(frames_of(self._decode(segments[first:], 1), begin), start - begin, stop - begin)
+        batches = self.run([partial(self._read, segment) for segment in segments[first:]])
+        return islice(frames_of(batches, begin), start - begin, stop - begin)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():
