@@ -10,6 +10,7 @@ from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
+from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Collector, StatementIterator, Terms
 from jelly.errors import JellyError
@@ -117,11 +118,11 @@ class Reader:
         finally:
             self.source.close()
 
-    def frames(self) -> Iterator[Frame]:
-        """The frames of the stream, empty ones included. A text is one frame."""
+    def frames(self, library: Library | None = None) -> Iterator[Frame]:
+        """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
         if self.format is JELLY:
-            return frames_of(self.batches())
-        return iter([Frame(0, list(self))])
+            return frames_of(self.batches(), library=library)
+        return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
 
 
 def fed(decoder: Any, source: Source) -> Iterator[Batch]:
@@ -173,13 +174,13 @@ class Frame:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
 
 
-def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
+def frames_of(batches: Iterable[Batch], index: int = 0, library: Library | None = None) -> Iterator[Frame]:
     """The frames of Jelly that came as Batches; the first of them has number ``index``."""
     statements: list[Statement] = []
     namespaces: list[tuple[str, str]] = []
     metadata: dict[str, bytes] = {}
     for batch in batches:
-        terms = Terms(batch)
+        terms = Terms(batch, library)
         declared = batch.namespaces
         described = batch.metadata
         row = 0
@@ -257,6 +258,8 @@ class Writer:
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
+    With a ``library`` its terms are taken besides ours.
+
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with jelly.Writer(out) as writer:
@@ -277,6 +280,7 @@ class Writer:
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
+        library: Library | None = None,
         **settings: Any,
     ) -> None:
         self._settings: dict[str, Any] = {
@@ -287,6 +291,7 @@ class Writer:
             **settings,
         }
         self._given = options
+        self._library = library
         self._collector: Collector | None = None
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
@@ -340,7 +345,7 @@ class Writer:
                 arity = 3 if options.physical_type == PhysicalType.TRIPLES else 4
             elif self.format is not JELLY:
                 arity = 4 if self.format.quads else 3
-            self._collector = Collector(arity)
+            self._collector = Collector(arity, library=self._library)
             for name, iri in self._early:
                 self._collector.namespace(name, iri)
             self._early = []
