@@ -33,7 +33,7 @@ from jelly.core.library import Library
 from jelly.core.terms import StatementIterator
 from jelly.errors import JellyUnsupportedError, MissingExtraError
 from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.stream import READ_ROWS, Frame, Reader, Writer, frames_of
+from jelly.stream import READ_ROWS, Frame, Reader, Writer
 
 try:
     import rdflib

@@ -39,6 +39,9 @@ cdef class QuadIntake:
     cdef object mend
     cdef Batch batch
     cdef Interner index
+    # The last subject and graph, most often those of the next statement too.
+    cdef object subject, graph
+    cdef int32_t subject_id, graph_id
     cdef readonly int64_t statements
     cdef int64_t hint_rows, hint_terms, hint_text
 
@@ -65,6 +68,7 @@ cdef class QuadIntake:
         self.batch = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_TEXT)
         self.batch.first_row = self.statements
         clear_interner(&self.index)
+        self.subject = self.graph = None
         return 0
 
     def take(self) -> Batch | None:
@@ -96,15 +100,27 @@ cdef class QuadIntake:
                 return True
         return False
 
+    cdef inline int32_t find_graph(self, object graph) except? -1:
+        if type(graph) is self.default:
+            return NO_TERM
+        if self.graph is None or graph != self.graph:
+            self.graph_id = self.add_term(graph)
+            self.graph = graph
+        return self.graph_id
+
+    cdef inline int32_t find_subject(self, object subject) except -1:
+        if self.subject is None or subject != self.subject:
+            self.subject_id = self.add_term(subject)
+            self.subject = subject
+        return self.subject_id
+
     cdef int add(self, object quad) except -1:
-        cdef int32_t s = self.add_term(quad.subject)
+        cdef int32_t s = self.find_subject(quad.subject)
         cdef int32_t p = self.add_term(quad.predicate)
         cdef int32_t o = self.add_term(quad.object)
         cdef int32_t g = NO_TERM
         if self.arity == 4:
-            graph = quad.graph_name
-            if type(graph) is not self.default:
-                g = self.add_term(graph)
+            g = self.find_graph(quad.graph_name)
         self.checked(add_row(&self.batch.a, s, p, o, g))
         return 0
 
