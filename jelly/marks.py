@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-__all__ = ["Marks"]
+__all__ = ["Marks", "Spellings"]
 
 # RFC 5646, section 2.1: these are whole tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
@@ -17,13 +17,18 @@ _TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)"
 # In the Turtle family, N-Quads among them; in RDF/XML.
 _AT = re.compile(b"@" + _TAG)
 _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
+# Any tag as a string of JSON.
+_STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # Where a piece must not end: within a tag.
+_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}\Z')
 _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
 _DIGITS = re.compile(rb"[0-9a-f]+")
 # The letters of a longer tag cannot be told by the digits of one subtag.
 _LONGEST = 31
+# Strings that look like tags; a document that has more is no longer looked at.
+_MANY = 10_000
 
 
 class Marks:
@@ -61,8 +66,7 @@ class Marks:
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
         """The text up to a tag that goes on in the next piece, and the rest."""
-        last = self._open.search(data, max(0, len(data) - (1 << 16)))
-        return (data, b"") if last is None else (data[: last.start()], data[last.start() :])
+        return _split(self._open, data)
 
     def take(self, data: bytes) -> bytes:
         """The text as it was without marks."""
@@ -87,3 +91,51 @@ class Marks:
     def take_str(self, text: str) -> str:
         """The same of a str."""
         return self.take(text.encode()).decode()
+
+    # What becomes of a tag: nothing more.
+    of_tag = None
+
+
+class Spellings:
+    """Gives language tags that lost their capitals those that the document has, as far as that is certain.
+
+    It has the methods of `Marks`, and marks nothing: it notes every string of JSON that looks like a tag.
+
+    >>> tags = Spellings()
+    >>> tags.put(b'{"@language": "en-GB"}')
+    b'{"@language": "en-GB"}'
+    >>> tags.of_tag("en-gb")
+    'en-GB'
+    """
+
+    word = ""
+    used = False
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def put(self, data: bytes) -> bytes:
+        """The text as it is."""
+        if len(self._known) < _MANY:
+            for found in set(_STRING.findall(data)):
+                tag = found.decode()
+                if self._known.setdefault(tag.lower(), tag) != tag:
+                    self._known[tag.lower()] = tag.lower()
+        return data
+
+    def split(self, data: bytes) -> tuple[bytes, bytes]:
+        """The text up to a tag that goes on in the next piece, and the rest."""
+        return _split(_OPEN_STRING, data)
+
+    def take_str(self, text: str) -> str:
+        """The text as it is."""
+        return text
+
+    def of_tag(self, tag: str) -> str:
+        """The tag as the document spells it; in lower case where it has several spellings."""
+        return self._known.get(tag, tag) if len(self._known) < _MANY else tag
+
+
+def _split(open: re.Pattern[bytes], data: bytes) -> tuple[bytes, bytes]:
+    last = open.search(data, max(0, len(data) - (1 << 16)))
+    return (data, b"") if last is None else (data[: last.start()], data[last.start() :])

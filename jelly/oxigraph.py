@@ -4,7 +4,8 @@ Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out 
 Labels of blank nodes are kept; nodes without one get a random label.
 
 pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
-with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). JSON-LD has no place for such a mark: its tags come in lower case, as JSON-LD 1.1 (section 9.4) has it.
+with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). In JSON
+a tag cannot be told from other strings: it gets its capitals back there if all strings of these letters have the same.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly.marks import Marks
+from jelly.marks import Marks, Spellings
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
 
@@ -63,9 +64,9 @@ class _Feed:
     that it finds there do not tell the line, and so it has read no further.
     """
 
-    def __init__(self, chunks: Iterator[Any], marks: Marks | None, intake: QuadIntake, by_line: bool) -> None:
+    def __init__(self, chunks: Iterator[Any], tags: Marks | Spellings, intake: QuadIntake, by_line: bool) -> None:
         self._pieces = self._cut(chunks)
-        self._marks = marks
+        self._tags = tags
         self._intake = intake
         self._piece = b""
         self._at = 0
@@ -87,17 +88,14 @@ class _Feed:
                         continue
                     piece = piece.removeprefix(b"\xef\xbb\xbf")
                     begun = True
-                if self._marks is not None:
-                    piece, rest = self._marks.split(piece)
+                piece, rest = self._tags.split(piece)
                 yield self._marked(piece)
         yield self._marked(rest)
 
     def _marked(self, piece: bytes) -> bytes:
-        if self._marks is None:
-            return piece
-        piece = self._marks.put(piece)
-        if self._marks.used:
-            self._intake.mark = self._marks.word
+        piece = self._tags.put(piece)
+        if self._tags.used:
+            self._intake.mark = self._tags.word
         return piece
 
     def read(self, size: int = -1) -> bytes:
@@ -151,12 +149,10 @@ class SyntaxReader:
         }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._marks = None if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
-        self._intake = QuadIntake(
-            4 if format.quads else 3, CLASSES, None if self._marks is None else self._marks.take_str
-        )
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -168,7 +164,7 @@ class SyntaxReader:
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches of a source. What comes before an error is given before it is raised."""
         intake = self._intake
-        feed = _Feed(source.chunks(), self._marks, intake, self._by_line)
+        feed = _Feed(source.chunks(), self._tags, intake, self._by_line)
         file: Any = feed
         parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
         more = True
@@ -195,20 +191,20 @@ class SyntaxReader:
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
         for name, iri in prefixes.items():
-            iri = iri if self._marks is None else self._marks.take_str(iri)
+            iri = self._tags.take_str(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._intake.namespace(name, iri)
 
     def _error(self, error: SyntaxError, feed: _Feed) -> JellySyntaxError:
-        text = error.msg if self._marks is None else self._marks.take_str(error.msg)
+        text = self._tags.take_str(error.msg)
         if "LoadDocumentCallback" in text:
             text = f"the context {_remote(feed.recent())} is not in the document: remote contexts are never fetched"
         reason = _PLACE.sub("", text, 1)
         if error.lineno is None:
             return JellySyntaxError(reason, line=feed.line if self._by_line else None)
         # Marks shift the columns.
-        if error.offset is not None and not (self._marks is not None and self._marks.used):
+        if error.offset is not None and not self._tags.used:
             reason = f"column {error.offset}: {reason}"
         return JellySyntaxError(reason, line=error.lineno)
 
