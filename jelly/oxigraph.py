@@ -57,54 +57,26 @@ PIECE = 1 << 18
 # ---- reading
 
 
-class _Feed:
-    """The bytes of a source as the file that pyoxigraph reads.
+class _File:
+    """Pieces of bytes as the file that pyoxigraph reads.
 
-    It is never given more than it asks for: it would end the process. It gets XML and JSON line by line: most errors
+    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
     that it finds there do not tell the line, and so it has read no further.
     """
 
-    def __init__(self, chunks: Iterator[Any], tags: Marks | Spellings, intake: QuadIntake, by_line: bool) -> None:
-        self._pieces = self._cut(chunks)
-        self._tags = tags
-        self._intake = intake
-        self._piece = b""
+    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
+        self._pieces = pieces
+        self._last = self._piece = b""
         self._at = 0
         self._by_line = by_line
         self.line = 1  # that is being read, where they are given one by one
-        # The piece before this one, for messages.
-        self.last = b""
-
-    def _cut(self, chunks: Iterator[Any]) -> Iterator[bytes]:
-        rest = b""
-        begun = False
-        for chunk in chunks:
-            for at in range(0, len(chunk), PIECE):
-                piece = rest + bytes(chunk[at : at + PIECE])
-                rest = b""
-                if not begun:
-                    if len(piece) < 3:
-                        rest = piece
-                        continue
-                    piece = piece.removeprefix(b"\xef\xbb\xbf")
-                    begun = True
-                piece, rest = self._tags.split(piece)
-                yield self._marked(piece)
-        yield self._marked(rest)
-
-    def _marked(self, piece: bytes) -> bytes:
-        piece = self._tags.put(piece)
-        if self._tags.used:
-            self._intake.mark = self._tags.word
-        return piece
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece):
-            self.last = self._piece
             piece = next(self._pieces, None)
             if piece is None:
                 return b""
-            self._piece, self._at = piece, 0
+            self._last, self._piece, self._at = self._piece, piece, 0
         end = len(self._piece) if size < 0 else self._at + size
         if self._by_line:
             newline = self._piece.find(b"\n", self._at, end)
@@ -117,7 +89,7 @@ class _Feed:
 
     def recent(self) -> bytes:
         """What was given last: a piece or two."""
-        return self.last + self._piece[: self._at]
+        return self._last + self._piece[: self._at]
 
 
 # The place that a message begins with.
@@ -164,8 +136,7 @@ class SyntaxReader:
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches of a source. What comes before an error is given before it is raised."""
         intake = self._intake
-        feed = _Feed(source.chunks(), self._tags, intake, self._by_line)
-        file: Any = feed
+        file: Any = _File(self._pieces(source.chunks()), self._by_line)
         parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
         more = True
         while more:
@@ -180,13 +151,37 @@ class SyntaxReader:
                 )
                 self._declare(parser.prefixes)
             except SyntaxError as error:
-                broken = self._error(error, feed)
+                broken = self._error(error, file)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:
                 yield batch
             if broken is not None:
                 raise broken
+
+    def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
+        """The bytes of a source, with marks."""
+        rest = b""
+        begun = False
+        for chunk in chunks:
+            for at in range(0, len(chunk), PIECE):
+                piece = rest + bytes(chunk[at : at + PIECE])
+                rest = b""
+                if not begun:
+                    if len(piece) < 3:
+                        rest = piece
+                        continue
+                    piece = piece.removeprefix(b"\xef\xbb\xbf")
+                    begun = True
+                piece, rest = self._tags.split(piece)
+                yield self._marked(piece)
+        yield self._marked(rest)
+
+    def _marked(self, piece: bytes) -> bytes:
+        piece = self._tags.put(piece)
+        if self._tags.used:
+            self._intake.mark = self._tags.word
+        return piece
 
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
@@ -196,13 +191,13 @@ class SyntaxReader:
                 self._known[name] = iri
                 self._intake.namespace(name, iri)
 
-    def _error(self, error: SyntaxError, feed: _Feed) -> JellySyntaxError:
+    def _error(self, error: SyntaxError, file: _File) -> JellySyntaxError:
         text = self._tags.take_str(error.msg)
         if "LoadDocumentCallback" in text:
-            text = f"the context {_remote(feed.recent())} is not in the document: remote contexts are never fetched"
+            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         reason = _PLACE.sub("", text, 1)
         if error.lineno is None:
-            return JellySyntaxError(reason, line=feed.line if self._by_line else None)
+            return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
         if error.offset is not None and not self._tags.used:
             reason = f"column {error.offset}: {reason}"
@@ -284,8 +279,7 @@ class _Quads:
     quoted triples have to be made, as RDF 1.2 writes them in another way.
     """
 
-    def __init__(self, title: str, quads: bool, marks: Marks | None) -> None:
-        self._title = title
+    def __init__(self, quads: bool, marks: Marks | None) -> None:
         self._named = quads
         self._marks = marks
         self._text = TextWriter(quads=quads)
@@ -305,11 +299,20 @@ class _Quads:
             return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
 
-    def refused(self, error: SyntaxError, batch: Batch) -> JellyUnsupportedError:
-        """The error for what the quads of a Batch raised."""
-        reason = _PLACE.sub("", error.msg, 1)
-        row = batch.first_row + (error.lineno or 1) - 1
-        return JellyUnsupportedError(f"{self._title} cannot hold this statement: {reason}", row=row)
+    def text_of(self, batch: Batch) -> bytes:
+        """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
+        if not len(batch.quoted):
+            return self._text.encode(batch)
+        format = ox.RdfFormat.N_QUADS if self._named else ox.RdfFormat.N_TRIPLES
+        return ox.serialize(self.of(batch), format=format) or b""
+
+
+def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:
+    """The error for what the parser of our N-Quads raised: one line is one statement."""
+    reason = _PLACE.sub("", error.msg, 1)
+    return JellyUnsupportedError(
+        f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
+    )
 
 
 # ---- writing
@@ -337,7 +340,7 @@ class SyntaxWriter:
     def __init__(self, format: Format) -> None:
         self.format = format
         self._marks = Marks()
-        self._quads = _Quads(format.title, format.quads, self._marks)
+        self._quads = _Quads(format.quads, self._marks)
         self._prefixes: dict[str, str] = {}
         self._header = b""
         self._begun = False
@@ -351,7 +354,7 @@ class SyntaxWriter:
         try:
             made = self._make(self._serialized(self._quads.of(batch)))
         except SyntaxError as error:
-            raise self._quads.refused(error, batch) from None
+            raise _refusal(self.format.title, error, batch.first_row) from None
         self._begun = True
         return declared + self._marks.take(made)
 
@@ -447,11 +450,11 @@ def read(src: Any, **settings: Any) -> Iterator[Any]:
     makers: dict[int, _Quads] = {}
     for batch in Reader(src, **settings).batches():
         if batch.arity not in makers:
-            makers[batch.arity] = _Quads("pyoxigraph", batch.arity == 4, None)
+            makers[batch.arity] = _Quads(batch.arity == 4, None)
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
-            raise makers[batch.arity].refused(error, batch) from None
+            raise _refusal("pyoxigraph", error, batch.first_row) from None
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
@@ -469,9 +472,9 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     with Writer(dst, options, **settings) as writer:
         if first is None:
             return 0
-        arity = 3 if type(first) is ox.Triple else 4
-        intake = QuadIntake(arity, CLASSES)
-        rest = chain((first,), iterator)
+        kind = ox.Triple if type(first) is ox.Triple else ox.Quad
+        intake = QuadIntake(3 if kind is ox.Triple else 4, CLASSES)
+        rest = _checked(chain((first,), iterator), kind)
         more = True
         while more:
             more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)
@@ -480,12 +483,38 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     return writer.statements
 
 
-def load(store: Any, src: Any, **settings: Any) -> int:
-    """Load ``src``, in any format, into a pyoxigraph ``Store``; the number of statements. See `read` for the rest.
+def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
+    for statement in statements:
+        if type(statement) is not kind:
+            raise TypeError(f"expected one more {kind.__name__} of pyoxigraph, got {type(statement).__name__}")
+        yield statement
+
+
+def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
+    """Load ``src``, in any format, into a pyoxigraph ``Store`` by its ``bulk_load``; the number of statements.
+
+    Triples go into the graph ``to_graph``, by default the default graph. Blank nodes are new ones, so that nodes of
+    different files are never mixed up; for those with the labels that they have, give `read` to ``bulk_extend``. See
+    `read` for the rest.
 
     >>> import jelly.oxigraph, pyoxigraph
     >>> store = pyoxigraph.Store()
     >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
     (1, 1)
     """
-    return 0
+    reader = Reader(src, **settings)
+
+    def pieces() -> Iterator[bytes]:
+        makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+        for batch in reader.batches():
+            if to_graph is not None and batch.arity == 4:
+                raise JellyError("to_graph is for triples, and these are quads", source=reader.source.name or None)
+            yield makers[batch.arity].text_of(batch)
+
+    file: Any = _File(pieces())
+    format = ox.RdfFormat.N_TRIPLES if to_graph is not None else ox.RdfFormat.N_QUADS
+    try:
+        store.bulk_load(file, format, to_graph=to_graph, lenient=True)
+    except SyntaxError as error:
+        raise _refusal("pyoxigraph", error, 0) from None
+    return reader.statements
