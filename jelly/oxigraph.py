@@ -11,6 +11,7 @@ a tag cannot be told from other strings: it gets its capitals back there if all 
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -321,11 +322,13 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
-_NC_NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.\-\x80-\xff]*"
-_BAD_TAG = re.compile(rb"<(?!/?(?:%b:)?%b[\s/>])[^>]*" % (_NC_NAME, _NC_NAME))
-# XML 1.0, production Char.
-_BAD_CHAR = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+# What XML 1.0 cannot hold: all but production Char.
+_CONTROLS = bytes({*range(32)} - {9, 10, 13})
+_NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
+# A class as the name of an element, where its IRI gives none.
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
+_CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
 _LABEL = "where-the-header-ends"
 
@@ -352,9 +355,14 @@ class SyntaxWriter:
         if not len(batch):
             return declared
         try:
-            made = self._make(self._serialized(self._quads.of(batch)))
+            made = self._serialized(self._quads.of(batch))
+            if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):
+                for name in names:
+                    del self._prefixes[name]
+                made = self._serialized(self._quads.of(batch))
         except SyntaxError as error:
             raise _refusal(self.format.title, error, batch.first_row) from None
+        made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
 
@@ -399,15 +407,29 @@ class SyntaxWriter:
     def _xml(self, made: bytes) -> bytes:
         begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
         body = made[begin : made.rindex(_END)]
-        if (bad := _BAD_TAG.search(body)) is not None:
-            tag = self._marks.take(bad[0]).decode()
-            raise JellyUnsupportedError(f"RDF/XML cannot hold a predicate whose IRI does not end with a name: {tag}>")
-        if (bad := _BAD_CHAR.search(body)) is not None:
-            raise JellyUnsupportedError(f"RDF/XML cannot hold the character {bad[0].decode()!r}")
+        if b"<oxprefix:" in body:
+            body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
+            if (at := body.find(b"<oxprefix:")) >= 0:
+                tag = self._marks.take(body[at : body.index(b">", at)]).decode()
+                iri = html.unescape(tag.partition('"')[2].partition('"')[0])
+                raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
+        if len(body.translate(None, _CONTROLS)) != len(body) or any(char in body for char in _NO_CHARS):
+            raise JellyUnsupportedError("RDF/XML cannot hold a control character other than tab and line ends")
         # A line feed is what XML makes of a carriage return as it is. Labels that are no names get one more "_", and so
         # do those that begin with it, so that all stay different.
         body = _BAD_NODE_ID.sub(b'rdf:nodeID="_', body.replace(b"\r", b"&#13;"))
         return body if self._begun else made[:begin] + body
+
+
+def _is_bare(name: str, made: bytes) -> bool:
+    """Whether a prefix stands for a whole IRI somewhere: as the name of an element that is not well-formed."""
+    return any(f"<{name}:{after}".encode() in made for after in " />") if name else b"< " in made or b"<>" in made
+
+
+def _as_type(match: re.Match[bytes]) -> bytes:
+    iri, attributes, closed = match.groups()
+    end = b"\n\t</rdf:Description>" if closed else b""
+    return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
 
 
 def _header(prefixes: dict[str, str]) -> bytes:
