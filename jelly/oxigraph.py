@@ -27,6 +27,7 @@ from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
+from jelly.guard import guard_triple_terms, guard_xml
 from jelly.marks import Marks, Spellings
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
@@ -162,6 +163,7 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
+        check = guard_xml() if self.format is RDF_XML else guard_triple_terms()
         rest = b""
         begun = False
         for chunk in chunks:
@@ -175,7 +177,9 @@ class SyntaxReader:
                     piece = piece.removeprefix(b"\xef\xbb\xbf")
                     begun = True
                 piece, rest = self._tags.split(piece)
+                check(piece)
                 yield self._marked(piece)
+        check(rest)
         yield self._marked(rest)
 
     def _marked(self, piece: bytes) -> bytes:

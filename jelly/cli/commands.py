@@ -91,7 +91,8 @@ _shape = click.option(
 def cli() -> None:
     """Convert, inspect and check RDF in Jelly, N-Triples, N-Quads, and other syntaxes.
 
-    Turtle, TriG, RDF/XML, JSON-LD and N3 need jelly-rdf[oxigraph]. Files may be compressed with gzip, zstd, bzip2 or xz; "-" is standard input or output.
+    Turtle, TriG, RDF/XML, JSON-LD and N3 need jelly-rdf[oxigraph]. Files may be compressed with gzip, zstd, bzip2 or
+    xz; "-" is standard input or output.
 
     \b
       jelly convert people.nt.gz people.jelly
