@@ -28,7 +28,7 @@ EVERYTHING = [
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "decode", "snapshot", "encode",
     "pack", "decoder", "encoder", "textread", "textwrite", "text", "pool", "render", "columns", "intake", "model",
-    "terms",
+    "library", "terms", "parsed",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 
