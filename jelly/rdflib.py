@@ -54,7 +54,7 @@ __all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs
 SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
 
 # Terms remembered: a stream's, and those of a graph, where comparing equal terms that are two objects costs more.
-MEMO = 1 << 14
+MEMO = 1 << 12
 GRAPH_MEMO = 1 << 17
 
 _OPTIONS = {field.name for field in fields(StreamOptions)}

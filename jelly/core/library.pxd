@@ -37,6 +37,7 @@ cdef class Pattern:
     cdef object made
     cdef tuple names
     cdef tuple values
+    cdef bint holds_str  # and nothing else
 
 
 cdef class Library:

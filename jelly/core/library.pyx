@@ -12,8 +12,25 @@ from jelly.core.batch cimport (
 from jelly.errors import JellyUnsupportedError
 
 
+cdef extern from "Python.h":
+    bint PyObject_IS_GC(object)
+    void PyObject_GC_UnTrack(object)
+
+
 cdef inline object of_text(object make, str text):
-    return new_str(make, text) if isinstance(make, type) and PyType_IsSubtype(<type>make, str) else make(text)
+    cdef object new
+    if not isinstance(make, type) or not PyType_IsSubtype(<type>make, str):
+        return make(text)
+    new = new_str(make, text)
+    if (<PyTypeObject*>make).tp_basicsize == (<PyTypeObject*>str).tp_basicsize and not (<PyTypeObject*>make).tp_dictoffset:
+        untrack(new)
+    return new
+
+
+cdef inline void untrack(object new):
+    """What can be part of no cycle is nothing for the garbage collector, which would look at it over and over."""
+    if PyObject_IS_GC(new):
+        PyObject_GC_UnTrack(new)
 
 
 cdef object new_str(object made, str text):
@@ -56,6 +73,7 @@ cdef class Pattern:
         self.made = type(example)
         self.names = tuple(names)
         self.values = tuple(values)
+        self.holds_str = all(x is None or x is _TEXT or isinstance(x, str) for x in values)
 
     def __call__(self, str text):
         cdef object new = new_str(self.made, text)
@@ -64,6 +82,8 @@ cdef class Pattern:
         for i in range(len(self.names)):
             value = self.values[i]
             setattr(new, self.names[i], text if value is _TEXT else value)
+        if self.holds_str:
+            untrack(new)
         return new
 
     def __reduce__(self):
