@@ -1,19 +1,20 @@
 """RDFLib: its plug-ins for Jelly, and statements of its terms without a graph.
 
-With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``:
+With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``. Where
+pyjelly is installed too, which calls its own the same, chance decides; `register` makes it these.
+
+>>> from jelly.rdflib import register
+>>> register()
 
 >>> import rdflib
->>> graph = rdflib.Graph().parse(data='<a:s> <a:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .', format="nt")
->>> from jelly.rdflib import JellyParser, JellySerializer  # only where it is not installed
->>> rdflib.plugin.register("jelly", rdflib.parser.Parser, "jelly.rdflib", "JellyParser")
->>> rdflib.plugin.register("jelly", rdflib.serializer.Serializer, "jelly.rdflib", "JellySerializer")
+>>> graph = rdflib.Graph().parse(data="<a:s> <a:p> <a:o> .", format="nt")
 >>> data = graph.serialize(format="jelly", encoding="utf-8")
 >>> len(rdflib.Graph().parse(data=data, format="jelly"))
 1
 
 The suffix alone, ``Graph.parse("x.jelly")``, is enough once this module was imported or a plug-in used: RDFLib knows
-suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches; with ``format=``, or
-a media type from a web server, nothing need be imported.
+suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches, and takes others for
+Turtle; with ``format=``, or a media type from a web server, nothing need be imported.
 
 What RDFLib cannot hold is an error: quoted triples, literals as subjects, language tags that it refuses. Lexical forms
 stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them; labels of blank nodes do too.
@@ -35,30 +36,43 @@ from jelly.core.library import Library, Pattern
 from jelly.core.terms import StatementIterator
 from jelly.errors import JellyUnsupportedError, MissingExtraError
 from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.stream import READ_ROWS, Frame, Reader, Writer, frames_of
+from jelly.stream import Frame, Reader, Writer
 
 try:
-    import rdflib
+    import rdflib.util
     from rdflib import BNode, Literal, URIRef
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph, QuotedGraph
     from rdflib.parser import InputSource, Parser
     from rdflib.plugins.stores.memory import Memory, SimpleMemory
     from rdflib.serializer import Serializer
     from rdflib.store import Store
-    from rdflib.util import SUFFIX_FORMAT_MAP
 except ImportError:
     raise MissingExtraError("RDFLib is not installed: pip install 'jelly-rdf[rdflib]'") from None
 
-__all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs", "write", "write_graphs"]
+__all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs", "register", "write", "write_graphs"]
 
-SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
+rdflib.util.SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
 
-# Terms remembered: a stream's, and those of a graph, where comparing equal terms that are two objects costs more.
+# Rows of a Batch of `read`: terms are big, and all of a Batch live at a time.
+ROWS = 2048
+# Terms remembered, by `read` and for a graph: its store compares equal terms slowly unless they are one object.
 MEMO = 1 << 12
 GRAPH_MEMO = 1 << 17
 
 _OPTIONS = {field.name for field in fields(StreamOptions)}
 _first = itemgetter(0)
+
+
+def register() -> None:
+    """Make these the plug-ins of RDFLib for Jelly, whatever else is installed, or where this package is not.
+
+    >>> register()
+    >>> rdflib.plugin.get("jelly", rdflib.parser.Parser).__name__
+    'JellyParser'
+    """
+    for name in ("jelly", "application/x-jelly-rdf"):
+        rdflib.plugin.register(name, Parser, __name__, "JellyParser")
+        rdflib.plugin.register(name, Serializer, __name__, "JellySerializer")
 
 
 # ---- terms
@@ -93,6 +107,9 @@ def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
     return pattern
 
 
+_plain = _alike(Literal)
+
+
 class _Lang(dict[str, Callable[[str], Any]]):
     """How literals of a language are made."""
 
@@ -108,15 +125,13 @@ class _Lang(dict[str, Callable[[str], Any]]):
 class _Typed(dict[Any, Callable[[str], Any]]):
     """How literals of a datatype are made. RDFLib computes the value of those that it knows."""
 
-    def __missing__(self, datatype: Any) -> Callable[[str], Any]:
-        made: Callable[[str], Any] = partial(_typed, datatype=datatype)
-        if Literal("", datatype=datatype).ill_typed is None:
-            made = _alike(made)
-        self[datatype] = made
-        return made
-
     def __call__(self, text: str, datatype: Any) -> Any:
-        return self[datatype](text)
+        if datatype in self:
+            return self[datatype](text)
+        literal = _typed(text, datatype)
+        make = partial(_typed, datatype=datatype)
+        self[datatype] = _alike(make) if literal.ill_typed is None else make
+        return literal
 
 
 def _graph_name(graph: Any) -> Any:
@@ -127,7 +142,7 @@ def _graph_name(graph: Any) -> Any:
 
 
 def _library(**settings: Any) -> Library:
-    terms = {"iri": URIRef, "bnode": BNode, "plain": _alike(Literal), "lang": _Lang(), "typed": _Typed()}
+    terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
     classes = (URIRef, BNode, Literal, None)
     return Library("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
 
@@ -144,7 +159,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
     [('a:s', 'en')]
     """
-    settings.setdefault("batch_rows", READ_ROWS)
+    settings.setdefault("batch_rows", ROWS)
     return StatementIterator(Reader(src, **settings).batches(), _library(default=DATASET_DEFAULT_GRAPH_ID))
 
 
@@ -184,19 +199,33 @@ def read_graphs(
         for name, iri in frame.namespaces:
             made.bind(name, URIRef(iri))
         default = _default_graph(made)
+        statements: list[Any] = frame.statements
         if quads:
-            place = _Places(made)
-            made.store.addN((s, p, o, default if g is None else place[g]) for s, p, o, g in frame)
+            places = _Places(made)
+            made.store.addN((s, p, o, default if g is None else places[g]) for s, p, o, g in statements)
         else:
-            made.store.addN((s, p, o, default) for s, p, o in frame)
+            made.store.addN((s, p, o, default) for s, p, o in statements)
         yield made
 
 
+class _Fresh:
+    """Blank nodes by their labels; new ones for those that are not in the context yet."""
+
+    def __init__(self, context: MutableMapping[str, BNode]) -> None:
+        self.context = context
+
+    def __call__(self, label: str) -> BNode:
+        if label not in self.context:
+            self.context[label] = BNode()
+        return self.context[label]
+
+
 def _default_graph(graph: Graph) -> Graph:
-    if isinstance(graph, Dataset):
-        # Its default_context is deprecated; older ones have nothing else.
-        return getattr(graph, "default_graph", None) or graph.default_context
-    return graph.default_context if isinstance(graph, ConjunctiveGraph) else graph
+    if not isinstance(graph, ConjunctiveGraph):
+        return graph
+    # A Dataset's default_context is deprecated; older ones have nothing else.
+    made: Graph = graph.default_graph if hasattr(graph, "default_graph") else graph.default_context
+    return made
 
 
 class _Places(dict[Any, Graph]):
@@ -266,10 +295,9 @@ class JellyParser(Parser):
             places = _Places(default) if places is None else places
             return places[name]
 
-        def fresh(label: str) -> Any:
-            return bnode_context[label] if label in bnode_context else bnode_context.setdefault(label, BNode())
-
-        terms = {} if bnode_context is None else {"bnode": fresh}
+        terms: dict[str, Any] = {}
+        if bnode_context is not None:
+            terms["bnode"] = _Fresh(bnode_context)
         library = _library(default=default, quads=True, place=place, memo=GRAPH_MEMO, memo_all=True, **terms)
         batches = Reader(stream, format="jelly", **settings).batches()
         quads = StatementIterator(_declare(batches, sink), library)
@@ -311,14 +339,13 @@ def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings
     """The options of the stream: as given, changed by the keywords that are fields of them; and by default."""
     changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
     if options is None:
+        physical = changes.get("physical_type", PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
         flat, group = (
-            (LogicalType.FLAT_QUADS, LogicalType.DATASETS) if quads else (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+            (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+            if physical == PhysicalType.TRIPLES
+            else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
         )
-        physical = PhysicalType.QUADS if quads else PhysicalType.TRIPLES
-        options = StreamOptions(physical, group if grouped else flat)
-        # A physical type that is asked for has its own logical type.
-        if changes.get("physical_type", physical) != physical and "logical_type" not in changes:
-            return _options(changes["physical_type"] != PhysicalType.TRIPLES, grouped, None, changes)
+        options = StreamOptions(physical, changes.get("logical_type", group if grouped else flat))
     return options.replace(**changes)
 
 
@@ -398,5 +425,5 @@ class JellySerializer(Serializer):
     """
 
     def serialize(self, stream: Any, base: str | None = None, encoding: str | None = None, **settings: Any) -> None:
-        """Write the graph to ``stream``. IRIs are absolute and text is UTF-8, whatever ``base`` and ``encoding`` are."""
+        """Write the graph to ``stream``. Jelly has no use for ``base`` and ``encoding``."""
         write(stream, self.store, **({"format": "jelly"} | settings))
