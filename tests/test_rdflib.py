@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from by_rdflib import plain, plain_all, quads
 from hypothesis import given
 from oracle import parse_text, read_text
 from oracle import plain as plain_of_ours
@@ -41,30 +42,6 @@ S, P, OBJ, G = (URIRef(f"http://example.org/{name}") for name in "spog")
 def _plugins():
     # pyjelly may be installed too, with plug-ins of the same names.
     ours.register()
-
-
-def plain(term):
-    """A term of RDFLib as the oracle has it."""
-    if term is None or term == DATASET_DEFAULT_GRAPH_ID:
-        return None
-    if isinstance(term, Literal):
-        datatype = None if term.datatype in (None, XSD.string) else str(term.datatype)
-        return ("literal", str(term), term.language, datatype)
-    return ("bnode" if isinstance(term, BNode) else "iri", str(term))
-
-
-def plain_all(statements):
-    return [tuple(map(plain, statement)) for statement in statements]
-
-
-def quads(graph):
-    """What is in a dataset, without what RDFLib thinks of equal."""
-    default = getattr(graph, "default_graph", None) or graph.default_context
-    return {
-        (*map(plain, triple), None if context.identifier == default.identifier else plain(context.identifier))
-        for context in graph.contexts()
-        for triple in context
-    }
 
 
 def jelly_of(statements, **settings):

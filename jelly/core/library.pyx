@@ -6,7 +6,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly.core.batch cimport (
-    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
+    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
 
 from jelly.errors import JellyUnsupportedError
@@ -96,8 +96,8 @@ cdef class Library:
     ``classes`` are those of IRIs, blank nodes, literals and quoted triples (None: it has none). A term is a str, or has
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
 
-    ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang`` of a text and a tag, ``typed`` of a text and a
-    datatype (a term that ``iri`` made), ``quoted`` of three terms. ``triple`` and ``quad`` make statements of terms; by
+    ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
+    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms. ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
@@ -114,7 +114,8 @@ cdef class Library:
 
     def __cinit__(
         self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, triple=None, quad=None, default=None,
-        bint quads=False, place=None, graph_name=None, uint64_t memo=0, bint memo_all=False,
+        bint quads=False, place=None, graph_name=None,
+        uint64_t memo=0, bint memo_all=False,
     ):
         if memo & (memo - 1) or memo > 1 << 24:
             raise ValueError("memo must be a power of two up to 1 << 24, or 0")
