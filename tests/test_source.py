@@ -28,8 +28,8 @@ EVERYTHING = [
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "decode", "snapshot", "encode",
     "pack", "decoder", "encoder", "textread", "textwrite", "text", "pool", "render", "columns", "intake", "model",
-    "terms", "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite", "thriftwrite", "pbwrite",
-    "binary",
+    "library", "terms", "parsed", "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite",
+    "thriftwrite", "pbwrite", "binary",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 
