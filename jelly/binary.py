@@ -1,4 +1,4 @@
-"""Apache Jena's RDF Binary: graphs and datasets in RDF Thrift and RDF Protobuf (see `jelly.results` for SPARQL results).
+"""Apache Jena's RDF Binary: graphs and datasets in RDF Thrift and RDF Protobuf (SPARQL results: `jelly.results`).
 
 They are formats like any other, by suffix (``.rt .trdf``, ``.rpb .pbrdf``), media type or as ``format="thrift"`` and
 ``format="protobuf"``. One format serves graphs and datasets: Batches are of triples until the first quad comes, or of
@@ -27,7 +27,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
-from jelly.core.binary import BinaryReader, BinaryWriter
+from jelly.core.binaryin import BinaryReader
+from jelly.core.binaryout import BinaryWriter
 from jelly.errors import JellyUnsupportedError
 from jelly.formats import Format
 from jelly.options import StreamOptions

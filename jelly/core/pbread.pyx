@@ -9,8 +9,8 @@ from jelly.core.binread cimport (
     declare, end_cells, expand, is_full, note_base, pattern_term, put_cell, put_statement,
 )
 from jelly.core.fault cimport (
-    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY, OK, ROW_CUT,
-    ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY, OK,
+    ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly.core.wire cimport (
     MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
@@ -215,7 +215,6 @@ cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
     cdef int64_t other = 0
     cdef int which = 0
     cdef int found, wanted, i
-    cdef int32_t term
     body.at = NULL
     while r.at < r.end:
         tag = take_varint(r)

@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly.core.fault cimport Fault
 
 cdef enum:
+    # No table may have more prefixes than that.
+    MAX_PREFIXES = 1 << 16
     # Names and namespaces together may have so many bytes.
     MAX_PREFIX_TEXT = 1 << 24
 

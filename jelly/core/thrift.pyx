@@ -12,9 +12,9 @@ cdef int skip_bytes(Reader* r, int64_t n, Fault* fault) noexcept nogil:
 
 cdef int skip_items(Reader* r, int64_t n, int kind, int other, int depth, Fault* fault) noexcept nogil:
     """Step over `n` items of a list, or pairs of a map. Each takes a byte at least, so this ends with the input."""
-    cdef int64_t i
+    cdef int64_t _
     cdef int status
-    for i in range(n):
+    for _ in range(n):
         status = skip_value(r, T_I8 if kind <= T_FALSE else kind, depth, fault)
         if status == OK and other != T_STOP:
             status = skip_value(r, T_I8 if other <= T_FALSE else other, depth, fault)

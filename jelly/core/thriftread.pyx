@@ -10,8 +10,8 @@ from jelly.core.binread cimport (
     put_cell, put_statement,
 )
 from jelly.core.fault cimport (
-    DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, OK, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS,
-    UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, OK, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED,
+    TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly.core.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
