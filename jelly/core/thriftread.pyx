@@ -346,6 +346,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
     cdef Arena* b = t.batch
     cdef const uint8_t* begin
     cdef int32_t n_terms, n_quoted
+    cdef int64_t n_rows
     cdef int status
     while t.r.at < t.r.end:
         begin = t.row_at = t.r.at
@@ -353,6 +354,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
             return NEED_MORE
         n_terms = b.n_terms
         n_quoted = b.n_quoted
+        n_rows = b.n_rows
         status = read_items(t, &t.r) if t.results else read_row(t, &t.r)
         if status == ROW_CUT and not t.final:
             note_cut(t)
@@ -362,6 +364,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
         if status < 0:
             return status
         if t.r.at - begin > t.max_row:
+            b.n_rows = n_rows
             return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
         t.attempts = 0
         if t.results and not t.has_header:
