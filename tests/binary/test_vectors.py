@@ -87,9 +87,7 @@ def test_bytes_of_results(name: str, encoding: str) -> None:
     variables, rows = read_rows(encoding, data)
     assert list(variables) == wanted["head"]["vars"]
     values = [{name: str(term.value) for name, term in zip(variables, row, strict=True) if term} for row in rows]
-    assert values == [
-        {name: term["value"] for name, term in row.items()} for row in wanted["results"]["bindings"]
-    ]
+    assert values == [{name: term["value"] for name, term in row.items()} for row in wanted["results"]["bindings"]]
     reader = ResultReader(encoding)
     assert write_rows(encoding, reader.feed(data) + reader.close(), variables) == data
 

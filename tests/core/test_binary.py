@@ -1,4 +1,4 @@
-"""Rooms of RDF Binary: every fault with its place, prefixes, chunks, threads; Thrift's protocol where RDF does not go."""
+"""Rooms of RDF Binary: every fault with its place, prefixes, chunks, threads, what of Thrift is skipped."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ THRIFT: dict[str, tuple[type[Exception], str, bytes, int]] = {
     "undefined inside": (JellyUnsupportedError, "UNDEFINED", T.row(T.quoted(IRI, IRI, b"\x7c\0\0"), IRI, IRI), 2),
     "no object": (JellyFormatError, "the object is missing", b"\x2c\x1c" + IRI + b"\x1c" + IRI + b"\0\0", 0),
     "no predicate inside": (
-        JellyFormatError, "the predicate is missing", T.row(b"\x9c\x1c" + IRI + b"\x2c" + IRI + b"\0\0", IRI, IRI), 2,
+        JellyFormatError,
+        "the predicate is missing",
+        T.row(b"\x9c\x1c" + IRI + b"\x2c" + IRI + b"\0\0", IRI, IRI),
+        2,
     ),
     "no iri": (JellyFormatError, "required field iri", T.row(b"\x1c\0\0", IRI, IRI), 3),
     "iri of a number": (JellyFormatError, "required field iri", T.row(b"\x1c\x16\x02\0\0", IRI, IRI), 3),
@@ -122,8 +125,10 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "direction up": (JellyFormatError, "ltr", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en--LTR"))), None),
     "undeclared": (JellyFormatError, "was not declared", P.row(P.short(b"zz", b"x"), P.iri(), P.iri()), None),
     "scale": (
-        JellyLimitError, "a scale of 5000",
-        P.row(P.iri(), P.iri(), b"\xb2\x01" + string(b"\x10" + zigzag(5000))), None,
+        JellyLimitError,
+        "a scale of 5000",
+        P.row(P.iri(), P.iri(), b"\xb2\x01" + string(b"\x10" + zigzag(5000))),
+        None,
     ),
     "deep": (JellyLimitError, "nested deeper than 48", P.row(P.iri(), P.iri(), nested(P, 49)), None),
     "utf8": (JellyFormatError, "not valid UTF-8", P.row(P.iri(b"ab\xffc"), P.iri(), P.iri()), 11),
@@ -161,7 +166,9 @@ def test_limits_of_rows_and_prefixes() -> None:
         row = craft.row(craft.iri(), craft.iri(), craft.literal(b"x" * 200))
         assert len(read(craft.name, row, max_row_bytes=len(row))) == 1
         for chunks in ([row], [row[:120], row[120:]], [row[i : i + 1] for i in range(len(row))]):
-            with pytest.raises(JellyLimitError, match="longer than the limit of 100 bytes; raise max_row_bytes") as caught:
+            with pytest.raises(
+                JellyLimitError, match="longer than the limit of 100 bytes; raise max_row_bytes"
+            ) as caught:
                 read(craft.name, *chunks, max_row_bytes=100)
             assert (caught.value.row, caught.value.offset) == (0, 0)
         names = b"".join(craft.prefix(b"p%d" % i, b"a:") for i in range(5))
@@ -209,8 +216,12 @@ def test_results_that_are_wrong() -> None:
         assert message in error.reason
         assert place is None or error.offset == place
     # A wide result set: few rows in each Batch.
-    data = b"\x19\xfc" + varint(60_000) + b"\x18\x01x\0" * 60_000 + b"\0" + 40 * (
-        b"\x19\xfc" + varint(60_000) + b"\x7c\0\0" * 60_000 + b"\0"
+    data = (
+        b"\x19\xfc"
+        + varint(60_000)
+        + b"\x18\x01x\0" * 60_000
+        + b"\0"
+        + 40 * (b"\x19\xfc" + varint(60_000) + b"\x7c\0\0" * 60_000 + b"\0")
     )
     reader = ResultReader("thrift")
     assert [cells.shape for _, cells in reader.feed(data)] == [(17, 60_000), (17, 60_000), (6, 60_000)]
@@ -234,14 +245,18 @@ def test_any_order_unknown_fields_long_headers() -> None:
     good = P.row(P.iri(), P.iri(), P.literal())
     known = statements(read("protobuf", good))
     body = field(1, P.iri()) + U + field(2, P.iri()) + b"\x3d" + bytes(4) + b"\x39" + bytes(8) + field(3, P.literal())
-    pieces = field(3, field(3, field(1, b"o"))) + field(1, P.iri()) + field(2, P.iri()) + field(3, field(3, b"\x48\x01"))
+    pieces = (
+        field(3, field(3, field(1, b"o"))) + field(1, P.iri()) + field(2, P.iri()) + field(3, field(3, b"\x48\x01"))
+    )
     for row in (
         string(field(2, body)),
         string(field(2, pieces)),
         string(field(1, b"") + field(2, body) + U),
         string(field(2, field(1, P.iri()) + field(2, P.iri())) + field(2, field(3, P.literal()))),
-        string(field(2, field(1, field(2, b"") + P.iri()) + field(2, P.iri()) + field(3, P.literal(b"x") + P.literal()))),
-        b"\x80\x00"[:0] + varint(len(good) - 1)[:0] + good,
+        string(
+            field(2, field(1, field(2, b"") + P.iri()) + field(2, P.iri()) + field(3, P.literal(b"x") + P.literal()))
+        ),
+        good,
     ):
         assert statements(read("protobuf", row)) == known
     short = P.row(P.iri(), P.iri(), P.literal(b"o", field(4, field(1, b"p")) + field(4, field(2, b"t"))))
@@ -275,9 +290,15 @@ def test_prefixes() -> None:
         table.set(b"b", b"x")
     table.set(b"a", b"http://e/b#")
     assert (table.find(b""), table.find(b"a"), table.find(b"b")) == (b"http://e/", b"http://e/b#", None)
-    assert [table.shorten(iri) for iri in (b"http://e/a#x", b"http://e/b#x", b"http://e/x", b"http://e/", b"http://")] == [
-        None, b"a", b"", b"", None,
-    ]  # fmt: skip
+    assert [
+        table.shorten(iri) for iri in (b"http://e/a#x", b"http://e/b#x", b"http://e/x", b"http://e/", b"http://")
+    ] == [
+        None,
+        b"a",
+        b"",
+        b"",
+        None,
+    ]
     table = _Prefixes(5000)
     for i in range(5000):
         table.set(b"%d" % i, b"http://%d/" % i)
@@ -297,11 +318,25 @@ def test_prefixes() -> None:
 
 def test_thrift_values_that_are_skipped() -> None:
     for kind, data, size in (
-        (1, b"", 0), (2, b"", 0), (3, b"x", 1), (4, b"\x80\x01", 2), (5, b"\x01", 1), (6, b"\xff" * 9 + b"\x01", 10),
-        (7, bytes(8), 8), (8, b"\x03abc", 4), (9, b"\x21ab", 3), (9, b"\xf3\x10" + bytes(16), 18), (10, b"\x15\x02", 2),
-        (9, b"\x0c", 1), (11, b"\0", 1), (11, b"\x02\x13aAbB", 6), (12, b"\x15\x02\x00", 3), (13, bytes(16), 16),
-        (9, b"\x2c\0\0", 3), (9, b"\x19\x19\x15\x02", 4),
-    ):  # fmt: skip
+        (1, b"", 0),
+        (2, b"", 0),
+        (3, b"x", 1),
+        (4, b"\x80\x01", 2),
+        (5, b"\x01", 1),
+        (6, b"\xff" * 9 + b"\x01", 10),
+        (7, bytes(8), 8),
+        (8, b"\x03abc", 4),
+        (9, b"\x21ab", 3),
+        (9, b"\xf3\x10" + bytes(16), 18),
+        (10, b"\x15\x02", 2),
+        (9, b"\x0c", 1),
+        (11, b"\0", 1),
+        (11, b"\x02\x13aAbB", 6),
+        (12, b"\x15\x02\x00", 3),
+        (13, bytes(16), 16),
+        (9, b"\x2c\0\0", 3),
+        (9, b"\x19\x19\x15\x02", 4),
+    ):
         assert _skip_value(data + b"more", kind) == size
         for cut in range(size):
             with pytest.raises(JellyTruncatedError):
@@ -361,8 +396,8 @@ def test_a_reader_gives_what_is_whole(craft: type) -> None:
     with pytest.raises(ValueError, match="closed"):
         reader.push(row)
     reader = BinaryReader(craft.name)
+    assert reader.feed(row[:-1]) == []
     with pytest.raises(JellyTruncatedError) as caught:
-        reader.feed(row[:-1])
         reader.close()
     with pytest.raises(JellyTruncatedError) as again:
         reader.pull()
@@ -378,7 +413,13 @@ def test_arguments() -> None:
             make("jelly")
     with pytest.raises(ValueError, match="expected"):
         ResultWriter("", [])
-    for limits in ({"batch_rows": 0}, {"batch_bytes": 0}, {"max_row_bytes": 0}, {"max_prefixes": -1}, {"max_prefixes": 1 << 20}):
+    for limits in (
+        {"batch_rows": 0},
+        {"batch_bytes": 0},
+        {"max_row_bytes": 0},
+        {"max_prefixes": -1},
+        {"max_prefixes": 1 << 20},
+    ):
         with pytest.raises(ValueError, match="must be"):
             BinaryReader("thrift", **limits)
     for thing in (BinaryReader("thrift"), ResultReader("thrift"), BinaryWriter("thrift"), ResultWriter("thrift", [])):
@@ -408,8 +449,8 @@ def test_the_chunk_is_given_back() -> None:
     assert sum(map(len, batches)) == 100
     data = bytearray(GOOD + b"\0")
     reader = BinaryReader("thrift")
+    reader.feed(data)
     with pytest.raises(JellyFormatError):
-        reader.feed(data)
         reader.close()
     data.extend(b"x")
 
@@ -450,7 +491,16 @@ def test_threads() -> None:
 
 # ---- writers
 
-X = [(1, -1, b"a:x"), (2, -1, b"b"), (3, -1, b"l"), (4, 4, b"l"), (7, -1, b"en"), (5, 0, b"t"), (6, 0, b""), (1, -1, b"_:x")]
+X = [
+    (1, -1, b"a:x"),
+    (2, -1, b"b"),
+    (3, -1, b"l"),
+    (4, 4, b"l"),
+    (7, -1, b"en"),
+    (5, 0, b"t"),
+    (6, 0, b""),
+    (1, -1, b"_:x"),
+]
 
 
 @pytest.mark.parametrize("craft", ENCODINGS)
@@ -470,7 +520,9 @@ X = [(1, -1, b"a:x"), (2, -1, b"b"), (3, -1, b"l"), (4, 4, b"l"), (7, -1, b"en")
     ],
 )
 def test_batches_that_cannot_be_written(craft: type, rows: list, message: str, changes: dict) -> None:
-    batch = _make_batch(4, X, [(0, 0, 0, -1), *rows], changes.get("quoted", [(0, 0, 0)]), namespaces=changes.get("names", ()))
+    batch = _make_batch(
+        4, X, [(0, 0, 0, -1), *rows], changes.get("quoted", [(0, 0, 0)]), namespaces=changes.get("names", ())
+    )
     writer = BinaryWriter(craft.name)
     with pytest.raises(jelly.JellyError, match=message) as caught:
         writer.encode(batch)
