@@ -49,6 +49,7 @@ class Format:
 
 _OWN = "jelly.codecs"
 _OXIGRAPH = "jelly.oxigraph"
+_BINARY = "jelly.binary"
 
 JELLY = Format("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly", _OWN, True, True)
 NT = Format("nt", (".nt", ".ntriples"), ("application/n-triples", "text/plain"), False, "N-Triples", _OWN)
@@ -68,8 +69,23 @@ RDF_XML = Format(
 )
 JSON_LD = Format("jsonld", (".jsonld", ".json-ld"), ("application/ld+json",), True, "JSON-LD", _OXIGRAPH)
 N3 = Format("n3", (".n3",), ("text/n3", "text/rdf+n3"), False, "N3", _OXIGRAPH, namespaces=True)
+THRIFT = Format(
+    "thrift", (".rt", ".trdf"), ("application/rdf+thrift",), True, "RDF Thrift", _BINARY, namespaces=True, binary=True
+)
+PROTOBUF = Format(
+    "protobuf",
+    (".rpb", ".pbrdf"),
+    ("application/rdf+protobuf",),
+    True,
+    "RDF Protobuf",
+    _BINARY,
+    namespaces=True,
+    binary=True,
+)
 
-FORMATS = {format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3)}
+FORMATS = {
+    format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
+}
 
 
 def find_format(format: str | None, name: str = "") -> Format:

@@ -28,7 +28,8 @@ EVERYTHING = [
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "decode", "snapshot", "encode",
     "pack", "decoder", "encoder", "textread", "textwrite", "text", "pool", "render", "columns", "intake", "model",
-    "library", "terms", "parsed",
+    "library", "terms", "parsed", "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite",
+    "thriftwrite", "pbwrite", "binaryin", "binaryout",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 
