@@ -16,6 +16,8 @@ from jelly.core.batch cimport (
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
+from jelly.errors import JellyOptionsError
+
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
@@ -56,6 +58,12 @@ cdef inline str make_str(const uint8_t* text, int64_t n):
     made = PyUnicode_New(n, 127)
     memcpy(PyUnicode_DATA(made), text, n)
     return made
+
+
+cdef int refuse_patch(Batch batch) except -1:
+    if batch.a.op != NULL:
+        raise JellyOptionsError("a patch is no list of statements: it has operations")
+    return 0
 
 
 cdef class Terms:
@@ -159,6 +167,7 @@ cdef class Terms:
         """The statements of rows ``start`` to ``stop`` as Triples or Quads."""
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
+        refuse_patch(self.batch)
         if not 0 <= start <= end <= self.batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
         return [self.statement(row) for row in range(start, end)]
@@ -197,6 +206,7 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
+        refuse_patch(batch)
         terms = Terms(batch)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms
