@@ -177,3 +177,8 @@ class PatchOptions:
     def is_grouped(self) -> bool:
         """Whether each frame is a patch."""
         return self.stream_type == PatchStreamType.FRAME
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the whole stream is one patch."""
+        return self.stream_type == PatchStreamType.FLAT

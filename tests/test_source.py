@@ -26,9 +26,9 @@ EVERYTHING = [
 
 # Whoever stands here may import from those before it. encode and pack share a struct, so each sees the other's .pxd.
 ORDER = [
-    "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "header", "decode", "snapshot", "encode",
-    "pack", "decoder", "encoder", "textread", "textwrite", "patchtext", "text", "pool", "render", "columns", "intake", "model",
-    "terms",
+    "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "header", "decode", "snapshot",
+    "encode", "pack", "decoder", "encoder", "textread", "textwrite", "patchtext", "text", "pool", "render", "columns",
+    "intake", "model", "terms", "operations",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 

@@ -7,5 +7,5 @@ from jelly.core.textwrite cimport Lengths
 
 
 cdef int read_patch_lines(Lines* t) noexcept nogil
-cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil
+cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
 cdef void put_patch_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil

@@ -271,11 +271,11 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
     return put_end(out)
 
 
-cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil:
+cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
     """len_rows for RDF Patch."""
     cdef int64_t total = 0
     cdef int64_t n
-    while row[0] < t.batch.n_rows and total < limit:
+    while row[0] < end and total < limit:
         n = len_patch_row(t, row[0])
         if n < 0:
             return n

@@ -14,6 +14,7 @@ from jelly.core.batch cimport (
     free_interner, init_interner, intern_term, load_u64, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
+from jelly.core.header cimport OP_ADD, OP_DELETE
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
 from jelly.errors import JellyOptionsError
@@ -60,9 +61,13 @@ cdef inline str make_str(const uint8_t* text, int64_t n):
     return made
 
 
-cdef int refuse_patch(Batch batch) except -1:
+cdef int refuse_patch(Batch batch, int64_t start, int64_t end) except -1:
+    """Of a patch only rows of statements are statements."""
+    cdef int64_t row
     if batch.a.op != NULL:
-        raise JellyOptionsError("a patch is no list of statements: it has operations")
+        for row in range(start, end):
+            if batch.a.op[row] != OP_ADD and batch.a.op[row] != OP_DELETE:
+                raise JellyOptionsError("a patch is no list of statements: it has operations")
     return 0
 
 
@@ -167,9 +172,9 @@ cdef class Terms:
         """The statements of rows ``start`` to ``stop`` as Triples or Quads."""
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
-        refuse_patch(self.batch)
         if not 0 <= start <= end <= self.batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
+        refuse_patch(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
 
@@ -206,7 +211,8 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
-        refuse_patch(batch)
+        if batch.a.op != NULL:
+            raise JellyOptionsError("a patch is no stream of statements: read it with jelly.patch")
         terms = Terms(batch)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms

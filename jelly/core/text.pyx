@@ -363,10 +363,11 @@ cdef class TextWriter:
         cdef int64_t all_of_it = 0x1000000000000000
         return next(self.chunks(batch, all_of_it), b"")
 
-    def chunks(self, Batch batch not None, int64_t size=1 << 20):
-        """The lines of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+    def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
+        """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""
         cdef Lengths t
-        cdef int64_t row = 0
+        cdef int64_t row = start
+        cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t first, n
         cdef uint8_t* out
         cdef bytes lines
@@ -377,6 +378,8 @@ cdef class TextWriter:
                 "statements cannot be written as RDF Patch: they have no operations" if self.patch
                 else "a patch cannot be written as N-Triples or N-Quads: it has operations"
             )
+        if not 0 <= start <= end <= batch.a.n_rows:
+            raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
         memset(&t, 0, sizeof(Lengths))
         t.batch = &batch.a
         t.quads = self.quads
@@ -384,10 +387,10 @@ cdef class TextWriter:
         if t.of_term == NULL:
             raise MemoryError
         try:
-            while row < batch.a.n_rows:
+            while row < end:
                 first = row
                 with nogil:
-                    n = len_patch_rows(&t, &row, size) if self.patch else len_rows(&t, &row, size)
+                    n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
                 if n < 0:
                     raise fault_error(&t.fault, {"row": batch.first_row + row})
                 lines = PyBytes_FromStringAndSize(NULL, n)

@@ -20,7 +20,7 @@ cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
 cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil
 cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
 
 

@@ -164,11 +164,11 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
     return out
 
 
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil:
-    """Bytes of the rows from `row` on until they are `limit` or more; `row` moves behind the last. Negative: a code."""
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """Bytes of the rows from `row` to `end`, until they are `limit` or more; `row` moves behind the last. Negative: a code."""
     cdef int64_t total = 0
     cdef int64_t n
-    while row[0] < t.batch.n_rows and total < limit:
+    while row[0] < end and total < limit:
         n = len_row(t, row[0])
         if n < 0:
             return n
