@@ -104,7 +104,7 @@ def compact(patches: Any) -> Patch:
     >>> from jelly.patch import Add, Delete, Patch, compact
     >>> x, y = (IRI("a:s"), IRI("a:p"), IRI("a:x")), (IRI("a:s"), IRI("a:p"), IRI("a:y"))
     >>> [str(operation) for operation in compact([Patch([Add(x), Delete(y)]), Patch([Delete(x)])])]
-    ['TX .', 'D <a:s> <a:p> <a:y> .', 'D <a:s> <a:p> <a:x> .', 'TC .']
+    ['TX .', 'D <a:s> <a:p> <a:x> .', 'D <a:s> <a:p> <a:y> .', 'TC .']
     """
     statements: dict[bytes, bool] = {}
     namespaces: dict[Any, bytes] = {}
@@ -212,7 +212,8 @@ class _Lines:
             for part, lines in enumerate(self._waiting[side]):
                 if lines:
                     if self._files[side][part] is None:
-                        self._files[side][part] = self._stack.enter_context(tempfile.TemporaryFile())
+                        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the stack
+                        self._files[side][part] = self._stack.enter_context(file)
                     self._files[side][part].writelines(lines)
                     lines.clear()
         self._size = 0
@@ -294,9 +295,9 @@ def write_diff(
 ) -> int:
     """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
 
-    The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then compared
-    one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it, which
-    leaves room for what Python adds to each of them.
+    The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then
+    compared one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it,
+    which leaves room for what Python adds to each of them.
 
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")

@@ -27,7 +27,7 @@ PATCH_FORMATS = {format.name: format for format in (JELLYP, RDFP)}
 
 
 def find_patch_format(format: str | None, name: str = "") -> PatchFormat:
-    """The format called ``format`` (name, suffix or media type), or else that of the file ``name``, or else Jelly-Patch.
+    """The format called ``format`` (name, suffix, media type), or else that of the file ``name``, or else Jelly-Patch.
 
     >>> find_patch_format(None, "monday.rdfp.gz").title, find_patch_format(None).name
     ('RDF Patch', 'jellyp')

@@ -69,8 +69,8 @@ def read_log(sources: Any, *, base: Any = None) -> list[Patch]:
     """The patches of a log, the first first.
 
     ``sources`` is a directory, a file, or an iterable of files and patches. The first patch has no header ``prev``, or
-    ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before. JellyFormatError
-    where an ``id`` is missing or there twice, is its own ``prev``, or where the chain is broken or forks.
+    ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before.
+    JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks.
 
     >>> from jelly import IRI
     >>> from jelly.patch import Header, Patch, read_log

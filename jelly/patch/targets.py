@@ -142,7 +142,7 @@ def _kept(batch: Batch, net: _Net, found: set[bytes], writer: TextWriter) -> lis
 
 
 def _declared(net: _Net) -> dict[str, str | None]:
-    """What the patch says of namespaces: their IRIs, None for those that are deleted. Files have them without graphs."""
+    """What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs."""
     return {
         operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
         for operation in patch_of_lines(net.namespaces.values())
