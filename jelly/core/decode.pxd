@@ -64,7 +64,6 @@ ctypedef struct Decode:
     uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED: others are skipped
     uint32_t allowed  # ROWS_*
     int transaction  # CLOSED, OPEN or EITHER
-    bint in_patch  # rows stand behind the last punctuation
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]  # their ids in `carry`

@@ -463,7 +463,6 @@ cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
 cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogil:
     if field == pb.RDF_PATCH_ROW_OPTIONS:
         return read_options(d, body)
-    d.in_patch = field != OP_PUNCTUATION
     if field == OP_ADD or field == OP_DELETE:
         return read_statement(d, body, 4, field)
     if field == OP_NAMESPACE_ADD or field == OP_NAMESPACE_DELETE:

@@ -15,7 +15,7 @@ from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, add_operations, c
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
-from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, PATCH_CUT, fail, fault_error
+from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.header cimport EITHER, OPEN, Header, check_header
 from jelly.core.snapshot cimport load_state, save_state
@@ -181,8 +181,6 @@ cdef class Decoder:
                         status = fail(&self.d.fault, NO_OPTIONS, NULL)
                     elif self.d.feed.final and self.d.transaction == OPEN:
                         status = fail(&self.d.fault, OPEN_PATCH, NULL)
-                    elif self.d.feed.final and self.d.in_patch and self.d.header.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED:
-                        status = fail(&self.d.fault, PATCH_CUT, NULL)
                     elif (flush or self.d.feed.final) and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
                         return self.give_batch()
                     else:

@@ -51,7 +51,6 @@ cdef enum:
     NO_TRANSACTION = -110
     OPEN_TRANSACTION = -111
     OPEN_PATCH = -112
-    PATCH_CUT = -113
     ONE_PATCH = -115
     OPERATION = -116
     PREFIX_NAME = -117

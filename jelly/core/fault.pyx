@@ -57,7 +57,6 @@ _TABLE = {
     NO_TRANSACTION: (JellyFormatError, "a commit or abort without a transaction that was started"),
     OPEN_TRANSACTION: (JellyFormatError, "the patch ends inside a transaction"),
     OPEN_PATCH: (JellyTruncatedError, "the stream ends inside a transaction"),
-    PATCH_CUT: (JellyTruncatedError, "the stream ends inside a patch: a punctuation row was expected"),
     ONE_PATCH: (JellyOptionsError, "a stream of type FLAT holds one patch only"),
     GENERALIZED_OFF: (
         JellyOptionsError, "a {a_kind} as {slot} needs generalized_statements=True in the stream options",

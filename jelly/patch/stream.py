@@ -211,7 +211,8 @@ class PatchReader:
             if start < len(batch):
                 patch = patch or Patch(quads=self.quads)
                 patch._take(source, start, len(batch))
-        # What no row ends is a patch where the stream is one, be it empty.
+        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream or text that is
+        # one patch may be empty.
         if patch is not None or self.format is not JELLYP or (self.options is not None and self.options.is_flat):
             yield patch or Patch(quads=self.quads)
 
