@@ -28,7 +28,8 @@ EVERYTHING = [
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "header", "decode", "snapshot",
     "encode", "pack", "decoder", "encoder", "textread", "textwrite", "patchtext", "text", "pool", "render", "columns",
-    "intake", "model", "terms", "operations",
+    "intake", "model", "library", "terms", "operations", "parsed", "prefixes", "values", "thrift", "binread",
+    "thriftread", "pbread", "binwrite", "thriftwrite", "pbwrite", "binaryin", "binaryout",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 

@@ -104,6 +104,28 @@ cdef enum:
     NOT_LITERAL = -99
     EMPTY_VALUE = -100
     AFTER_TERM = -101
+    # of RDF Binary
+    ROW_CUT = -110
+    ROW_LIMIT = -111
+    THRIFT_MALFORMED = -112
+    EMPTY_UNION = -113
+    TWO_FIELDS = -114
+    UNKNOWN_ROW = -115
+    UNKNOWN_TERM = -116
+    PATTERN_TERM = -117
+    FIELD_MISSING = -118
+    TERM_MISSING = -119
+    NO_PREFIX = -120
+    PREFIXES_LIMIT = -121
+    BAD_DIRECTION = -122
+    NO_LITERAL_KIND = -123
+    SCALE_LIMIT = -124
+    NESTING = -125
+    MERGE_LIMIT = -126
+    ROW_WIDTH = -127
+    VARIABLES_LIMIT = -128
+    NO_HEADER = -129
+    BNODE_IRI = -130
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

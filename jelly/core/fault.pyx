@@ -116,9 +116,33 @@ _TABLE = {
     NOT_LITERAL: (JellyFormatError, "a value where the object is not a literal"),
     EMPTY_VALUE: (JellyFormatError, "an empty value: expected a null or a value"),
     AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
+    # Of RDF Binary.
+    ROW_CUT: (JellyTruncatedError, "the input ends inside a row: at least {a} more bytes were expected"),
+    ROW_LIMIT: (JellyLimitError, "a row is longer than the limit of {b} bytes; raise max_row_bytes to read it"),
+    THRIFT_MALFORMED: (JellyFormatError, "malformed Thrift: a field header, length or number is out of range"),
+    EMPTY_UNION: (JellyFormatError, "a row or term is empty: expected one field"),
+    TWO_FIELDS: (JellyFormatError, "a row or term has a second field: expected its end"),
+    UNKNOWN_ROW: (JellyUnsupportedError, "a row of an unknown kind: field {a}"),
+    UNKNOWN_TERM: (JellyUnsupportedError, "a term of an unknown kind: field {a}"),
+    PATTERN_TERM: (JellyUnsupportedError, "the term is {pattern}, which stands for no RDF term here"),
+    FIELD_MISSING: (JellyFormatError, "required field {field} is missing"),
+    TERM_MISSING: (JellyFormatError, "the {slot} is missing"),
+    NO_PREFIX: (JellyFormatError, "a prefixed name has a prefix that was not declared before"),
+    PREFIXES_LIMIT: (JellyLimitError, "more than {a} prefixes are declared; raise max_prefixes"),
+    BAD_DIRECTION: (JellyFormatError, "a base direction is ltr or rtl and stands beside a language tag"),
+    NO_LITERAL_KIND: (JellyFormatError, "a literal is neither simple nor has it a language or datatype"),
+    SCALE_LIMIT: (JellyLimitError, "a decimal has a scale of {a}, beyond the limit of {b} digits"),
+    NESTING: (JellyLimitError, "fields are nested deeper than {a}"),
+    MERGE_LIMIT: (JellyLimitError, "the parts of one message that came in pieces take more than {a} bytes"),
+    ROW_WIDTH: (JellyFormatError, "a row has {a} terms where there are {b} variables"),
+    VARIABLES_LIMIT: (JellyLimitError, "a result set has more than {a} variables"),
+    NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
+    BNODE_IRI: (JellyFormatError, "IRI term {a} begins with _: and would be read as a blank node"),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")
+_PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
+_FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name")
 _KINDS = ("default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text")
 
 
@@ -133,6 +157,8 @@ cdef object fault_error(Fault* fault, dict place):
         b=fault.b,
         slot=_SLOTS[fault.b] if 0 <= fault.b < 4 else "term",
         a_kind=_KINDS[fault.a] if 0 <= fault.a < 8 else "term",
+        pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
+        field=_FIELDS[fault.a] if 0 <= fault.a < 9 else "",
         column=column,
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",

@@ -1,6 +1,6 @@
 """The stream options row of Jelly-RDF and of Jelly-Patch as read, and the order in which the rows of a patch may come."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int8_t, int64_t, uint8_t
 
 from jelly.core cimport schema as pb
 from jelly.core.fault cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION, Fault
@@ -55,6 +55,7 @@ ctypedef struct Limits:
 cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept nogil
 cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil
 cdef bint same_header(Header* x, Header* y) noexcept nogil
+cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil
 
 
 cdef inline int step_transaction(int* state, int op) noexcept nogil:

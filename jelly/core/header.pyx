@@ -108,3 +108,12 @@ cdef bint same_header(Header* x, Header* y) noexcept nogil:
         and x.version == y.version and n == y.name.end - y.name.at
         and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
     )
+
+
+cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil:
+    """Whether some rows are statements: all are but for those of a patch, which has operations (else NULL)."""
+    while op != NULL and row < end:
+        if op[row] != OP_ADD and op[row] != OP_DELETE:
+            return False
+        row += 1
+    return True

@@ -1,0 +1,289 @@
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
+from jelly.core.binwrite cimport (
+    MAX_ENCODED, Encoded, Leaf, check_term, declare_name, is_default_name, load_leaf, load_name, note_depth,
+)
+from jelly.core.fault cimport DEPTH, NO_MEMORY, OK, TEXT_LIMIT, fail
+from jelly.core.thriftread cimport THRIFT_DEPTH
+from jelly.core.values cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
+from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
+
+cdef enum:
+    # What is around the strings of a term, at most: headers, lengths, ends.
+    AROUND = 64
+    # What is around the terms of a triple: three field headers and the end.
+    AROUND_TRIPLE = 4
+    # And around them and the graph of a row.
+    AROUND_ROW = 7
+
+# Field headers: the difference to the number of the field before in the high half, the type in the low one.
+cdef enum:
+    STRING_1 = 0x18
+    STRING_2 = 0x28
+    STRING_3 = 0x38
+    STRUCT_1 = 0x1C
+    STRUCT_2 = 0x2C
+    STRUCT_3 = 0x3C
+    STRUCT_4 = 0x4C
+    STRUCT_7 = 0x7C
+    STRUCT_9 = 0x9C
+    STRUCT_12 = 0xCC
+    I64_1 = 0x16
+    I32_1 = 0x15
+    I64_10 = 0xA6
+    DOUBLE_11 = 0xB7
+    LIST_1 = 0x19
+    STOP = 0
+
+
+cdef inline void put_string(Writer* w, uint8_t head, Reader* text) noexcept nogil:
+    put_byte(w, head)
+    put_varint(w, text.end - text.at)
+    put_bytes(w, text.at, text.end - text.at)
+
+
+cdef inline void put_zigzag(Writer* w, int64_t value) noexcept nogil:
+    put_varint(w, (<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
+
+
+cdef void put_value(Writer* w, Value* value) noexcept nogil:
+    cdef uint64_t bits
+    cdef int i
+    if value.kind == VALUE_DECIMAL:
+        put_byte(w, STRUCT_12)
+        put_byte(w, I64_1)
+        put_zigzag(w, value.whole)
+        put_byte(w, I32_1)
+        put_zigzag(w, value.scale)
+        put_byte(w, STOP)
+    elif value.kind == VALUE_DOUBLE:
+        put_byte(w, DOUBLE_11)
+        memcpy(&bits, &value.real, 8)
+        for i in range(8):
+            put_byte(w, <uint8_t>(bits >> (8 * i)))
+    else:
+        put_byte(w, I64_10)
+        put_zigzag(w, value.whole)
+
+
+cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
+    """Encode a term that holds no other."""
+    cdef Encoded* memo = &d.memo[term]
+    cdef Writer* w = &d.terms
+    cdef Leaf leaf
+    if load_leaf(d, term, &leaf) < 0:
+        return d.fault.code
+    if reserve(
+        w, AROUND + (leaf.text.end - leaf.text.at) + (leaf.prefix.end - leaf.prefix.at) + (leaf.tag.end - leaf.tag.at)
+        + (leaf.datatype.end - leaf.datatype.at) + (leaf.datatype_prefix.end - leaf.datatype_prefix.at)
+    ) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    memo.at = w.n
+    if leaf.kind == 0:
+        put_value(w, &leaf.value)
+    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE:
+        if leaf.prefix.at != NULL:
+            put_byte(w, STRUCT_4)
+            put_string(w, STRING_1, &leaf.prefix)
+        else:
+            put_byte(w, STRUCT_1 if leaf.kind == KIND_IRI else STRUCT_2)
+        put_string(w, STRING_1, &leaf.text)
+        put_byte(w, STOP)
+    else:
+        put_byte(w, STRUCT_3)
+        put_string(w, STRING_1, &leaf.text)
+        if leaf.kind == KIND_LANG:
+            put_string(w, STRING_1, &leaf.tag)
+            if leaf.direction.at != NULL:
+                put_string(w, STRING_3, &leaf.direction)
+        elif leaf.kind == KIND_TYPED and leaf.datatype_prefix.at != NULL:
+            put_byte(w, STRUCT_3)
+            put_string(w, STRING_1, &leaf.datatype_prefix)
+            put_string(w, STRING_1, &leaf.datatype)
+            put_byte(w, STOP)
+        elif leaf.kind == KIND_TYPED:
+            put_string(w, STRING_2, &leaf.datatype)
+        put_byte(w, STOP)
+    put_byte(w, STOP)
+    memo.n = w.n - memo.at
+    return OK
+
+
+cdef int64_t measure(Drain* d, int32_t term, int slot, int depth) noexcept nogil:
+    """Bytes of a term, encoded if need be; or a code."""
+    cdef Encoded* memo
+    cdef int32_t* inner
+    cdef int64_t n
+    cdef int64_t size = 2 + AROUND_TRIPLE
+    cdef int k
+    if check_term(d, term, slot) < 0:
+        return d.fault.code
+    memo = &d.memo[term]
+    if memo.n > 0:
+        return memo.n
+    if d.b.kind[term] != KIND_TRIPLE:
+        return d.fault.code if put_leaf(d, term) < 0 else memo.n
+    if depth >= THRIFT_DEPTH:
+        return fail(&d.fault, DEPTH, NULL, THRIFT_DEPTH)
+    inner = &d.b.quoted[3 * d.b.aux[term]]
+    for k in range(3):
+        n = measure(d, inner[k], k, depth + 1)
+        if n < 0:
+            return n
+        size += n
+    if size > MAX_ENCODED:
+        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
+    if note_depth(d, memo, inner, THRIFT_DEPTH) < 0:
+        return d.fault.code
+    memo.n = size
+    return size
+
+
+cdef void put_term(Drain* d, Writer* w, int32_t term) noexcept nogil:
+    """A term that was measured."""
+    cdef Encoded* memo = &d.memo[term]
+    if d.b.kind[term] != KIND_TRIPLE:
+        put_bytes(w, d.terms.buf + memo.at, memo.n)
+        return
+    put_byte(w, STRUCT_9)
+    put_triple(d, w, &d.b.quoted[3 * d.b.aux[term]])
+    put_byte(w, STOP)
+
+
+cdef void put_triple(Drain* d, Writer* w, int32_t* ids) noexcept nogil:
+    """The fields of a triple, and its end."""
+    cdef int k
+    for k in range(3):
+        put_byte(w, STRUCT_1)
+        put_term(d, w, ids[k])
+    put_byte(w, STOP)
+
+
+# ---- rows
+
+cdef int write_thrift_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+    cdef Writer* w = &d.out
+    if declare_name(d, name, iri) < 0:
+        return d.fault.code
+    if reserve(w, AROUND + (name.end - name.at) + (iri.end - iri.at)) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, STRUCT_1)
+    put_string(w, STRING_1, name)
+    put_string(w, STRING_1, iri)
+    put_byte(w, STOP)
+    put_byte(w, STOP)
+    return OK
+
+
+cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+    cdef Arena* b = d.b
+    cdef Writer* w = &d.out
+    cdef int32_t ids[4]
+    cdef int64_t size = AROUND_ROW
+    cdef int64_t n
+    cdef int k
+    cdef int arity = 3
+    ids[0] = b.s[row]
+    ids[1] = b.p[row]
+    ids[2] = b.o[row]
+    ids[3] = NO_TERM if b.g == NULL else b.g[row]
+    if ids[3] != NO_TERM:
+        if check_term(d, ids[3], 3) < 0:
+            return d.fault.code
+        arity = 3 if is_default_name(b, ids[3]) else 4
+    for k in range(arity):
+        n = measure(d, ids[k], k, 0)
+        if n < 0:
+            return <int>n
+        size += n
+    if reserve(w, size) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, STRUCT_2 if arity == 3 else STRUCT_3)
+    for k in range(arity):
+        put_byte(w, STRUCT_1)
+        put_term(d, w, ids[k])
+    put_byte(w, STOP)
+    put_byte(w, STOP)
+    return OK
+
+
+cdef int write_thrift(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
+    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
+    cdef Arena* b = d.b
+    cdef Reader text, iri
+    while d.out.n < limit:
+        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
+            if load_name(d, name[0], &text, &iri) < 0 or write_thrift_prefix(d, &text, &iri) < 0:
+                return d.fault.code
+            name[0] += 4
+        elif row[0] < b.n_rows:
+            if write_row(d, row[0]) < 0:
+                return d.fault.code
+            row[0] += 1
+        else:
+            break
+    return OK
+
+
+# ---- result sets
+
+cdef int put_list(Drain* d, int64_t n) noexcept nogil:
+    """The header of a list of structs, in field 1."""
+    cdef Writer* w = &d.out
+    if reserve(w, 2 + MAX_VARINT32) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, LIST_1)
+    if n < 15:
+        put_byte(w, <uint8_t>(n << 4 | 0x0C))
+    else:
+        put_byte(w, 0xFC)
+        put_varint(w, n)
+    return OK
+
+
+cdef int write_thrift_header(Drain* d, Reader* names, int64_t width) noexcept nogil:
+    """The variables of a result set."""
+    cdef int64_t i
+    if put_list(d, width) < 0:
+        return d.fault.code
+    for i in range(width):
+        if reserve(&d.out, AROUND + (names[i].end - names[i].at)) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        put_string(&d.out, STRING_1, &names[i])
+        put_byte(&d.out, STOP)
+    if reserve(&d.out, 1) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(&d.out, STOP)
+    return OK
+
+
+cdef int write_thrift_cells(Drain* d, int64_t* row, int64_t rows, int64_t limit) noexcept nogil:
+    """Write rows of a result set until there are `limit` bytes or no more."""
+    cdef Writer* w = &d.out
+    cdef const int32_t* ids
+    cdef int64_t i, n
+    while row[0] < rows and w.n < limit:
+        ids = d.cells + row[0] * d.width
+        if d.width and put_list(d, d.width) < 0:
+            return d.fault.code
+        for i in range(d.width):
+            n = 3
+            if ids[i] != NO_TERM:
+                n = measure(d, ids[i], -1, 0)
+                if n < 0:
+                    return <int>n
+            if reserve(w, n) < 0:
+                return fail(&d.fault, NO_MEMORY, NULL)
+            if ids[i] != NO_TERM:
+                put_term(d, w, ids[i])
+                continue
+            put_byte(w, STRUCT_7)
+            put_byte(w, STOP)
+            put_byte(w, STOP)
+        if reserve(w, 1) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        put_byte(w, STOP)
+        row[0] += 1
+    return OK
