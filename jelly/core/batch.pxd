@@ -50,7 +50,9 @@ ctypedef struct Arena:
     int32_t* quoted
     int32_t n_quoted
     int32_t cap_quoted
-    # rows: a triple has no g (NULL); op only in patches (NULL otherwise)
+    # rows: a triple has no g (NULL); op only in patches (NULL otherwise). Rows of a patch that are no statements have
+    # NO_TERM where a column means nothing; a namespace has its name and IRI as s and p, a header its key and value as s
+    # and o
     int32_t* s
     int32_t* p
     int32_t* o
@@ -78,6 +80,7 @@ ctypedef struct Arena:
 
 cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
 cdef int add_graphs(Arena* b) noexcept nogil
+cdef int add_operations(Arena* b) noexcept nogil
 cdef void clear_arena(Arena* b) noexcept nogil
 cdef void free_arena(Arena* b) noexcept nogil
 cdef int grow_terms(Arena* b) noexcept nogil

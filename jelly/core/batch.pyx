@@ -45,6 +45,11 @@ cdef int add_graphs(Arena* b) noexcept nogil:
     return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
 
 
+cdef int add_operations(Arena* b) noexcept nogil:
+    """Make an Arena that has no rows yet one of a patch."""
+    return resize(<void**>&b.op, b.cap_rows, 1)
+
+
 cdef void clear_arena(Arena* b) noexcept nogil:
     """Forget the contents, keep the memory."""
     b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0
@@ -566,6 +571,11 @@ cdef class Batch:
             ids = getattr(self, name)
             if ids is None or not len(ids):
                 continue
+            if a.op != NULL:
+                # The other operations have no term in some columns, and a text as subject.
+                ids = ids[self.op <= 3] if self.op.min() >= 2 else ids
+                if not len(ids):
+                    continue
             if ids.max() >= a.n_terms or ids.min() < (NO_TERM if name == "g" else 0):
                 raise ValueError(f"column {name} has a term id out of range")
             if (kind[ids[ids >= 0]] == KIND_TEXT).any():

@@ -6,16 +6,16 @@ from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena
 from jelly.core.fault cimport Fault
 from jelly.core.frames cimport Feed
+from jelly.core.header cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    Header, Limits,
+)
 from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
 cdef enum:
     # Quoted triples may be nested so deep.
     MAX_DEPTH = 64
-    # The newest protocol version that we read.
-    MAX_VERSION = 2
-    # The smallest name table that the specification allows.
-    MIN_NAME_TABLE = 8
     # A Batch may never hold more text than this, whatever the input makes of its prefixes.
     MAX_BATCH_TEXT = 1 << 28
     # A Batch ends at so many terms for each row that it may have: statements of quoted triples can have any number.
@@ -37,26 +37,13 @@ cdef enum:
     ROWS_QUADS = ROWS_ALWAYS | 1 << pb.RDF_STREAM_ROW_QUAD
     ROWS_GRAPHS = ROWS_TRIPLES | 1 << pb.RDF_STREAM_ROW_GRAPH_START | 1 << pb.RDF_STREAM_ROW_GRAPH_END
     KNOWN_ROWS = ROWS_GRAPHS | ROWS_QUADS
-    # Bit n: field n of the options is a number that we read.
-    OPTIONS_FIELDS = (
-        1 << pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS
-        | 1 << pb.RDF_STREAM_OPTIONS_RDF_STAR | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE
-        | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE
-        | 1 << pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
+    # The rows of a patch; punctuation in PUNCTUATED streams only.
+    ROWS_PATCH = (
+        1 << pb.RDF_PATCH_ROW_OPTIONS | 1 << OP_ADD | 1 << OP_DELETE | 1 << OP_NAMESPACE_ADD | 1 << OP_NAMESPACE_DELETE
+        | 1 << OP_START | 1 << OP_COMMIT | 1 << OP_ABORT | 1 << pb.RDF_PATCH_ROW_NAME | 1 << pb.RDF_PATCH_ROW_PREFIX
+        | 1 << pb.RDF_PATCH_ROW_DATATYPE | 1 << OP_HEADER
     )
-
-
-ctypedef struct Header:
-    # The stream options as read.
-    int64_t physical
-    int64_t generalized
-    int64_t star
-    int64_t names
-    int64_t prefixes
-    int64_t datatypes
-    int64_t logical
-    int64_t version
-    Reader name  # borrowed from the frame
+    ROWS_PUNCTUATED = ROWS_PATCH | 1 << OP_PUNCTUATION
 
 
 ctypedef struct Decode:
@@ -72,7 +59,11 @@ ctypedef struct Decode:
     Header header
     bint has_header
     int arity
+    bint patch  # Jelly-Patch; else Jelly-RDF
+    int first_entry  # field of the name entries; those of prefixes and datatypes follow
+    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED: others are skipped
     uint32_t allowed  # ROWS_*
+    int transaction  # CLOSED, OPEN or EITHER
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]  # their ids in `carry`
@@ -84,11 +75,8 @@ ctypedef struct Decode:
     # What fills the present Batch: repeated terms that were copied into it do not count.
     int64_t full_text
     int64_t full_terms
-    int64_t max_names
-    int64_t max_prefixes
-    int64_t max_datatypes
+    Limits limits
     Fault fault
 
 
-cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil
 cdef int run(Decode* d) noexcept nogil

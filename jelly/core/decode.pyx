@@ -1,18 +1,19 @@
 from cython cimport likely
-from libc.string cimport memcmp, memset
-
+from libc.stdint cimport int8_t
+from libc.string cimport memcmp
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
 from jelly.core.fault cimport (
-    BAD_LOGICAL, BAD_PHYSICAL, BAD_UTF8, BAD_VERSION, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DATATYPE_TABLE_LIMIT, DEPTH,
-    FULL, GRAPH_NOT_OPEN, GRAPH_OPEN, GRAPH_UNSET, MALFORMED, NAME_ENTRY, NAME_TABLE_LIMIT, NAME_TABLE_SMALL,
-    NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS, NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PREFIX_ENTRY,
-    PREFIX_TABLE_LIMIT, QUOTED_INCOMPLETE, ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
+    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN,
+    GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
+    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
+    ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
 )
-from jelly.core.frames cimport next_frame
+from jelly.core.frames cimport next_frame, take_metadata
+from jelly.core.header cimport check_header, read_header, same_header, step_transaction
 from jelly.core.tables cimport Table, find_datatype, find_iri, set_entry
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport skip_field, take_span, take_varint
@@ -24,87 +25,16 @@ cdef int malformed(Decode* d, Reader* r) noexcept nogil:
     return fail(&d.fault, MALFORMED, r.at)
 
 
-cdef int read_header(Decode* d, Reader* r, Header* h) noexcept nogil:
-    cdef int64_t tag, value
-    memset(h, 0, sizeof(Header))
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG:
-            if take_span(r, &h.name) < 0:
-                return malformed(d, r)
-            if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
-                return fail(&d.fault, BAD_UTF8, h.name.at)
-            continue
-        if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or OPTIONS_FIELDS >> (tag >> 3) & 1 == 0:
-            if tag < 0 or skip_field(r, tag) < 0:
-                return malformed(d, r)
-            continue
-        value = take_varint(r)
-        if value < 0:
-            return malformed(d, r)
-        if tag == pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG:
-            h.physical = value
-        elif tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG:
-            h.generalized = value != 0
-        elif tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
-            h.star = value != 0
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG:
-            h.names = value
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG:
-            h.prefixes = value
-        elif tag == pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG:
-            h.datatypes = value
-        elif tag == pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG:
-            h.logical = value
-        elif tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
-            h.version = value
-    return OK
-
-
-cdef int check_header(Decode* d, Header* h, const uint8_t* at) noexcept nogil:
-    cdef int64_t base = h.logical % 10
-    if h.version < 1 or h.version > MAX_VERSION:
-        return fail(&d.fault, BAD_VERSION, at, h.version, MAX_VERSION)
-    if h.physical < pb.PHYSICAL_STREAM_TYPE_TRIPLES or h.physical > pb.PHYSICAL_STREAM_TYPE_GRAPHS:
-        return fail(&d.fault, BAD_PHYSICAL, at, h.physical)
-    # Section "Consistency with physical stream types": triples go with flat triples and graphs, the rest with the rest.
-    if base > 4 or (base == 0 and h.logical != 0):
-        return fail(&d.fault, BAD_LOGICAL, at, h.logical, h.physical)
-    if base != 0 and (base == 1 or base == 3) != (h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES):
-        return fail(&d.fault, BAD_LOGICAL, at, h.logical, h.physical)
-    if h.names > d.max_names:
-        return fail(&d.fault, NAME_TABLE_LIMIT, at, h.names, d.max_names)
-    if h.prefixes > d.max_prefixes:
-        return fail(&d.fault, PREFIX_TABLE_LIMIT, at, h.prefixes, d.max_prefixes)
-    if h.datatypes > d.max_datatypes:
-        return fail(&d.fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, d.max_datatypes)
-    if h.names < MIN_NAME_TABLE:
-        return fail(&d.fault, NAME_TABLE_SMALL, at, h.names, MIN_NAME_TABLE)
-    return OK
-
-
-cdef bint same_header(Header* x, Header* y) noexcept nogil:
-    cdef int64_t n = x.name.end - x.name.at
-    return (
-        x.physical == y.physical and x.generalized == y.generalized and x.star == y.star and x.names == y.names
-        and x.prefixes == y.prefixes and x.datatypes == y.datatypes and x.logical == y.logical
-        and x.version == y.version and n == y.name.end - y.name.at
-        and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
-    )
-
-
 cdef int read_options(Decode* d, Reader* r) noexcept nogil:
     """The options row. NEED_TABLES for the first one."""
     cdef const uint8_t* at = r.at
     cdef Header h
-    cdef int status = read_header(d, r, &h)
-    if status != OK:
-        return status
+    if read_header(r, &h, d.patch, &d.fault) != OK:
+        return d.fault.code
     if d.has_header:
         return OK if same_header(&d.header, &h) else fail(&d.fault, OPTIONS_CHANGED, at)
-    status = check_header(d, &h, at)
-    if status != OK:
-        return status
+    if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
+        return d.fault.code
     d.header = h
     d.has_header = True
     return NEED_TABLES
@@ -362,7 +292,8 @@ cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
     return NO_TERM
 
 
-cdef inline int read_statement(Decode* d, Reader* r, int arity) noexcept nogil:
+cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept nogil:
+    """A triple or quad. The statements of a patch (`op`) are all quads, those of triples without a graph."""
     cdef Reader spans[4]
     cdef int kinds[4]
     cdef int slot
@@ -379,7 +310,10 @@ cdef inline int read_statement(Decode* d, Reader* r, int arity) noexcept nogil:
         elif d.last[slot] < 0:
             if repeat_term(d, slot, at) < 0:
                 return d.fault.code
-    if arity == 4:
+    if op != 0 and d.arity == 3:
+        if kinds[3] >= 0:
+            return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+    elif arity == 4:
         if kinds[3] >= 0:
             d.last[3] = read_graph(d, kinds[3], &spans[3])
         elif d.last[3] < NO_TERM:
@@ -396,28 +330,32 @@ cdef inline int read_statement(Decode* d, Reader* r, int arity) noexcept nogil:
                 return d.fault.code
     if add_row(d.b, d.last[0], d.last[1], d.last[2], d.last[3]) < 0:
         return fail(&d.fault, NO_MEMORY, at)
+    if op != 0:
+        d.b.op[d.b.n_rows - 1] = <int8_t>op
     return OK
+
+
+cdef int take_choice(Decode* d, Reader* r, int64_t tag, int first, int slot, Reader* span, int* kind) noexcept nogil:
+    """Take the field of `tag` if it is one of the four of a oneof that begins with field `first`, else step over it."""
+    if tag < 0 or tag & 7 != 2 or tag >> 3 < first or tag >> 3 > first + 3:
+        if tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+        return OK
+    if kind[0] >= 0:
+        return fail(&d.fault, TERM_TWICE, r.at, 0, slot)
+    kind[0] = <int>(tag >> 3) - first
+    return OK if take_span(r, span) == 0 else malformed(d, r)
 
 
 cdef int read_graph_start(Decode* d, Reader* r) noexcept nogil:
     cdef const uint8_t* at = r.at
     cdef Reader span
     cdef int kind = -1
-    cdef int64_t tag, field
     if d.in_graph:
         return fail(&d.fault, GRAPH_OPEN, at)
     while r.at < r.end:
-        tag = take_varint(r)
-        field = tag >> 3
-        if tag < 0 or tag & 7 != 2 or field == 0 or field > 4:
-            if tag < 0 or skip_field(r, tag) < 0:
-                return malformed(d, r)
-            continue
-        if kind >= 0:
-            return fail(&d.fault, TERM_TWICE, r.at, 0, 3)
-        kind = <int>(field - 1)
-        if take_span(r, &span) < 0:
-            return malformed(d, r)
+        if take_choice(d, r, take_varint(r), pb.RDF_GRAPH_START_G_IRI, 3, &span, &kind) != OK:
+            return d.fault.code
     if kind < 0:
         return fail(&d.fault, GRAPH_UNSET, at)
     d.last[3] = read_graph(d, kind, &span)
@@ -425,13 +363,30 @@ cdef int read_graph_start(Decode* d, Reader* r) noexcept nogil:
     return d.fault.code
 
 
-cdef int read_namespace(Decode* d, Reader* r) noexcept nogil:
-    cdef Reader name, value
+cdef int add_operation(Decode* d, int op, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+    if add_row(d.b, s, p, o, g) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    d.b.op[d.b.n_rows - 1] = <int8_t>op
+    return OK
+
+
+cdef int32_t add_text(Decode* d, Reader* text) noexcept nogil:
+    if check_utf8(text.at, text.end - text.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, text.at)
+    return checked(d, add_term(d.b, KIND_TEXT, NO_TERM, text.at, text.end - text.at), text.at)
+
+
+cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
+    """A namespace declaration, or with `op` one of a patch, which may have a graph and need not have an IRI."""
+    cdef const uint8_t* at = r.at
+    cdef Reader name, value, graph
     cdef bint has_value = False
+    cdef int kind = -1
     cdef int64_t tag
-    cdef int32_t text, iri
+    cdef int32_t text
+    cdef int32_t iri = NO_TERM
     name.at = name.end = r.at
-    value = name
+    value = graph = name
     while r.at < r.end:
         tag = take_varint(r)
         if tag == pb.RDF_NAMESPACE_DECLARATION_NAME_TAG:
@@ -441,21 +396,97 @@ cdef int read_namespace(Decode* d, Reader* r) noexcept nogil:
             if take_span(r, &value) < 0:
                 return malformed(d, r)
             has_value = True
+        elif op != 0:
+            if take_choice(d, r, tag, pb.RDF_PATCH_NAMESPACE_G_IRI, 3, &graph, &kind) != OK:
+                return d.fault.code
         elif tag < 0 or skip_field(r, tag) < 0:
             return malformed(d, r)
-    if not has_value:
+    if kind >= 0 and d.arity == 3:
+        return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+    if not has_value and op != OP_NAMESPACE_DELETE:
         return fail(&d.fault, NAMESPACE_UNSET, r.at)
-    if check_utf8(name.at, name.end - name.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, name.at)
-    iri = read_iri(d, &value)
-    if iri < 0:
-        return iri
-    text = checked(d, add_term(d.b, KIND_TEXT, NO_TERM, name.at, name.end - name.at), name.at)
+    # The ids of the IRI count before those of the graph.
+    if has_value:
+        iri = read_iri(d, &value)
+    if d.fault.code != OK:
+        return d.fault.code
+    text = add_text(d, &name)
     if text < 0:
         return text
-    if add_namespace(d.b, text, iri) < 0:
-        return fail(&d.fault, NO_MEMORY, name.at)
-    return OK
+    if op == 0:
+        if add_namespace(d.b, text, iri) < 0:
+            return fail(&d.fault, NO_MEMORY, name.at)
+        return OK
+    if d.arity == 4:
+        if kind >= 0:
+            d.last[3] = read_graph(d, kind, &graph)
+        elif d.last[3] < NO_TERM:
+            repeat_term(d, 3, at)
+        if d.fault.code != OK:
+            return d.fault.code
+    return add_operation(d, op, text, iri, NO_TERM, d.last[3] if d.arity == 4 else NO_TERM)
+
+
+cdef int read_patch_header(Decode* d, Reader* r) noexcept nogil:
+    cdef Reader key, value
+    cdef int kind = -1
+    cdef int64_t tag
+    cdef int32_t text, term
+    key.at = key.end = r.at
+    value = key
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_PATCH_HEADER_KEY_TAG:
+            if take_span(r, &key) < 0:
+                return malformed(d, r)
+        elif take_choice(d, r, tag, pb.RDF_PATCH_HEADER_H_IRI, -1, &value, &kind) != OK:
+            return d.fault.code
+    if kind < 0:
+        return fail(&d.fault, HEADER_UNSET, r.at)
+    text = add_text(d, &key)
+    if text < 0:
+        return text
+    term = read_term(d, kind, &value, 0)
+    if term < 0:
+        return d.fault.code
+    return add_operation(d, OP_HEADER, text, NO_TERM, term, NO_TERM)
+
+
+cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
+    """A row of a patch that has no terms."""
+    cdef int status = step_transaction(&d.transaction, op)
+    if status != OK:
+        return fail(&d.fault, status, at)
+    return add_operation(d, op, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+
+
+cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogil:
+    if field == pb.RDF_PATCH_ROW_OPTIONS:
+        return read_options(d, body)
+    if field == OP_ADD or field == OP_DELETE:
+        return read_statement(d, body, 4, field)
+    if field == OP_NAMESPACE_ADD or field == OP_NAMESPACE_DELETE:
+        return read_namespace(d, body, field)
+    if field == OP_HEADER:
+        return read_patch_header(d, body)
+    return read_mark(d, body.at, field)
+
+
+cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
+    if field == pb.RDF_STREAM_ROW_TRIPLE:
+        return read_statement(d, body, 3, 0)
+    if field == pb.RDF_STREAM_ROW_QUAD:
+        return read_statement(d, body, 4, 0)
+    if field == pb.RDF_STREAM_ROW_GRAPH_START:
+        return read_graph_start(d, body)
+    if field == pb.RDF_STREAM_ROW_GRAPH_END:
+        if not d.in_graph:
+            return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
+        d.in_graph = False
+        return OK
+    if field == pb.RDF_STREAM_ROW_NAMESPACE:
+        return read_namespace(d, body, 0)
+    return read_options(d, body)
 
 
 cdef int read_row(Decode* d, Reader* r) noexcept nogil:
@@ -463,11 +494,12 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
     cdef Reader body
     cdef bint seen = False
     cdef int status = OK
+    cdef int field
     while r.at < r.end:
         tag = take_varint(r)
         if tag < 0:
             return malformed(d, r)
-        if tag & 7 != 2 or tag >> 3 > pb.RDF_STREAM_ROW_DATATYPE or KNOWN_ROWS >> (tag >> 3) & 1 == 0:
+        if tag & 7 != 2 or tag >> 3 > pb.RDF_PATCH_ROW_PUNCTUATION or d.known >> (tag >> 3) & 1 == 0:
             if skip_field(r, tag) < 0:
                 return malformed(d, r)
             continue
@@ -479,27 +511,20 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
         if d.allowed >> (tag >> 3) & 1 == 0:
             if not d.has_header:
                 return fail(&d.fault, NO_OPTIONS, body.at)
+            if d.patch:
+                return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, tag >> 3, d.header.logical)
             return fail(&d.fault, ROW_FORBIDDEN, body.at, tag >> 3, d.header.physical)
-        if tag == pb.RDF_STREAM_ROW_TRIPLE_TAG:
-            status = read_statement(d, &body, 3)
-        elif tag == pb.RDF_STREAM_ROW_QUAD_TAG:
-            status = read_statement(d, &body, 4)
-        elif tag == pb.RDF_STREAM_ROW_NAME_TAG:
+        field = <int>(tag >> 3)
+        if field == d.first_entry:
             status = read_entry(d, &body, &d.t.names, NAME_ENTRY)
-        elif tag == pb.RDF_STREAM_ROW_PREFIX_TAG:
+        elif field == d.first_entry + 1:
             status = read_entry(d, &body, &d.t.prefixes, PREFIX_ENTRY)
-        elif tag == pb.RDF_STREAM_ROW_DATATYPE_TAG:
+        elif field == d.first_entry + 2:
             status = read_entry(d, &body, &d.t.datatypes, DATATYPE_ENTRY)
-        elif tag == pb.RDF_STREAM_ROW_GRAPH_START_TAG:
-            status = read_graph_start(d, &body)
-        elif tag == pb.RDF_STREAM_ROW_GRAPH_END_TAG:
-            if not d.in_graph:
-                return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
-            d.in_graph = False
-        elif tag == pb.RDF_STREAM_ROW_NAMESPACE_TAG:
-            status = read_namespace(d, &body)
+        elif d.patch:
+            status = read_patch_row(d, &body, field)
         else:
-            status = read_options(d, &body)
+            status = read_rdf_row(d, &body, field)
         if status < 0:
             return status
     return status
@@ -508,24 +533,9 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
 # ---- frames
 
 cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
-    cdef Reader entry, key, value
-    cdef int64_t tag
-    if take_span(r, &entry) < 0:
-        return malformed(d, r)
-    key.at = key.end = entry.at
-    value = key
-    while entry.at < entry.end:
-        tag = take_varint(&entry)
-        if tag == pb.RDF_STREAM_FRAME_METADATA_KEY_TAG:
-            if take_span(&entry, &key) < 0:
-                return malformed(d, &entry)
-        elif tag == pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG:
-            if take_span(&entry, &value) < 0:
-                return malformed(d, &entry)
-        elif tag < 0 or skip_field(&entry, tag) < 0:
-            return malformed(d, &entry)
-    if check_utf8(key.at, key.end - key.at) >= 0:
-        return fail(&d.fault, BAD_UTF8, key.at)
+    cdef Reader key, value
+    if take_metadata(r, &key, &value, &d.fault) != OK:
+        return d.fault.code
     if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
         return OK  # of the file, not of the frame: jelly/index.py reads it
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
@@ -578,6 +588,9 @@ cdef int run(Decode* d) noexcept nogil:
         status = read_rows(d)
         if status != OK:
             return status
+        # In the Batch a patch ends with a punctuation, whatever ends it in the stream.
+        if d.patch and d.header.logical == pb.PATCH_STREAM_TYPE_FRAME and read_mark(d, d.frame.at, OP_PUNCTUATION):
+            return d.fault.code
         if add_frame(d.b) < 0:
             return fail(&d.fault, NO_MEMORY, NULL)
         d.in_frame = False

@@ -4,11 +4,12 @@ from typing import Any
 from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly.core.batch import Batch
-from jelly.options import StreamOptions
+from jelly.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Decoder:
-    options: StreamOptions | None
+    # PatchOptions of a patch; Any, so that nobody has to tell the two apart who knows which it is.
+    options: Any
     def __new__(
         cls,
         *,
@@ -19,11 +20,12 @@ class Decoder:
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
-        options: StreamOptions | None = None,
+        options: StreamOptions | PatchOptions | None = None,
         state: bytes | None = None,
         first_row: int = 0,
         first_frame: int = 0,
         offset: int = 0,
+        patch: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...

@@ -11,17 +11,17 @@ from itertools import chain
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, carry_terms, free_arena, new_batch
+from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, add_operations, carry_terms, free_arena, new_batch
 from jelly.core.decode cimport (
-    MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, Header,
-    check_header, run,
+    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
-from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, fail, fault_error
+from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly.core.header cimport EITHER, OPEN, Header, check_header
 from jelly.core.snapshot cimport load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
-from jelly.options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+from jelly.options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions
 
 cdef enum:
     # Options with a stream name longer than this are made anew each time.
@@ -45,6 +45,8 @@ cdef class Decoder:
     ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
     ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
     ``max_datatypes`` are the limits that hostile input runs into.
+
+    ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
 
     With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
     is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell its place in the stream.
@@ -76,7 +78,7 @@ cdef class Decoder:
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
-        options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0,
+        options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
     ):
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
@@ -91,9 +93,12 @@ cdef class Decoder:
         self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
         self.d.max_rows = batch_rows
         self.d.max_text = batch_bytes
-        self.d.max_names = max_names
-        self.d.max_prefixes = max_prefixes
-        self.d.max_datatypes = max_datatypes
+        self.d.limits.names = max_names
+        self.d.limits.prefixes = max_prefixes
+        self.d.limits.datatypes = max_datatypes
+        self.d.patch = patch
+        self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
+        self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME
         self.rows_out = first_row
         self.frames_out = self.d.n_frames = first_frame
         self.d.feed.offset = offset
@@ -174,6 +179,8 @@ cdef class Decoder:
                 if status == NEED_MORE:
                     if self.d.feed.final and not self.d.has_header:
                         status = fail(&self.d.fault, NO_OPTIONS, NULL)
+                    elif self.d.feed.final and self.d.transaction == OPEN:
+                        status = fail(&self.d.fault, OPEN_PATCH, NULL)
                     elif (flush or self.d.feed.final) and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
                         return self.give_batch()
                     else:
@@ -228,6 +235,8 @@ cdef class Decoder:
         self.batch = new_batch(
             self.d.arity, self.hint_rows + 8, self.hint_terms + 16, self.hint_text + 512, MAX_BATCH_TEXT
         )
+        if self.d.patch and add_operations(&self.batch.a) < 0:
+            raise MemoryError
         self.batch.first_row = self.rows_out
         self.batch.first_frame = self.frames_out
         self.batch.options = self.options
@@ -266,6 +275,8 @@ cdef class Decoder:
             raise self.error
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
+        if self.d.patch:
+            raise ValueError("the state of a patch cannot be saved")
         if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
             raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
         return save_state(&self.d)
@@ -278,16 +289,21 @@ cdef class Decoder:
     cdef int preset(self, options, state) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef Header* h = &self.d.header
-        h.physical = options.physical_type
-        h.logical = options.logical_type
+        if self.d.patch != isinstance(options, PatchOptions):
+            raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
+        if self.d.patch and state is not None:
+            raise ValueError("a patch can be read from a keyframe on, not from a state")
+        h.physical = options.statement_type if self.d.patch else options.physical_type
+        h.logical = options.stream_type if self.d.patch else options.logical_type
         h.generalized = options.generalized_statements
         h.star = options.rdf_star
         h.names = options.max_name_table_size
         h.prefixes = options.max_prefix_table_size
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
-        self.stream_name = options.stream_name.encode()
-        if check_header(&self.d, h, NULL) != OK:
+        self.stream_name = b"" if self.d.patch else options.stream_name.encode()
+        self.d.transaction = EITHER
+        if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True
         self.options = options
@@ -305,7 +321,8 @@ cdef class Decoder:
         # A name that is no name shall not stay in the cache.
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
         self.options = make(
-            h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes, h.datatypes, h.version
+            self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
+            h.datatypes, h.version,
         )
         self.make_tables()
         self.batch.options = self.options
@@ -324,6 +341,10 @@ cdef class Decoder:
             make_table(&self.d.t.prefixes, h.prefixes),
             make_table(&self.d.t.datatypes, h.datatypes),
         )
+        if self.d.patch:
+            self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH
+            self.d.arity = 4 if h.physical == pb.PATCH_STATEMENT_TYPE_QUADS else 3
+            return 0
         if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
             self.d.allowed = ROWS_TRIPLES
             return 0
@@ -334,8 +355,19 @@ cdef class Decoder:
 
 # Small messages are common, and so are their options: making these anew would take as long as decoding.
 @lru_cache(64)
-def make_options(physical, logical, name, generalized, star, names, prefixes, datatypes, version):
-    """StreamOptions from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
+def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version):
+    """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
+    if patch:
+        return PatchOptions(
+            stream_type=PatchStreamType(logical),
+            statement_type=StatementType(physical),
+            generalized_statements=bool(generalized),
+            rdf_star=bool(star),
+            max_name_table_size=names,
+            max_prefix_table_size=prefixes,
+            max_datatype_table_size=datatypes,
+            version=version,
+        )
     return StreamOptions(
         physical_type=PhysicalType(physical),
         logical_type=LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),

@@ -22,7 +22,12 @@ ctypedef struct Memo:
 
 ctypedef struct Encode:
     # options
-    int physical
+    bint patch  # Jelly-Patch; else Jelly-RDF
+    int physical  # of a patch the statement type, whose numbers are the same
+    int stream_type  # of a patch
+    uint8_t name_tag  # of the entry rows
+    uint8_t prefix_tag
+    uint8_t datatype_tag
     bint generalized
     bint star
     bint namespaces
@@ -60,8 +65,13 @@ ctypedef struct Encode:
     bint has_held
     bint started  # the options are written
     bint in_graph
+    int transaction  # CLOSED or OPEN
+    bint in_patch  # rows stand behind the last punctuation
+    int64_t bound  # frames of the Batch that are behind
+    bint patch_ended  # of a FLAT patch: a punctuation came
     bint whole_names  # this statement does without prefixes
     Fault fault
 
 
 cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil
+cdef int finish_patch(Encode* e) noexcept nogil

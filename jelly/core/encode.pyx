@@ -6,7 +6,10 @@ from jelly.core.batch cimport (
 )
 from jelly.core.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
-    NAMESPACES_OFF, NO_MEMORY, OK, STAR_OFF, TEXT_LIMIT, fail,
+    NAMESPACES_OFF, NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
+)
+from jelly.core.header cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OPEN, step_transaction,
 )
 from jelly.core.pack cimport ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame
 from jelly.core.tables cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
@@ -16,6 +19,13 @@ cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.
     NO_PREFIX_LEFT = 1
     MAX_DEPTH = 64
+
+cdef enum:
+    # What put_whole puts when it is no statement of so many terms.
+    PUT_GRAPH = 0
+    PUT_NAMESPACE = 1
+    PUT_PATCH_NAMESPACE = 2
+    PUT_HEADER = 5
 
 
 # ---- lookups
@@ -92,10 +102,10 @@ cdef int find_ids(Encode* e, int32_t term, int32_t* name, int32_t* prefix) noexc
     prefix[0] = 0
     if e.prefixes.size > 0:
         cut = 0 if e.whole_names else split_iri(text, n)
-        prefix[0] = entry_id(e, &e.prefixes, pb.RDF_STREAM_ROW_PREFIX_TAG, text, cut)
+        prefix[0] = entry_id(e, &e.prefixes, e.prefix_tag, text, cut)
         if prefix[0] <= 0:
             return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
-    name[0] = entry_id(e, &e.names, pb.RDF_STREAM_ROW_NAME_TAG, text + cut, n - cut)
+    name[0] = entry_id(e, &e.names, e.name_tag, text + cut, n - cut)
     if name[0] == 0:
         return fail(&e.fault, NAMES_FULL, NULL, e.names.size)
     if name[0] < 0:
@@ -119,7 +129,7 @@ cdef int32_t find_datatype_id(Encode* e, int32_t term) noexcept nogil:
         touch(&e.datatypes, -memo.name, e.statement)
         return -memo.name
     id = entry_id(
-        e, &e.datatypes, pb.RDF_STREAM_ROW_DATATYPE_TAG, e.b.text + e.b.start[term],
+        e, &e.datatypes, e.datatype_tag, e.b.text + e.b.start[term],
         e.b.start[term + 1] - e.b.start[term],
     )
     if id == 0:
@@ -291,42 +301,63 @@ cdef int put_terms(Encode* e, int32_t* terms, int n) noexcept nogil:
     return OK
 
 
-cdef int put_graph_term(Encode* e, int32_t term) noexcept nogil:
-    """The graph of a graph start: like that of a quad, but its fields are 1 to 4 and never left out."""
+cdef int put_graph_term(Encode* e, int first, int32_t term) noexcept nogil:
+    """The graph of a graph start or namespace: like that of a quad, but its four fields begin with `first`."""
+    cdef uint32_t tag = first << 3 | 2
     cdef int kind
     if term == NO_TERM:
         if reserve(&e.row, 2) < 0:
             return fail(&e.fault, NO_MEMORY, NULL)
-        put_byte(&e.row, pb.RDF_GRAPH_START_G_DEFAULT_GRAPH_TAG)
+        put_byte(&e.row, <uint8_t>tag + 16)
         put_byte(&e.row, 0)
         return OK
     if term < 0 or term >= e.b.n_terms:
         return fail(&e.fault, BAD_TERM, NULL, term, 3)
     kind = e.b.kind[term]
     if kind == KIND_IRI:
-        return put_iri(e, pb.RDF_GRAPH_START_G_IRI_TAG, term)
+        return put_iri(e, tag, term)
     if kind == KIND_BNODE:
-        return put_text(
-            e, pb.RDF_GRAPH_START_G_BNODE_TAG, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term]
-        )
+        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
     if kind == KIND_TRIPLE or kind == KIND_TEXT:
         return fail(&e.fault, BAD_TERM, NULL, term, 3)
     if not e.generalized:
         return fail(&e.fault, GENERALIZED_OFF, NULL, kind, 3)
-    return put_literal(e, pb.RDF_GRAPH_START_G_LITERAL_TAG, term)
+    return put_literal(e, tag + 24, term)
 
 
-cdef int put_namespace_terms(Encode* e, int32_t name, int32_t iri) noexcept nogil:
-    cdef int64_t n = e.b.start[name + 1] - e.b.start[name]
-    if n > 0 and put_text(
-        e, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[name], n
-    ) != OK:
-        return e.fault.code
-    return put_iri(e, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, iri)
+cdef int put_header_value(Encode* e, int32_t term) noexcept nogil:
+    """The value of a header, which may be any term and is never left out."""
+    cdef uint32_t tag = pb.RDF_PATCH_HEADER_H_IRI_TAG
+    cdef int kind = e.b.kind[term]
+    if kind == KIND_IRI:
+        return put_iri(e, tag, term)
+    if kind == KIND_BNODE:
+        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
+    if kind != KIND_TRIPLE:
+        return put_literal(e, tag + 16, term)
+    if not e.star:
+        return fail(&e.fault, STAR_OFF, NULL, kind, -1)
+    return put_quoted(e, tag + 24, term, 1)
+
+
+cdef int put_key(Encode* e, int32_t key) noexcept nogil:
+    """Field 1 of a namespace or header, a text."""
+    cdef int64_t n = e.b.start[key + 1] - e.b.start[key]
+    return put_text(e, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[key], n) if n > 0 else OK
+
+
+cdef int put_namespace_terms(Encode* e, int32_t* terms, bint graph) noexcept nogil:
+    """Name, IRI (NO_TERM: none, which only the deletion in a patch may have) and, with `graph`, the graph."""
+    cdef int status = put_key(e, terms[0])
+    if status == OK and terms[1] != NO_TERM:
+        status = put_iri(e, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, terms[1])
+    if status == OK and graph and not is_repeated(e, 3, terms[3]):
+        status = put_graph_term(e, pb.RDF_PATCH_NAMESPACE_G_IRI, terms[3])
+    return status
 
 
 cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
-    """Put a statement (`what`: its number of terms), graph start (1) or namespace (2) into `e.row`.
+    """Put a statement (`what`: its number of terms) or one of the others (PUT_*) into `e.row`.
 
     Entry rows stand before the row that needs them, and no entry of this row may be evicted by another. Where the
     prefix table is too small for that, the row is put again with whole IRIs as names and one empty prefix.
@@ -339,10 +370,14 @@ cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
         e.statement += 1
         e.whole_names = attempt == 1
         e.row.n = 0
-        if what == 1:
-            status = put_graph_term(e, terms[0])
-        elif what == 2:
-            status = put_namespace_terms(e, terms[0], terms[1])
+        if what == PUT_GRAPH:
+            status = put_graph_term(e, pb.RDF_GRAPH_START_G_IRI, terms[3])
+        elif what == PUT_NAMESPACE or what == PUT_PATCH_NAMESPACE:
+            status = put_namespace_terms(e, terms, what == PUT_PATCH_NAMESPACE)
+        elif what == PUT_HEADER:
+            status = put_key(e, terms[0])
+            if status == OK:
+                status = put_header_value(e, terms[2])
         else:
             status = put_terms(e, terms, what)
         if status != NO_PREFIX_LEFT:
@@ -355,20 +390,23 @@ cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
 
 cdef int change_graph(Encode* e, int32_t graph) noexcept nogil:
     """In a GRAPHS stream: close the open graph and open another."""
+    cdef int32_t terms[4]
     cdef int status
     if e.in_graph and is_repeated(e, 3, graph):
         return OK
     status = end_graph(e)
     if status != OK:
         return status
-    status = put_whole(e, 1, &graph)
+    terms[3] = graph
+    status = put_whole(e, PUT_GRAPH, terms)
     if status != OK:
         return status
     e.in_graph = True
     return put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
 
 
-cdef int put_statement(Encode* e, int64_t row) noexcept nogil:
+cdef int put_statement(Encode* e, int64_t row, uint8_t op_tag) noexcept nogil:
+    """A statement; `op_tag` is that of its row in a patch, or 0."""
     cdef Arena* b = e.b
     cdef int32_t terms[4]
     cdef int slot, status
@@ -388,11 +426,13 @@ cdef int put_statement(Encode* e, int64_t row) noexcept nogil:
         return status
     for slot in range(4):
         e.last[slot] = terms[slot]
+    if op_tag:
+        return put_row(e, op_tag)
     return put_row(e, pb.RDF_STREAM_ROW_QUAD_TAG if n == 4 else pb.RDF_STREAM_ROW_TRIPLE_TAG)
 
 
 cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
-    cdef int32_t terms[2]
+    cdef int32_t terms[4]
     cdef int status
     if not e.namespaces:
         return fail(&e.fault, NAMESPACES_OFF, NULL)
@@ -400,10 +440,81 @@ cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
         return fail(&e.fault, BAD_TERM, NULL, iri, 0)
     terms[0] = name
     terms[1] = iri
-    status = put_whole(e, 2, terms)
+    status = put_whole(e, PUT_NAMESPACE, terms)
     if status != OK:
         return status
     return put_row(e, pb.RDF_STREAM_ROW_NAMESPACE_TAG)
+
+
+cdef inline bint is_text(Encode* e, int32_t term) noexcept nogil:
+    return 0 <= term < e.b.n_terms and e.b.kind[term] == KIND_TEXT
+
+
+cdef int end_patch(Encode* e, int64_t row) noexcept nogil:
+    """End a patch as the stream type wants it; what was read as a frame up to `row` may have metadata."""
+    e.in_patch = False
+    if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
+        e.patch_ended = True
+        return OK
+    if e.stream_type == pb.PATCH_STREAM_TYPE_PUNCTUATED:
+        e.row.n = 0
+        return put_row(e, pb.RDF_PATCH_ROW_PUNCTUATION_TAG)
+    if e.b == NULL or e.b.n_meta == 0:
+        return end_frame(e, NULL, 0)
+    while e.bound < e.b.n_frames and e.b.frames[e.bound] < row:
+        e.bound += 1
+    return end_frame(e, e.b, e.bound)
+
+
+cdef int put_operation(Encode* e, int64_t row) noexcept nogil:
+    """A row of a patch that is no statement."""
+    cdef Arena* b = e.b
+    cdef int32_t terms[4]
+    cdef int op = b.op[row]
+    cdef int status = step_transaction(&e.transaction, op)
+    cdef int what = PUT_HEADER
+    if status != OK:
+        return fail(&e.fault, status, NULL)
+    terms[0] = b.s[row]
+    terms[1] = b.p[row]
+    terms[2] = b.o[row]
+    terms[3] = NO_TERM if b.g == NULL else b.g[row]
+    if op == OP_PUNCTUATION:
+        return end_patch(e, row + 1)
+    if op == OP_HEADER:
+        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or b.kind[terms[2]] == KIND_TEXT:
+            return fail(&e.fault, BAD_TERM, NULL, terms[2], 2)
+        status = put_whole(e, PUT_HEADER, terms)
+    elif op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:
+        if (
+            not is_text(e, terms[0]) or terms[1] >= b.n_terms or (terms[1] < 0 and op == OP_NAMESPACE_ADD)
+            or (terms[1] >= 0 and b.kind[terms[1]] != KIND_IRI)
+        ):
+            return fail(&e.fault, BAD_TERM, NULL, terms[1], 1)
+        what = PUT_NAMESPACE
+        if terms[3] >= b.n_terms:
+            return fail(&e.fault, BAD_TERM, NULL, terms[3], 3)
+        if e.physical == pb.PATCH_STATEMENT_TYPE_QUADS:
+            what = PUT_PATCH_NAMESPACE
+        elif terms[3] != NO_TERM:
+            return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+        status = put_whole(e, what, terms)
+        e.last[3] = terms[3]
+    else:
+        e.row.n = 0
+    if status != OK:
+        return status
+    return put_row(e, <uint8_t>(op << 3 | 2))
+
+
+cdef inline int put_patch_row(Encode* e, int64_t row) noexcept nogil:
+    cdef int op = e.b.op[row]
+    if e.patch_ended:
+        return fail(&e.fault, ONE_PATCH, NULL)
+    e.in_patch = True
+    if op == OP_ADD or op == OP_DELETE:
+        return put_statement(e, row, <uint8_t>(op << 3 | 2))
+    return put_operation(e, row)
 
 
 # ---- frames
@@ -424,6 +535,7 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
     cdef Arena* b = e.b
     cdef int64_t bound = 0
     cdef int64_t name = 0
+    e.bound = 0
     if start_frame(e) != OK:
         return e.fault.code
     while True:
@@ -439,7 +551,7 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if row[0] == b.n_rows:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
-        if put_statement(e, row[0]) != OK:
+        if (put_patch_row(e, row[0]) if e.patch else put_statement(e, row[0], 0)) != OK:
             return e.fault.code
         row[0] += 1
         e.n_statements += 1
@@ -447,3 +559,10 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code
+
+
+cdef int finish_patch(Encode* e) noexcept nogil:
+    """End the patch that is being written, if any, where the stream ends."""
+    if e.transaction == OPEN:
+        return fail(&e.fault, OPEN_TRANSACTION, NULL)
+    return end_patch(e, 0) if e.in_patch else OK

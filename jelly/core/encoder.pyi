@@ -3,14 +3,15 @@ from typing import Any
 from typing_extensions import Self, disjoint_base
 
 from jelly.core.batch import Batch
-from jelly.options import StreamOptions
+from jelly.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Encoder:
-    options: StreamOptions
+    # PatchOptions of a patch; Any, so that nobody has to tell the two apart who knows which it is.
+    options: Any
     def __new__(
         cls,
-        options: StreamOptions,
+        options: StreamOptions | PatchOptions,
         *,
         frame_rows: int = 256,
         frame_bytes: int = ...,
@@ -36,3 +37,4 @@ class Encoder:
 
 def options_row(options: StreamOptions) -> bytes: ...
 def settled(options: StreamOptions, arity: int, namespaces: bool) -> tuple[StreamOptions, bytes]: ...
+def patch_options_row(options: PatchOptions) -> bytes: ...

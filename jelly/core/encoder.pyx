@@ -11,13 +11,14 @@ import numpy
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport UNSET, Batch, carry_terms, free_arena
-from jelly.core.encode cimport MAX_TEXT, Encode, Memo, encode_rows
+from jelly.core.encode cimport MAX_TEXT, Encode, Memo, encode_rows, finish_patch
 from jelly.core.fault cimport OK, fail, fault_error
 from jelly.core.pack cimport end_frame, end_graph, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
 
-from jelly.options import PhysicalType
+from jelly.errors import JellyOptionsError
+from jelly.options import PatchOptions, PhysicalType
 
 
 # The collector must not take the tables' memory from it before __dealloc__ is through with it.
@@ -28,6 +29,8 @@ cdef class Encoder:
     A frame ends at ``frame_rows`` rows (lookup entries count) or about ``frame_bytes`` bytes, 0 for no limit. In a
     grouped stream (``options.is_grouped``) frames end where those of the Batches end and nowhere else. With
     ``delimited=False`` everything becomes one frame without a length.
+
+    With `jelly.PatchOptions` it writes Jelly-Patch and takes the Batches of patches, see `jelly.patch`.
 
     Where ``options`` leave the physical type or the version open, the first Batch decides.
 
@@ -64,6 +67,10 @@ cdef class Encoder:
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
         for slot in range(4):
             self.e.last[slot] = UNSET
+        self.e.patch = isinstance(options, PatchOptions)
+        self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
+        self.e.prefix_tag = pb.RDF_PATCH_ROW_PREFIX_TAG if self.e.patch else pb.RDF_STREAM_ROW_PREFIX_TAG
+        self.e.datatype_tag = pb.RDF_PATCH_ROW_DATATYPE_TAG if self.e.patch else pb.RDF_STREAM_ROW_DATATYPE_TAG
         self.arrays = (
             make_lru(&self.e.names, options.max_name_table_size),
             make_lru(&self.e.prefixes, options.max_prefix_table_size),
@@ -109,11 +116,18 @@ cdef class Encoder:
         try:
             if self.header is None:
                 self.settle(batch.a.arity, batch.a.n_names > 0)
+            if self.e.patch != (batch.a.op != NULL):
+                raise JellyOptionsError(
+                    "statements without operations cannot go into a patch" if self.e.patch
+                    else "a patch has operations: write it with PatchOptions"
+                )
             self.e.memo = <Memo*>calloc(batch.a.n_terms + 1, sizeof(Memo))
             if self.e.memo == NULL:
                 raise MemoryError
             self.e.b = &batch.a
             self.e.keep_frames = self.options.is_grouped if keep_frames is None else keep_frames
+            if self.e.patch:
+                self.e.keep_frames = False
             with nogil:
                 status = encode_rows(&self.e, &row)
                 if status == OK:
@@ -161,7 +175,7 @@ cdef class Encoder:
         try:
             if self.header is None:
                 self.settle(3, False)
-            if end_graph(&self.e) != OK:
+            if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
                 status = self.e.fault.code
             elif self.e.rows > 0 or not self.e.started:
                 status = end_frame(&self.e, NULL, 0)
@@ -217,14 +231,19 @@ cdef class Encoder:
 
     cdef int settle(self, int arity, bint namespaces) except -1:
         """Fix what the options left open and make the options row."""
-        options, self.header = settled(self.options, arity, namespaces)
+        if self.e.patch:
+            options, self.header = self.options, patch_options_row(self.options)
+            self.e.physical = options.statement_type
+            self.e.stream_type = options.stream_type
+        else:
+            options, self.header = settled(self.options, arity, namespaces)
+            self.e.physical = options.physical_type
+            self.e.namespaces = options.version >= 2
         self.options = options
         self.e.options = <const uint8_t*><const char*>self.header
         self.e.n_options = len(self.header)
-        self.e.physical = options.physical_type
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
-        self.e.namespaces = options.version >= 2
         return 0
 
 
@@ -256,8 +275,38 @@ def settled(options, arity, namespaces):
 
 def options_row(options) -> bytes:
     """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
+    return message(options.stream_name.encode(), (
+        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
+        *shared_fields(options),
+        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
+        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+    ))
+
+
+@lru_cache(64)
+def patch_options_row(options) -> bytes:
+    """The RdfPatchOptions message of some PatchOptions."""
+    return message(b"", (
+        (pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG, options.statement_type),
+        (pb.RDF_PATCH_OPTIONS_STREAM_TYPE_TAG, options.stream_type),
+        *shared_fields(options),
+        (pb.RDF_PATCH_OPTIONS_VERSION_TAG, options.version),
+    ))
+
+
+cdef tuple shared_fields(options):
+    """What both have, with the same numbers."""
+    return (
+        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
+        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
+        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
+    )
+
+
+cdef bytes message(bytes name, tuple fields):
     cdef Writer w
-    cdef bytes name = options.stream_name.encode()
     cdef uint8_t* text = <uint8_t*><char*>name
     w.buf = NULL
     w.n = w.cap = 0
@@ -267,16 +316,7 @@ def options_row(options) -> bytes:
         put_byte(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG)
         put_varint(&w, len(name))
         put_bytes(&w, text, len(name))
-    for tag, value in (
-        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
-        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
-        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
-        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
-        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
-        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
-        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
-    ):
+    for tag, value in fields:
         if value:
             put_varint(&w, tag)
             put_varint(&w, value)

@@ -24,3 +24,4 @@ ctypedef struct Feed:
 cdef void init_feed(Feed* feed, int framing, int64_t max_frame) noexcept nogil
 cdef void free_feed(Feed* feed) noexcept nogil
 cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil
+cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noexcept nogil

@@ -1,8 +1,10 @@
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
-from jelly.core.fault cimport FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error
-from jelly.core.wire cimport MAX_VARINT, put_bytes, reserve, take_varint
+from jelly.core cimport schema as pb
+from jelly.core.fault cimport BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error
+from jelly.core.utf8 cimport check_utf8
+from jelly.core.wire cimport MAX_VARINT, put_bytes, reserve, skip_field, take_span, take_varint
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.
@@ -158,6 +160,29 @@ cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
             return fail(fault, TRUNCATED, NULL, 1) if feed.final else NEED_MORE
         if stash(feed, 1, fault) < 0:
             return NO_MEMORY
+
+
+cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noexcept nogil:
+    """An entry of the metadata of a frame; Jelly-RDF and Jelly-Patch have it in the same fields."""
+    cdef Reader entry
+    cdef int64_t tag
+    if take_span(r, &entry) < 0:
+        return fail(fault, MALFORMED, r.at)
+    key.at = key.end = entry.at
+    value[0] = key[0]
+    while entry.at < entry.end:
+        tag = take_varint(&entry)
+        if tag == pb.RDF_STREAM_FRAME_METADATA_KEY_TAG:
+            if take_span(&entry, key) < 0:
+                return fail(fault, MALFORMED, entry.at)
+        elif tag == pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG:
+            if take_span(&entry, value) < 0:
+                return fail(fault, MALFORMED, entry.at)
+        elif tag < 0 or skip_field(&entry, tag) < 0:
+            return fail(fault, MALFORMED, entry.at)
+    if check_utf8(key.at, key.end - key.at) >= 0:
+        return fail(fault, BAD_UTF8, key.at)
+    return OK
 
 
 # Test door.

@@ -8,11 +8,10 @@ from libc.string cimport memset
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.fault cimport BAD_UTF8, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
+from jelly.core.fault cimport MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
 from jelly.core.frames cimport (
-    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame,
+    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
 )
-from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
 
 # The kinds of rows, in the order of the columns. A row without a known field is of the last kind.
@@ -96,22 +95,11 @@ cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
 
 
 cdef int walk_metadata(Walk* w) noexcept nogil:
-    cdef Reader entry, key
-    cdef int64_t tag
+    cdef Reader key, value
     cdef int64_t head[2]
     cdef const uint8_t* begin = w.frame.at
-    if take_span(&w.frame, &entry) < 0:
-        return fail(&w.fault, MALFORMED, w.frame.at)
-    key.at = key.end = entry.at
-    while entry.at < entry.end:
-        tag = take_varint(&entry)
-        if tag == pb.RDF_STREAM_FRAME_METADATA_KEY_TAG:
-            if take_span(&entry, &key) < 0:
-                return fail(&w.fault, MALFORMED, entry.at)
-        elif tag < 0 or skip_field(&entry, tag) < 0:
-            return fail(&w.fault, MALFORMED, entry.at)
-    if check_utf8(key.at, key.end - key.at) >= 0:
-        return fail(&w.fault, BAD_UTF8, key.at)
+    if take_metadata(&w.frame, &key, &value, &w.fault) != OK:
+        return w.fault.code
     w.now.metadata_bytes += 1 + (w.frame.at - begin)
     w.all.metadata_bytes += 1 + (w.frame.at - begin)
     head[0] = w.n_frames

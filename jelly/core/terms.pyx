@@ -14,10 +14,11 @@ from jelly.core.batch cimport (
     free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
+from jelly.core.header cimport only_statements
 from jelly.core.library cimport Library, make_str
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -207,6 +208,8 @@ cdef class Terms:
         cdef int64_t row
         if not 0 <= start <= end <= self.batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
+        if not only_statements(self.batch.a.op, start, end):
+            raise JellyOptionsError("a patch is no list of statements: it has operations")
         return [self.statement(row) for row in range(start, end)]
 
 
@@ -247,6 +250,8 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
+        if batch.a.op != NULL:
+            raise JellyOptionsError("a patch is no stream of statements: read it with jelly.patch")
         terms = Terms(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms

@@ -7,9 +7,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly.core.batch cimport Batch, clear_interner, free_interner, init_interner, new_batch
+from jelly.core.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly.core.fault cimport FULL, LINE_LIMIT, OK, fail, fault_error
+from jelly.core.fault cimport FULL, LINE_LIMIT, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.header cimport OPEN
+from jelly.core.patchtext cimport len_patch_rows, put_patch_rows, read_patch_lines
 from jelly.core.textread cimport Lines, forget_tokens, read_lines, skip_line
 from jelly.core.textwrite cimport Lengths, len_rows, put_rows
 from jelly.core.wire cimport Writer, put_bytes, reserve
@@ -34,6 +36,8 @@ ctypedef struct Held:
 @cython.no_gc_clear
 cdef class TextReader:
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
+
+    ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
 
     Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
     ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
@@ -78,7 +82,7 @@ cdef class TextReader:
 
     def __cinit__(
         self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
-        int64_t max_line_bytes=1 << 26,
+        int64_t max_line_bytes=1 << 26, bint patch=False,
     ):
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
@@ -88,6 +92,7 @@ cdef class TextReader:
             raise MemoryError
         self.t.quads = quads
         self.t.strict = strict
+        self.t.patch = patch
         self.t.max_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_line = max_line_bytes
@@ -164,13 +169,16 @@ cdef class TextReader:
                 if self.t.at >= self.t.end and not self.next_lines():
                     if self.error is not None:
                         continue
+                    if self.final and self.t.transaction == OPEN:
+                        self.fail_at_end(OPEN_PATCH)
+                        continue
                     if flush and self.batch is not None and self.batch.a.n_rows > 0:
                         return self.give_batch()
                     return None
                 if self.batch is None:
                     self.start_batch()
                 with nogil:
-                    status = read_lines(&self.t)
+                    status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
                 if status == FULL:
                     return self.give_batch()
                 if status < 0:
@@ -287,6 +295,8 @@ cdef class TextReader:
         # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
         cdef int64_t no_limit = 0x1000000000000000
         self.batch = new_batch(4 if self.t.quads else 3, self.hint_rows, self.hint_terms, self.hint_text, no_limit)
+        if self.t.patch and add_operations(&self.batch.a) < 0:
+            raise MemoryError
         self.batch.first_row = self.rows_out
         self.t.batch = &self.batch.a
         clear_interner(&self.t.index)
@@ -302,6 +312,11 @@ cdef class TextReader:
         self.batch = None
         self.t.batch = NULL
         return batch
+
+    cdef int fail_at_end(self, int code) except -1:
+        fail(&self.t.fault, code, NULL)
+        self.error = fault_error(&self.t.fault, {"line": self.t.line, "offset": self.bytes_read})
+        return 0
 
     cdef int note_fault(self) except -1:
         """Make the error of the fault: to be raised, or one more line that is skipped."""
@@ -325,6 +340,8 @@ cdef class TextReader:
 cdef class TextWriter:
     """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
 
+    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation.
+
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
     >>> TextWriter(quads=False).encode(batch)
@@ -332,9 +349,11 @@ cdef class TextWriter:
     """
 
     cdef bint quads
+    cdef bint patch
 
-    def __cinit__(self, bint quads):
+    def __cinit__(self, bint quads, bint patch=False):
         self.quads = quads
+        self.patch = patch
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -344,17 +363,23 @@ cdef class TextWriter:
         cdef int64_t all_of_it = 0x1000000000000000
         return next(self.chunks(batch, all_of_it), b"")
 
-    def chunks(self, Batch batch not None, int64_t size=1 << 20):
-        """The lines of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+    def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
+        """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""
         cdef Lengths t
-        cdef int64_t row = 0
+        cdef int64_t row = start
+        cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t first, n
         cdef uint8_t* out
         cdef bytes lines
         if size < 1:
             raise ValueError("size must be at least 1")
-        if batch.a.op != NULL:
-            raise JellyOptionsError("a patch cannot be written as N-Triples or N-Quads: it has operations")
+        if self.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements cannot be written as RDF Patch: they have no operations" if self.patch
+                else "a patch cannot be written as N-Triples or N-Quads: it has operations"
+            )
+        if not 0 <= start <= end <= batch.a.n_rows:
+            raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
         memset(&t, 0, sizeof(Lengths))
         t.batch = &batch.a
         t.quads = self.quads
@@ -362,16 +387,19 @@ cdef class TextWriter:
         if t.of_term == NULL:
             raise MemoryError
         try:
-            while row < batch.a.n_rows:
+            while row < end:
                 first = row
                 with nogil:
-                    n = len_rows(&t, &row, size)
+                    n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
                 if n < 0:
                     raise fault_error(&t.fault, {"row": batch.first_row + row})
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 out = <uint8_t*>PyBytes_AS_STRING(lines)
                 with nogil:
-                    put_rows(&t, out, first, row)
+                    if self.patch:
+                        put_patch_rows(&t, out, first, row)
+                    else:
+                        put_rows(&t, out, first, row)
                 yield lines
         finally:
             free(t.of_term)

@@ -36,6 +36,8 @@ ctypedef struct Lines:
     Writer scratch_datatype  # the same for a datatype, while the literal's text is kept
     bint quads
     bint strict
+    bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
+    int transaction  # CLOSED or OPEN
     int64_t max_rows
     int64_t max_text
     int64_t max_line
@@ -43,6 +45,22 @@ ctypedef struct Lines:
 
 
 cdef int read_lines(Lines* t) noexcept nogil
+cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
+cdef int take_text(
+    Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
+) noexcept nogil
+cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
+cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
+cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil
+cdef int take_dot(Lines* t) noexcept nogil
+cdef bint begin_line(Lines* t) noexcept nogil
+cdef int end_line(Lines* t) noexcept nogil
+cdef void step_line_end(Lines* t) noexcept nogil
 cdef void skip_line(Lines* t) noexcept nogil
 cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
 cdef void forget_tokens(Lines* t) noexcept nogil
+
+
+cdef inline void skip_space(Lines* t) noexcept nogil:
+    while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x09):
+        t.at += 1

@@ -1,5 +1,5 @@
 from libc.stdint cimport uint32_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, strlen
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, add_row,
@@ -11,8 +11,8 @@ from jelly.core.chars cimport (
 )
 from jelly.core.fault cimport (
     AFTER_DOT, AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, FULL, IRI_CHARACTER, IRI_OPEN,
-    LANG_TAG, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, QUOTED_END,
-    RELATIVE_IRI, SYNTAX, TEXT_UTF8, VERSION_LINE, fail,
+    LANG_TAG, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, PATCH_NUMBER,
+    QUOTED_END, RELATIVE_IRI, SYNTAX, TEXT_UTF8, VERSION_LINE, fail,
 )
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport put_byte, put_bytes, reserve
@@ -23,11 +23,6 @@ cdef enum:
     # UTF-8 of a code point that an escape stands for.
     MAX_UTF8 = 4
     LAST_POINT = 0x10FFFF
-
-
-cdef inline void skip_space(Lines* t) noexcept nogil:
-    while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x09):
-        t.at += 1
 
 
 # Faults.
@@ -193,9 +188,7 @@ cdef inline int take_iri(Lines* t, Writer* scratch, const uint8_t** text, int64_
     return status
 
 
-cdef inline int intern(
-    Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term
-) noexcept nogil:
+cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil:
     term[0] = intern_term(&t.index, t.batch, kind, aux, text, n)
     if term[0] < 0:
         return fail(&t.fault, term[0], t.at, t.batch.text_limit)
@@ -365,6 +358,65 @@ cdef int take_quoted(Lines* t, int depth, int32_t* term) noexcept nogil:
     return OK
 
 
+cdef int take_marked_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:
+    """<_:label>, a blank node of RDF Patch."""
+    cdef const uint8_t* token = t.at
+    cdef const uint8_t* text = NULL
+    cdef int64_t n = 0
+    cdef int status = take_text(t, 0x3E, IRI_OPEN, &t.scratch, &text, &n)
+    if status == OK and (n == 2 or find_label_end(text + 2, text + n, True) != text + n):
+        return miss(t, BNODE_LABEL, token + 3, 0)
+    if status == OK:
+        status = intern(t, KIND_BNODE, NO_TERM, text + 2, n - 2, term)
+    if status == OK:
+        keep_token(t, &t.last[slot], token, term[0], True)
+    return status
+
+
+cdef int take_bare(Lines* t, int32_t* term) noexcept nogil:
+    """A number or boolean of Turtle, which RDF Patch has too."""
+    cdef const char* kind = b"http://www.w3.org/2001/XMLSchema#integer"
+    cdef const uint8_t* token = t.at
+    cdef const uint8_t* at = token
+    cdef const uint8_t* digits
+    cdef int64_t n = 0
+    cdef int32_t datatype = NO_TERM
+    cdef int status
+    while t.end - token > n and is_letter(token[n]):
+        n += 1
+    if (n == 4 and memcmp(token, b"true", 4) == 0) or (n == 5 and memcmp(token, b"false", 5) == 0):
+        kind = b"http://www.w3.org/2001/XMLSchema#boolean"
+        at += n
+    else:
+        if at < t.end and (at[0] == 0x2B or at[0] == 0x2D):
+            at += 1
+        digits = at
+        while at < t.end and is_digit(at[0]):
+            at += 1
+        if t.end - at > 1 and at[0] == 0x2E and is_digit(at[1]):
+            kind = b"http://www.w3.org/2001/XMLSchema#decimal"
+            at += 1
+            while at < t.end and is_digit(at[0]):
+                at += 1
+        if at == digits:
+            return miss(t, SYNTAX, token, OBJECT)
+        if at < t.end and at[0] | 0x20 == 0x65:
+            kind = b"http://www.w3.org/2001/XMLSchema#double"
+            at += 1
+            if at < t.end and (at[0] == 0x2B or at[0] == 0x2D):
+                at += 1
+            if at >= t.end or not is_digit(at[0]):
+                return miss(t, PATCH_NUMBER, at, 0)
+            while at < t.end and is_digit(at[0]):
+                at += 1
+    n = at - token
+    t.at = at
+    status = intern(t, KIND_IRI, NO_TERM, <const uint8_t*>kind, strlen(kind), &datatype)
+    if status == OK:
+        status = intern(t, KIND_TYPED, datatype, token, n, term)
+    return status
+
+
 cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef const uint8_t* text = NULL
@@ -382,6 +434,8 @@ cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
             if t.strict:
                 return fail(&t.fault, NOT_STRICT, token, KIND_TRIPLE, slot)
             return take_quoted(t, depth, term)
+        if t.patch and t.end - token > 2 and token[1] == 0x5F and token[2] == 0x3A:
+            return take_marked_bnode(t, slot, term)
         status = take_iri(t, &t.scratch, &text, &n)
         if status == OK:
             status = intern(t, KIND_IRI, NO_TERM, text, n, term)
@@ -396,6 +450,8 @@ cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
         if t.strict and slot == PREDICATE:
             return fail(&t.fault, NOT_STRICT, token, KIND_BNODE, slot)
         return take_bnode(t, slot, term)
+    if t.patch and slot == OBJECT:
+        return take_bare(t, term)
     return miss(t, SYNTAX, token, slot)
 
 
@@ -417,6 +473,10 @@ cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil:
         if status < 0:
             return status
         skip_space(t)
+    return take_dot(t)
+
+
+cdef int take_dot(Lines* t) noexcept nogil:
     if t.at >= t.end or t.at[0] != 0x2E:
         return miss(t, NO_DOT, t.at, 0)
     t.at += 1
@@ -436,25 +496,19 @@ cdef int take_version(Lines* t) noexcept nogil:
     return take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
 
 
-cdef int take_line(Lines* t) noexcept nogil:
-    cdef int32_t ids[4]
-    cdef const uint8_t* comment
-    cdef const char* version = b"VERSION"
+cdef bint begin_line(Lines* t) noexcept nogil:
+    """Whether the line has more than spaces and a comment."""
     cdef const char* mark = b"\xEF\xBB\xBF"  # the byte order mark that some editors put first
-    cdef bint is_statement = False
-    cdef int status
     if t.line == 1 and not t.strict and t.end - t.at >= 3 and memcmp(t.at, mark, 3) == 0:
         t.at += 3
     skip_space(t)
-    if t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23:
-        if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
-            status = take_version(t)
-        else:
-            status = take_statement(t, ids)
-            is_statement = True
-        if status < 0:
-            return status
-        skip_space(t)
+    return t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23
+
+
+cdef int end_line(Lines* t) noexcept nogil:
+    """Step over a comment to the end of the line."""
+    cdef const uint8_t* comment
+    skip_space(t)
     if t.at < t.end and t.at[0] == 0x23:
         comment = t.at
         t.at = find_line_end(comment, t.end)
@@ -464,13 +518,31 @@ cdef int take_line(Lines* t) noexcept nogil:
         return miss(t, AFTER_DOT, t.at, 0)
     if t.at - t.line_at > t.max_line:
         return fail(&t.fault, LINE_LIMIT, t.line_at, t.max_line)
+    return OK
+
+
+cdef int take_line(Lines* t) noexcept nogil:
+    cdef int32_t ids[4]
+    cdef const char* version = b"VERSION"
+    cdef bint is_statement = False
+    cdef int status
+    if begin_line(t):
+        if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
+            status = take_version(t)
+        else:
+            status = take_statement(t, ids)
+            is_statement = True
+        if status < 0:
+            return status
+    if end_line(t) < 0:
+        return t.fault.code
     if is_statement and add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
         return fail(&t.fault, NO_MEMORY, t.at)
     step_line_end(t)
     return OK
 
 
-cdef inline void step_line_end(Lines* t) noexcept nogil:
+cdef void step_line_end(Lines* t) noexcept nogil:
     if t.at < t.end:
         t.at += 2 if t.at[0] == 0x0D and t.end - t.at > 1 and t.at[1] == 0x0A else 1
 

@@ -2,8 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly.core.batch cimport Arena
-from jelly.core.fault cimport Fault
+from jelly.core.batch cimport NO_TERM, Arena
+from jelly.core.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
+
+cdef enum:
+    AROUND_ROW = 5  # two spaces, " .\n"
 
 
 ctypedef struct Lengths:
@@ -13,7 +16,48 @@ ctypedef struct Lengths:
     Fault fault
 
 
+cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
 cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil
 cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
+
+
+cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
+    """len_term for a column; most terms are known by now, and a call costs more than a look."""
+    cdef int64_t length
+    if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
+        return t.of_term[term]
+    length = len_term(t, term, 0)
+    if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
+        t.fault.b = slot
+    return length
+
+
+cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
+    """Bytes of the line of a statement, or a negative code."""
+    cdef Arena* b = t.batch
+    cdef int64_t n = len_slot(t, b.s[row], 0) + len_slot(t, b.p[row], 1) + len_slot(t, b.o[row], 2)
+    if b.g != NULL and b.g[row] != NO_TERM:
+        if not t.quads:
+            return fail(&t.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+        n += len_slot(t, b.g[row], 3) + 1
+    return n + AROUND_ROW if t.fault.code >= 0 else t.fault.code
+
+
+cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogil:
+    """Write the line of a statement that len_row has measured."""
+    cdef Arena* b = t.batch
+    out = put_term(t, out, b.s[row])
+    out[0] = 0x20
+    out = put_term(t, out + 1, b.p[row])
+    out[0] = 0x20
+    out = put_term(t, out + 1, b.o[row])
+    if t.quads and b.g != NULL and b.g[row] != NO_TERM:
+        out[0] = 0x20
+        out = put_term(t, out + 1, b.g[row])
+    out[0] = 0x20
+    out[1] = 0x2E
+    out[2] = 0x0A
+    return out + 3

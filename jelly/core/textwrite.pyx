@@ -4,8 +4,7 @@ from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM,
 )
 from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
-from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NAMED_GRAPH_IN_TRIPLES, NO_MEMORY, fail
-from jelly.core.textread cimport GRAPH
+from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
 
 cdef enum:
     MAX_DEPTH = 64
@@ -18,7 +17,6 @@ cdef enum:
     AROUND_LANG = 3  # " "@
     AROUND_TYPED = 4  # " "^^
     AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
-    AROUND_ROW = 5  # two spaces, " .\n"
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
@@ -166,54 +164,21 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
     return out
 
 
-cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
-    """len_term for a column; most terms are known by now, and a call costs more than a look."""
-    cdef int64_t length
-    if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
-        return t.of_term[term]
-    length = len_term(t, term, 0)
-    if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
-        t.fault.b = slot
-    return length
-
-
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t limit) noexcept nogil:
-    """Bytes of the rows from `row` on until they are `limit` or more; `row` moves behind the last. Negative: a code."""
-    cdef Arena* b = t.batch
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """Bytes of the rows from `row` to `end`, until they are `limit` or more; `row` moves behind the last. Negative: a code."""
     cdef int64_t total = 0
-    cdef int64_t s, p, o
-    cdef int64_t g = 0
-    while row[0] < b.n_rows and total < limit:
-        s = len_slot(t, b.s[row[0]], 0)
-        p = len_slot(t, b.p[row[0]], 1)
-        o = len_slot(t, b.o[row[0]], 2)
-        if b.g != NULL and b.g[row[0]] != NO_TERM:
-            if not t.quads:
-                return fail(&t.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
-            g = len_slot(t, b.g[row[0]], GRAPH) + 1
-        else:
-            g = 0
-        if t.fault.code < 0:
-            return t.fault.code
-        total += s + p + o + g + AROUND_ROW
+    cdef int64_t n
+    while row[0] < end and total < limit:
+        n = len_row(t, row[0])
+        if n < 0:
+            return n
+        total += n
         row[0] += 1
     return total
 
 
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
     """Write rows that len_rows has measured."""
-    cdef Arena* b = t.batch
     while row < end:
-        out = put_term(t, out, b.s[row])
-        out[0] = 0x20
-        out = put_term(t, out + 1, b.p[row])
-        out[0] = 0x20
-        out = put_term(t, out + 1, b.o[row])
-        if t.quads and b.g != NULL and b.g[row] != NO_TERM:
-            out[0] = 0x20
-            out = put_term(t, out + 1, b.g[row])
-        out[0] = 0x20
-        out[1] = 0x2E
-        out[2] = 0x0A
-        out += 3
+        out = put_row(t, out, row)
         row += 1

@@ -1,0 +1,314 @@
+"""What patches do: their net effect, their inverse, and the one that leads from one dataset to another.
+
+All of it works on lines of RDF Patch and N-Quads in canonical form, in which equal statements are equal bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+
+from jelly.core.model import IRI
+from jelly.core.operations import (
+    Abort,
+    Add,
+    AddNamespace,
+    Commit,
+    Delete,
+    DeleteNamespace,
+    Header,
+    Operation,
+    Start,
+)
+from jelly.core.text import TextReader, TextWriter
+from jelly.errors import JellyFormatError
+from jelly.options import PatchOptions
+from jelly.patch.stream import Patch, PatchReader, PatchWriter, read_patches
+from jelly.stream import Reader
+
+__all__ = ["compact", "diff", "invert", "patches_of", "write_diff"]
+
+# Of write_diff: files that lines are spread over, and what of the memory the bytes of a file's lines may take.
+PARTS = 64
+SHARE = 6
+SPREAD_LINES = 1024
+
+_NAMESPACE = re.compile(rb'P[AD] "(?:[^"\\]|\\.)*"')
+
+
+def patches_of(source: Any) -> Iterable[Patch]:
+    """A patch, patches, or what `read_patches` reads, as patches."""
+    if isinstance(source, Patch):
+        return [source]
+    if isinstance(source, list | tuple) or hasattr(source, "__next__"):
+        return (patch for item in source for patch in patches_of(item))
+    return read_patches(source)
+
+
+def patch_of_lines(chunks: Iterable[bytes], quads: bool = True) -> Patch:
+    """The patch of some lines of RDF Patch."""
+    patch = Patch(quads=quads)
+    for batch in PatchReader(chunks, format="rdfp").batches():
+        patch._take_batch(batch)
+    return patch
+
+
+def held_lines(patch: Patch) -> Iterator[bytes]:
+    """The lines of a patch that hold: without those of aborted transactions, and without the marks of transactions.
+
+    The lines of a transaction are kept until its end.
+    """
+    waiting: list[bytes] | None = None
+    for chunk in patch.text():
+        for line in chunk.splitlines(True):
+            if line == b"TX .\n":
+                waiting = []
+            elif line == b"TA .\n":
+                waiting = None
+            elif line == b"TC .\n":
+                yield from waiting or ()
+                waiting = None
+            elif waiting is not None:
+                waiting.append(line)
+            else:
+                yield line
+    if waiting is not None:
+        raise JellyFormatError("the patch ends inside a transaction")
+
+
+def namespace_key(line: bytes) -> tuple[bytes, bytes]:
+    """Name and graph of a PA or PD line."""
+    match = _NAMESPACE.match(line)
+    if match is None:
+        raise JellyFormatError(f"not a namespace of a patch: {line!r:.200}")
+    rest = line[match.end() : -3]
+    if line.startswith(b"PA"):
+        rest = rest[rest.index(b">") + 1 :]
+    return match[0][3:], rest.strip()
+
+
+def compact(patches: Any) -> Patch:
+    """One patch with the net effect of several, one after the other: what is overridden later is left out.
+
+    ``patches`` is a `Patch`, an iterable of them, or what `read_patches` reads. What was aborted is left out. Deletions
+    come first. The headers are those of the last patch that has them; ``prev`` is that of the first. Memory grows with
+    the statements that the patches name, not with how often they do.
+
+    >>> from jelly import IRI
+    >>> from jelly.patch import Add, Delete, Patch, compact
+    >>> x, y = (IRI("a:s"), IRI("a:p"), IRI("a:x")), (IRI("a:s"), IRI("a:p"), IRI("a:y"))
+    >>> [str(operation) for operation in compact([Patch([Add(x), Delete(y)]), Patch([Delete(x)])])]
+    ['TX .', 'D <a:s> <a:p> <a:x> .', 'D <a:s> <a:p> <a:y> .', 'TC .']
+    """
+    statements: dict[bytes, bool] = {}
+    namespaces: dict[Any, bytes] = {}
+    headers: dict[str, Header] = {}
+    first_prev: Header | None = None
+    for number, patch in enumerate(patches_of(patches)):
+        for header in patch.headers:
+            headers[header.key.lower()] = header
+            if number == 0 and header.key.lower() == "prev":
+                first_prev = header
+        for line in held_lines(patch):
+            if line[0] == 72:  # H
+                continue
+            if line[0] == 80:  # P
+                namespaces[namespace_key(line)] = line
+            else:
+                # Where a later operation overrides it, the statement keeps the place of the first.
+                statements[line[2:]] = line[0] == 65  # A
+    headers.pop("prev", None)
+    if first_prev is not None:
+        headers["prev"] = first_prev
+    lines = [f"{header}\n".encode() for header in headers.values()]
+    lines.append(b"TX .\n")
+    lines += sorted(namespaces.values(), reverse=True)
+    lines += [b"D " + line for line, added in statements.items() if not added]
+    lines += [b"A " + line for line, added in statements.items() if added]
+    lines.append(b"TC .\n")
+    return patch_of_lines(lines)
+
+
+def invert(patch: Patch) -> Patch:
+    """The patch that undoes another: the operations that hold, in reverse order, each the other way round.
+
+    It undoes a patch whose operations all changed something, as those of `diff` do: of an addition of what was there
+    already one cannot tell that it did nothing. Its ``prev`` is the ``id`` of the other, its ``id`` a new one.
+    JellyFormatError where a namespace is deleted of which the patch does not tell the IRI.
+
+    >>> from jelly import IRI
+    >>> from jelly.patch import Add, Patch, invert
+    >>> [str(operation) for operation in invert(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]))]
+    ['D <a:s> <a:p> <a:o> .']
+    """
+    held: list[Operation] = []
+    waiting: list[Operation] | None = None
+    marked = False
+    for operation in patch:
+        if isinstance(operation, Start):
+            waiting, marked = [], True
+        elif isinstance(operation, Abort | Commit):
+            held += waiting or () if isinstance(operation, Commit) else ()
+            waiting = None
+        elif not isinstance(operation, Header):
+            (held if waiting is None else waiting).append(_inverse(operation))
+    if waiting is not None:
+        raise JellyFormatError("the patch ends inside a transaction")
+    headers = [header for header in patch.headers if header.key.lower() not in ("id", "prev")]
+    if patch.id is not None:
+        headers = [Header("id", IRI(f"uuid:{uuid.uuid4()}")), Header("prev", patch.id), *headers]
+    body = [Start(), *reversed(held), Commit()] if marked else held[::-1]
+    return Patch([*headers, *body], quads=patch.quads)
+
+
+def _inverse(operation: Operation) -> Operation:
+    match operation:
+        case Add(statement):
+            return Delete(statement)
+        case Delete(statement):
+            return Add(statement)
+        case AddNamespace(name, iri, graph):
+            return DeleteNamespace(name, iri, graph)
+        case DeleteNamespace(name, iri, graph) if iri is not None:
+            return AddNamespace(name, iri, graph)
+    raise JellyFormatError(f"cannot be undone, as the patch does not tell the IRI: {operation}")
+
+
+# ---- difference
+
+
+class _Lines:
+    """Lines of two datasets spread over parts by their subjects, those of equal subjects together.
+
+    What is kept in memory is bounded: above that, everything so far goes to a file for each part and side.
+    """
+
+    def __init__(self, memory: int, stack: ExitStack, parts: int = PARTS) -> None:
+        self._stack = stack
+        self._memory = memory
+        self._waiting: list[list[list[bytes]]] = [[[] for _ in range(parts)] for _ in range(2)]
+        self._files: list[list[Any]] = [[None] * parts for _ in range(2)]
+        self._size = 0
+        self.parts = parts
+
+    def add(self, side: int, lines: Iterable[bytes], whole: bool = False) -> None:
+        waiting, parts, crc32 = self._waiting[side], self.parts, zlib.crc32
+        for line in lines:
+            # The subject of a line ends at its first space, unless it is a quoted triple; equal lines meet anyhow.
+            key = line if whole else line[: line.index(b" ")]
+            waiting[crc32(key) % parts].append(line)
+            self._size += len(line)
+        if self._size > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        for side in range(2):
+            for part, lines in enumerate(self._waiting[side]):
+                if lines:
+                    if self._files[side][part] is None:
+                        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the stack
+                        self._files[side][part] = self._stack.enter_context(file)
+                    self._files[side][part].writelines(lines)
+                    lines.clear()
+        self._size = 0
+
+    def read(self, side: int, part: int) -> Iterator[bytes]:
+        """The lines of a part; duplicates are kept."""
+        file = self._files[side][part]
+        if file is not None:
+            file.seek(0)
+            yield from file
+        yield from self._waiting[side][part]
+
+    def size(self, part: int) -> int:
+        files = (self._files[side][part] for side in range(2))
+        return sum(file.tell() for file in files if file is not None)
+
+
+def _differences(lines: _Lines, memory: int, whole: bool = False) -> Iterator[list[bytes]]:
+    """The lines of the difference, as those of a patch, part by part."""
+    for part in range(lines.parts):
+        if lines.size(part) > memory and not whole:
+            # One subject has too many statements to be compared at once: spread them once more, by all of the line.
+            with ExitStack() as stack:
+                inner = _Lines(memory, stack, parts=min(4 * PARTS, 2 * lines.size(part) // memory))
+                for side in range(2):
+                    read = lines.read(side, part)
+                    while some := list(islice(read, SPREAD_LINES)):
+                        inner.add(side, some, whole=True)
+                yield from _differences(inner, memory, whole=True)
+            continue
+        old, new = set(lines.read(0, part)), set(lines.read(1, part))
+        yield [b"D " + line for line in sorted(old - new)] + [b"A " + line for line in sorted(new - old)]
+
+
+def _statement_lines(source: Any, settings: dict[str, Any]) -> Iterator[list[bytes]]:
+    writer = TextWriter(quads=True)
+    for batch in Reader(source, **settings).batches():
+        for chunk in writer.chunks(batch):
+            yield chunk.splitlines(True)
+
+
+def _diff_lines(old: Any, new: Any, memory: int, stack: ExitStack, settings: dict[str, Any]) -> Iterator[list[bytes]]:
+    bound = max(memory // SHARE, 1)
+    lines = _Lines(bound, stack)
+    for side, source in enumerate((old, new)):
+        for some in _statement_lines(source, settings):
+            lines.add(side, some)
+    yield [b"TX .\n"]
+    yield from _differences(lines, bound)
+    yield [b"TC .\n"]
+
+
+def diff(old: Any, new: Any, *, memory: int = 1 << 29, **settings: Any) -> Patch:
+    """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
+
+    Both are what `jelly.Reader` reads, in any format, and ``settings`` are its keywords. They are compared as sets of
+    statements; blank nodes are the same where their labels are. For patches that do not fit into memory there is
+    `write_diff`, which also tells of ``memory``.
+
+    >>> from jelly.patch import diff
+    >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
+    >>> [str(operation) for operation in diff(old, new, format="nt")]
+    ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
+    """
+    with ExitStack() as stack:
+        return patch_of_lines(b"".join(lines) for lines in _diff_lines(old, new, memory, stack, settings))
+
+
+def write_diff(
+    dst: Any,
+    old: Any,
+    new: Any,
+    options: PatchOptions | None = None,
+    *,
+    memory: int = 1 << 29,
+    headers: Iterable[Header] = (),
+    to_format: str | None = None,
+    **settings: Any,
+) -> int:
+    """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
+
+    The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then
+    compared one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it,
+    which leaves room for what Python adds to each of them.
+
+    >>> import io
+    >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
+    3
+    """
+    with ExitStack() as stack, PatchWriter(dst, options, format=to_format) as writer:
+        writer.extend(headers)
+        reader = TextReader(quads=True, patch=True)
+        for lines in _diff_lines(old, new, memory, stack, settings):
+            for batch in reader.feed(b"".join(lines)):
+                writer.add_batch(batch)
+        for batch in reader.close():
+            writer.add_batch(batch)
+    return writer.operations

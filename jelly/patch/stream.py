@@ -1,0 +1,426 @@
+"""Reading and writing patches: Jelly-Patch and RDF Patch to `Patch` objects, operations and Batches, and back."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from jelly.core.batch import Batch
+from jelly.core.decoder import Decoder
+from jelly.core.encoder import Encoder
+from jelly.core.operations import Header, Operation, OperationCollector, operations, take_rows
+from jelly.core.terms import Terms
+from jelly.core.text import TextReader, TextWriter
+from jelly.errors import JellyError
+from jelly.files import Sink, Source
+from jelly.options import PatchOptions, StatementType
+from jelly.patch.formats import JELLYP, find_patch_format
+
+__all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
+
+# Codes of `Batch.op`: the numbers of the rows of Jelly-Patch.
+ADD, DELETE, HEADER, PUNCTUATION = 2, 3, 14, 15
+
+COLLECT_ROWS = 8192
+
+
+class _Source:
+    """A Batch that several patches may share, with its terms as objects."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.op = batch.op if batch.op is not None else np.empty(0, np.int8)
+
+    @cached_property
+    def terms(self) -> Terms:
+        return Terms(self.batch)
+
+
+class Patch:
+    """A patch: operations in their order, headers and transactions among them.
+
+    Iterate over it for the operations (`Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit`,
+    `Abort`), or take its rows as arrays with ``batches()``.
+
+    >>> from jelly import IRI
+    >>> from jelly.patch import Add, Delete, Header, Patch
+    >>> s, p, o = IRI("a:s"), IRI("a:p"), IRI("a:o")
+    >>> patch = Patch([Header("id", IRI("uuid:1")), Add((s, p, o)), Delete((s, p, s))])
+    >>> len(patch), patch.id, [str(operation) for operation in patch][1:]
+    (3, IRI('uuid:1'), ['A <a:s> <a:p> <a:o> .', 'D <a:s> <a:p> <a:s> .'])
+    """
+
+    def __init__(self, operations: Iterable[Operation] = (), *, quads: bool = True) -> None:
+        self._parts: list[tuple[_Source, int, int]] = []
+        self.quads = quads
+        collector = OperationCollector(4 if quads else 3)
+        for operation in operations:
+            collector.add(operation)
+        if len(collector):
+            self._take(_Source(collector.batch), 0, len(collector))
+
+    def _take(self, source: _Source, start: int, stop: int) -> None:
+        if start < stop:
+            self._parts.append((source, start, stop))
+
+    def _take_batch(self, batch: Batch) -> None:
+        self._take(_Source(batch), 0, len(batch))
+
+    def __len__(self) -> int:
+        """Number of operations, headers and transaction marks included."""
+        return sum(stop - start for _, start, stop in self._parts)
+
+    def __iter__(self) -> Iterator[Operation]:
+        for source, start, stop in self._parts:
+            yield from operations(source.terms, source.batch, start, stop)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Patch) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<jelly.patch.Patch: {len(self)} operations>"
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows as Batches. ``op`` holds the operation of each: 2 add, 3 delete, 4 and 5 the same of namespaces,
+        6 start, 7 commit, 8 abort, 14 header. Columns that an operation does not use are -1; a namespace has its name
+        and IRI as ``s`` and ``p``, a header its key and value as ``s`` and ``o``.
+        """
+        for source, start, stop in self._parts:
+            whole = start == 0 and stop == len(source.batch)
+            yield source.batch if whole else take_rows(source.batch, start, stop)
+
+    def text(self) -> Iterator[bytes]:
+        """The lines of RDF Patch, in chunks of whole lines."""
+        writer = TextWriter(quads=True, patch=True)
+        for source, start, stop in self._parts:
+            yield from writer.chunks(source.batch, start=start, stop=stop)
+
+    def count(self, code: int) -> int:
+        """How many rows have an operation: 2 add, 3 delete and so on, as in ``batches()``."""
+        return sum(int(np.count_nonzero(source.op[start:stop] == code)) for source, start, stop in self._parts)
+
+    @property
+    def headers(self) -> list[Header]:
+        """The headers."""
+        found: list[Header] = []
+        for source, start, stop in self._parts:
+            for row in (np.flatnonzero(source.op[start:stop] == HEADER) + start).tolist():
+                (header,) = operations(source.terms, source.batch, row, row + 1)
+                if isinstance(header, Header):
+                    found.append(header)
+        return found
+
+    def header(self, key: str) -> Any:
+        """The value of the first header of that name, in capitals or not; None where there is none."""
+        return next((header.value for header in self.headers if header.key.lower() == key.lower()), None)
+
+    @property
+    def id(self) -> Any:
+        """What the header ``id`` says: a term, or None."""
+        return self.header("id")
+
+    @property
+    def prev(self) -> Any:
+        """What the header ``prev`` says, the ``id`` of the patch before: a term, or None."""
+        return self.header("prev")
+
+
+class PatchReader:
+    """A stream of patches being read. Take its patches or its Batches, one of them, once.
+
+    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"`` or ``"rdfp"``; by default the suffix of the file
+    decides, else it is Jelly-Patch. A text of RDF Patch is one patch, with one row a line.
+
+    ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
+    (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction
+    that is not ended, is a JellyError with frame, row and byte, or with the line.
+
+    >>> from jelly.patch import PatchReader
+    >>> with PatchReader(b"TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n", format="rdfp") as reader:
+    ...     [str(operation) for patch in reader for operation in patch]
+    ['TX .', 'A <a:s> <a:p> <a:o> .', 'TC .']
+    """
+
+    def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
+        self.source = Source(src)
+        try:
+            self.format = find_patch_format(format, self.source.name)
+            self._decoder: Any
+            if self.format is JELLYP:
+                self._decoder = Decoder(patch=True, delimited=delimited, **limits)
+            else:
+                self._decoder = TextReader(patch=True, quads=True, **limits)
+        except BaseException:
+            self.source.close()
+            raise
+
+    def __enter__(self) -> PatchReader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        self.source.close()
+
+    @property
+    def options(self) -> PatchOptions | None:
+        """The options of the stream; None before they are read and for text."""
+        return getattr(self._decoder, "options", None)
+
+    @property
+    def quads(self) -> bool:
+        """Whether the statements are quads."""
+        return self.options is None or self.options.statement_type == StatementType.QUADS
+
+    def batches(self) -> Iterator[Batch]:
+        """The Batches of the stream, see `Patch.batches`. Here a row 15 ends a patch; the last of a text has none."""
+        try:
+            for chunk in self.source.chunks():
+                self._decoder.push(chunk)
+                while (batch := self._decoder.pull()) is not None:
+                    yield batch
+            self._decoder.finish()
+            while (batch := self._decoder.pull(True)) is not None:
+                yield batch
+        except JellyError as error:
+            if error.source is None and self.source.name:
+                error.source = self.source.name
+            raise
+        finally:
+            self.source.close()
+
+    def __iter__(self) -> Iterator[Patch]:
+        patch: Patch | None = None
+        for batch in self.batches():
+            source = _Source(batch)
+            start = 0
+            for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
+                patch = patch or Patch(quads=self.quads)
+                patch._take(source, start, end)
+                yield patch
+                patch, start = None, end + 1
+            if start < len(batch):
+                patch = patch or Patch(quads=self.quads)
+                patch._take(source, start, len(batch))
+        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream or text that is
+        # one patch may be empty.
+        if patch is not None or self.format is not JELLYP or (self.options is not None and self.options.is_flat):
+            yield patch or Patch(quads=self.quads)
+
+
+def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
+    """The patches of ``src``. See `PatchReader` for the keywords.
+
+    >>> from jelly.patch import read_patches
+    >>> [patch.id.value for patch in read_patches(b"H id <uuid:1> .", format="rdfp")]
+    ['uuid:1']
+    """
+    return iter(PatchReader(src, **settings))
+
+
+def loads(data: Any, **settings: Any) -> list[Patch]:
+    """The patches of a bytes-like object. See `PatchReader` for the keywords.
+
+    >>> from jelly.patch import Patch, dumps, loads
+    >>> loads(dumps([Patch(), Patch()]))
+    [<jelly.patch.Patch: 0 operations>, <jelly.patch.Patch: 0 operations>]
+    """
+    return list(PatchReader(data, **settings))
+
+
+class PatchWriter:
+    """Writes patches: whole ones, operation by operation, or as Batches.
+
+    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp``) and
+    compression. A path gets its final name when the writer closes without an error; otherwise nothing is left behind.
+
+    ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
+    ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
+    ``delimited=False`` writes one bare frame. A text holds the rows of several patches as if they were one.
+
+    >>> import io
+    >>> from jelly import IRI
+    >>> from jelly.patch import Add, PatchWriter, read_patches
+    >>> out = io.BytesIO()
+    >>> with PatchWriter(out) as writer:
+    ...     writer.add(Add((IRI("a:s"), IRI("a:p"), IRI("a:o"))))
+    >>> [len(patch) for patch in read_patches(out.getvalue())]
+    [1]
+    """
+
+    def __init__(
+        self,
+        dst: Any,
+        options: PatchOptions | None = None,
+        *,
+        format: str | None = None,
+        frame_rows: int = 256,
+        frame_bytes: int = 1 << 20,
+        delimited: bool = True,
+    ) -> None:
+        self.operations = 0
+        self.options = options or PatchOptions()
+        self._closed = False
+        self._sink = Sink(dst)
+        try:
+            self.format = find_patch_format(format, self._sink.name)
+            self._encoder: Any
+            if self.format is JELLYP:
+                self._encoder = Encoder(
+                    self.options, frame_rows=frame_rows, frame_bytes=frame_bytes, delimited=delimited
+                )
+            else:
+                self._encoder = TextWriter(quads=True, patch=True)
+            self._collector = OperationCollector(4)
+        except BaseException:
+            self._sink.abort()
+            raise
+
+    def __enter__(self) -> PatchWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or ""."""
+        return self._sink.name
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written so far, before compression."""
+        return self._sink.bytes_written
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("the PatchWriter is closed")
+
+    def add(self, operation: Operation) -> None:
+        """Write an operation."""
+        self._check_open()
+        if self._collector.add(operation) >= COLLECT_ROWS:
+            self._flush()
+
+    def extend(self, operations: Iterable[Operation]) -> None:
+        """Write operations, such as those of a `Patch`; the patch goes on."""
+        for operation in operations:
+            self.add(operation)
+
+    def add_batch(self, batch: Batch) -> None:
+        """Write the rows of a Batch, see `PatchReader.batches`; those of code 15 end patches."""
+        self._check_open()
+        self._flush()
+        self.operations += len(batch)
+        self._sink.write(self._encoder.encode(batch))
+
+    def end_patch(self) -> None:
+        """End the patch here, empty or not."""
+        self._check_open()
+        self._collector.end_patch()
+        if len(self._collector) >= COLLECT_ROWS:
+            self._flush()
+
+    def write(self, patch: Patch) -> None:
+        """Write a whole patch, and end it."""
+        for batch in patch.batches():
+            self.add_batch(batch)
+        self.end_patch()
+
+    def _flush(self) -> None:
+        if len(self._collector):
+            self.operations += len(self._collector)
+            self._sink.write(self._encoder.encode(self._collector.batch))
+            self._collector.clear()
+
+    def close(self) -> None:
+        """Finish the stream, with the patch that is not ended, and give the file its name."""
+        if self._closed:
+            return
+        try:
+            self._flush()
+            if self.format is JELLYP:
+                self._sink.write(self._encoder.close())
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
+        self._sink.close()
+
+    def abort(self) -> None:
+        """Give up: a file that was being written is removed."""
+        self._closed = True
+        self._sink.abort()
+
+
+def dumps(patches: Iterable[Patch] | Patch, options: PatchOptions | None = None, **settings: Any) -> bytes:
+    """Patches as bytes. See `PatchWriter` for the keywords.
+
+    >>> from jelly.patch import Patch, Start, Commit, dumps
+    >>> dumps(Patch([Start(), Commit()]), format="rdfp")
+    b'TX .\\nTC .\\n'
+    """
+    out = io.BytesIO()
+    with PatchWriter(out, options, **settings) as writer:
+        for patch in [patches] if isinstance(patches, Patch) else patches:
+            writer.write(patch)
+    return out.getvalue()
+
+
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: PatchOptions | None = None,
+    frame_rows: int = 256,
+    frame_bytes: int = 1 << 20,
+    delimited: bool = True,
+    **limits: Any,
+) -> int:
+    """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
+
+    Jelly-Patch written from Jelly-Patch keeps its options where none are given.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> convert(b"TX .\\nTC .\\n", out, from_format="rdfp")
+    2
+    """
+    writer: PatchWriter | None = None
+    try:
+        with PatchReader(src, format=from_format, **limits) as reader:
+            batches = reader.batches()
+            # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
+            batch = next(batches, None)
+            with PatchWriter(
+                dst,
+                options or reader.options,
+                format=to_format,
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                delimited=delimited,
+            ) as writer:
+                while batch is not None:
+                    writer.add_batch(batch)
+                    batch = next(batches, None)
+    except JellyError as error:
+        if error.source is None and writer is not None and writer.name:
+            error.source = writer.name
+        raise
+    return writer.operations

@@ -1,0 +1,250 @@
+"""Applying patches: to files, RDFLib graphs and pyoxigraph stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, Protocol
+
+from jelly.core.batch import Batch
+from jelly.core.operations import AddNamespace, DeleteNamespace
+from jelly.core.text import TextReader, TextWriter
+from jelly.errors import JellyFormatError
+from jelly.options import StreamOptions
+from jelly.patch.changes import held_lines, namespace_key, patch_of_lines, patches_of
+from jelly.patch.stream import Patch
+from jelly.stream import Reader, Writer, default_options
+
+__all__ = ["Applied", "apply"]
+
+OnMissing = Literal["ignore", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What `apply` did: the statements that were new, and those that were there and are gone. ``missing`` counts those
+    to be deleted that were not there."""
+
+    added: int
+    deleted: int
+    missing: int
+
+
+class _Net:
+    """The net effect of operations on a set of statements, with what they ask of it."""
+
+    def __init__(self, on_missing: OnMissing) -> None:
+        self.added: dict[bytes, bool] = {}  # line of the statement -> whether it is there afterwards
+        self.needed: set[bytes] = set()  # deleted first: must have been there
+        self.namespaces: dict[Any, bytes] = {}
+        self.strict = on_missing == "error"
+        self.missing = 0
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        added = self.added
+        for line in lines:
+            kind = line[0]
+            if kind == 65:  # A
+                added[line[2:]] = True
+            elif kind == 68:  # D
+                key = line[2:]
+                known = added.get(key)
+                if known is None:
+                    self.needed.add(key)
+                elif not known:
+                    self.miss(key)
+                added[key] = False
+            elif kind == 80:  # P
+                self.namespaces[namespace_key(line)] = line
+
+    def miss(self, key: bytes) -> None:
+        """A statement to be deleted is not there."""
+        if self.strict:
+            raise JellyFormatError(f"a statement to be deleted is not there: {key.decode().strip()}")
+        self.missing += 1
+
+    def batches(self, keys: Iterable[bytes]) -> list[Batch]:
+        reader = TextReader(quads=True)
+        return [*reader.feed(b"".join(keys)), *reader.close()]
+
+
+class Target(Protocol):
+    """What patches can be applied to: the statements come as Batches of quads."""
+
+    def has(self, batch: Batch) -> Iterable[bool]: ...
+    def add(self, batches: list[Batch]) -> None: ...
+    def remove(self, batches: list[Batch]) -> None: ...
+    def bind(self, name: str, iri: str) -> None: ...
+
+
+def _units(patch: Patch) -> Iterator[list[bytes]]:
+    """The lines of a patch by transaction; those outside of one together until the next begins. Aborted ones are left
+    out."""
+    lines: list[bytes] = []
+    inside = False
+    for chunk in patch.text():
+        for line in chunk.splitlines(True):
+            if line in (b"TX .\n", b"TC .\n"):
+                yield lines
+                lines, inside = [], line == b"TX .\n"
+            elif line == b"TA .\n":
+                lines, inside = [], False
+            else:
+                lines.append(line)
+    if inside:
+        raise JellyFormatError("the patch ends inside a transaction")
+    yield lines
+
+
+def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMissing) -> Applied:
+    added = deleted = missing = 0
+    for patch in patches:
+        for lines in _units(patch):
+            net = _Net(on_missing)
+            net.take(lines)
+            # Everything that can go wrong comes before the target is changed.
+            keys = list(net.added)
+            batches = net.batches(keys)
+            there = [is_there for batch in batches for is_there in target.has(batch)]
+            for key, is_there in zip(keys, there, strict=True):
+                if not is_there and key in net.needed:
+                    net.miss(key)
+            old = [key for key, is_there in zip(keys, there, strict=True) if is_there and not net.added[key]]
+            new = [key for key, is_there in zip(keys, there, strict=True) if not is_there and net.added[key]]
+            target.remove(net.batches(old))
+            target.add(net.batches(new))
+            for line in net.namespaces.values():
+                for operation in patch_of_lines([line]):
+                    if isinstance(operation, AddNamespace):
+                        target.bind(operation.name, operation.iri.value)
+            added, deleted, missing = added + len(new), deleted + len(old), missing + net.missing
+    return Applied(added, deleted, missing)
+
+
+# ---- files
+
+
+def _new(net: _Net, found: set[bytes]) -> list[bytes]:
+    """The statements to be added that were not found."""
+    return [key for key, added in net.added.items() if added and key not in found]
+
+
+def _kept(batch: Batch, net: _Net, found: set[bytes], writer: TextWriter) -> list[bytes] | None:
+    """Note which statements of the Batch the patch names; the lines that stay, None where all do."""
+    touched: list[bytes] = []
+    for chunk in writer.chunks(batch):
+        touched += net.added.keys() & set(chunk.splitlines(True))
+    found.update(touched)
+    if all(net.added[key] for key in touched):
+        return None
+    return [line for line in writer.encode(batch).splitlines(True) if net.added.get(line, True)]
+
+
+def _declared(net: _Net) -> dict[str, str | None]:
+    """What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs."""
+    return {
+        operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
+        for operation in patch_of_lines(net.namespaces.values())
+        if isinstance(operation, AddNamespace | DeleteNamespace)
+    }
+
+
+def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
+    """Those of the source, for a flat stream."""
+    flat = default_options(4 if quads else 3)
+    source = reader.options or flat
+    return source.replace(
+        physical_type=flat.physical_type,
+        logical_type=flat.logical_type,
+        rdf_star=True,
+        version=2 if namespaces else source.version,
+    )
+
+
+def _apply_to_file(
+    patches: Iterable[Patch],
+    source: Any,
+    dst: Any,
+    on_missing: OnMissing,
+    to_format: str | None,
+    settings: dict[str, Any],
+) -> Applied:
+    net = _Net(on_missing)
+    for patch in patches:
+        net.take(held_lines(patch))
+    declared = _declared(net)
+    found: set[bytes] = set()
+    text = TextWriter(quads=True)
+    with Reader(source, **settings) as reader:
+        batches = reader.batches()
+        batch = next(batches, None)
+        quads = batch is not None and batch.arity == 4
+        quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.batches(_new(net, found)))
+        with Writer(dst, _options(reader, quads, bool(declared)), format=to_format) as writer:
+            for name, iri in declared.items():
+                if iri is not None:
+                    writer.namespace(name, iri)
+            while batch is not None:
+                kept = _kept(batch, net, found, text)
+                overridden = any(name in declared for _, _, name, _ in batch.namespaces)
+                if kept is None and not overridden:
+                    writer.add_batch(batch, keep_frames=False)
+                else:
+                    for _, _, name, iri in batch.namespaces:
+                        if name not in declared:
+                            writer.namespace(name, iri)
+                    for part in net.batches(text.encode(batch).splitlines(True) if kept is None else kept):
+                        writer.add_batch(part)
+                batch = next(batches, None)
+            for key in net.needed - found:
+                net.miss(key)
+            new = _new(net, found)
+            for part in net.batches(new):
+                writer.add_batch(part)
+    deleted = sum(not net.added[key] for key in found)
+    return Applied(len(new), deleted, net.missing)
+
+
+def apply(
+    patches: Any,
+    target: Any,
+    dst: Any = None,
+    *,
+    on_missing: OnMissing = "ignore",
+    to_format: str | None = None,
+    **settings: Any,
+) -> Applied:
+    """Apply patches, one after the other, to a file (giving a new one), an RDFLib graph or a pyoxigraph store.
+
+    ``patches`` is a `Patch`, an iterable of them, or what `read_patches` reads. ``target`` is a Graph or Dataset of
+    RDFLib, a Store of pyoxigraph, or what `jelly.Reader` reads, with ``settings`` for it; then ``dst`` is what
+    `jelly.Writer` writes, which may be the same file. Datasets are sets: a statement is there once.
+
+    Transactions hold as a whole or, aborted, not at all. ``on_missing="error"`` refuses to delete what is not there, a
+    JellyFormatError; the transaction then leaves the target as it was, and a file is not written at all. Blank nodes
+    are the same where their labels are. A namespace goes to a graph or store that has some, and into a Jelly file; its
+    deletion only into a file.
+
+    Applied to a file, memory grows with the patches, not with the file.
+
+    >>> import io
+    >>> from jelly import IRI
+    >>> from jelly.patch import Add, Patch, apply
+    >>> out = io.BytesIO()
+    >>> apply(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]), b"", out, format="nt", to_format="nt")
+    Applied(added=1, deleted=0, missing=0)
+    >>> out.getvalue()
+    b'<a:s> <a:p> <a:o> .\\n'
+    """
+    if on_missing not in ("ignore", "error"):
+        raise ValueError(f'on_missing is {on_missing!r}: expected "ignore" or "error"')
+    library = {base.__module__.partition(".")[0] for base in type(target).__mro__} & {"rdflib", "pyoxigraph"}
+    if not library:
+        if dst is None:
+            raise TypeError("a file is not changed in its place: give a destination, which may have the same name")
+        return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, settings)
+    if dst is not None or to_format is not None or settings:
+        raise TypeError("a graph or store is changed in its place: it takes no destination and no settings of files")
+    module = "jelly.rdflib" if "rdflib" in library else "jelly.oxigraph"
+    return _apply_to_target(patches_of(patches), import_module(module).patch_target(target), on_missing)
