@@ -122,8 +122,8 @@ def _place(file: Any, decoder: Decoder) -> Place:
     state = base64.b64encode(zlib.compress(decoder.save(), 6)).decode()
     if len(state) > MAX_STATE:
         raise JellyLimitError(
-            f"the decoder's state takes {len(state)} bytes, and a streaming offset may have {MAX_STATE}: follow a stream "
-            "with smaller lookup tables, or read a directory of files",
+            f"the decoder's state takes {len(state)} bytes, and a streaming offset may have {MAX_STATE}: follow a "
+            "stream with smaller lookup tables, or read a directory of files",
             offset=decoder.offset,
         )
     at = file.tell()

@@ -1,0 +1,1 @@
+"""RDF in Spark."""
