@@ -70,7 +70,7 @@ class Seen:
         current = [file for file in listed if file.mtime >= newest - max_age]
         new = [file for file in current if _hash(file) not in self.hashes]
         new.sort(key=lambda file: (file.mtime, file.path))
-        del new[most:]
+        new = new[:most]
         if not new:
             return self
         hashes = self.hashes | {_hash(file) for file in new}
