@@ -61,17 +61,21 @@ class Place:
             )
 
 
-def scan(path: str, start: Place, *, most: int | None, step: int, **limits: Any) -> list[Place]:
+def scan(
+    path: str, start: Place, *, most: int | None, step: int, until: int | None = None, **limits: Any
+) -> list[Place]:
     """The places up to the last complete frame: ``start``, one about every ``step`` bytes, the last.
 
-    It ends at the first frame that ends ``most`` bytes after ``start`` or later; None reads all there is. ``limits``
-    are those of the `Decoder`. JellyError where the file was cut or replaced, is compressed or broken.
+    It ends at the first frame that ends ``most`` bytes after ``start`` or later; None reads all there is, but for what
+    comes after ``until``. ``limits`` are those of the `Decoder`. JellyError where the file was cut or replaced, is
+    compressed or broken.
     """
     places = [start]
     if not start.offset and not os.path.exists(path):
         return places
     with builtins.open(path, "rb") as file:
-        start.check(file, os.fstat(file.fileno()).st_size)
+        size = os.fstat(file.fileno()).st_size
+        start.check(file, size)
         if start.offset:
             decoder = _decoder(file, start, **limits)
         else:
@@ -80,8 +84,9 @@ def scan(path: str, start: Place, *, most: int | None, step: int, **limits: Any)
         file.seek(start.offset)
         chunk = min(CHUNK, step, max(most or CHUNK, MIN_CHUNK))
         end = math.inf if most is None else start.offset + most
+        until = size if until is None else min(until, size)
         try:
-            while decoder.offset < end and (data := file.read(chunk)):
+            while decoder.offset < end and (data := file.read(max(min(chunk, until - file.tell()), 0))):
                 for _ in decoder.feed(data):
                     pass
                 if decoder.delimited is False:

@@ -14,59 +14,48 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 from jelly.errors import JellyError
+from jelly.spark.output import Written
 
-__all__ = ["Written", "abort_batch", "commit_batch", "task_path"]
+__all__ = ["abort_batch", "commit_batch", "job_of"]
 
 TEMPORARY = "_temporary"
 SUCCESS = "_SUCCESS"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a task wrote: the ``file`` below the output directory, "" if there was nothing to write, and its size."""
-
-    query: str
-    partition: int
-    file: str
-    statements: int
+def job_of(query: str, batch: int | str) -> str:
+    """The name under which the tasks of a batch write."""
+    return f"{query}-{batch}"
 
 
-def task_path(out: str, query: str, batch: int, partition: int, suffix: str) -> str:
-    """A path for the file of one attempt of a task, in a directory that is there afterwards."""
-    folder = Path(out, TEMPORARY, f"{query}-{batch}")
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(folder / f"part-{partition:05d}-{uuid4().hex}{suffix}")
-
-
-def commit_batch(out: str, batch: int, written: Sequence[Written]) -> bool:
+def commit_batch(out: str, batch: int, query: str, written: Sequence[Written]) -> bool:
     """Publish what the tasks wrote; False where the batch was there already, and nothing is changed.
 
-    JellyError where another query has written a batch of this number.
+    ``query`` is "" if there were no tasks. JellyError where another query has written a batch of this number.
     """
     target = Path(out, f"batch={batch}")
-    query = written[0].query if written else ""
     new = not target.exists()
     if new:
         stage = Path(out, TEMPORARY, f"commit-{uuid4().hex}-{batch}")
         stage.mkdir(parents=True)
         files = []
-        for task in sorted(written, key=lambda task: task.partition):
+        for task in sorted(written, key=lambda task: task.part):
             if task.file:
-                name = f"part-{task.partition:05d}{''.join(Path(task.file).suffixes)}"
+                path = Path(out, TEMPORARY, job_of(query, batch), task.file)
+                name = f"part-{task.part:05}{''.join(path.suffixes)}"
                 try:
-                    os.rename(Path(out, task.file), stage / name)
+                    os.rename(path, stage / name)
                 except FileNotFoundError:
                     raise JellyError(
                         "what a task wrote is not there: driver and workers must share the file system",
-                        source=os.path.join(out, task.file),
+                        source=str(path),
                     ) from None
                 files.append(name)
-        report = {"batch": batch, "query": query, "files": files, "statements": sum(t.statements for t in written)}
+        statements = sum(task.statements for task in written)
+        report = {"batch": batch, "query": query, "files": files, "statements": statements}
         (stage / SUCCESS).write_text(json.dumps(report, indent=1) + "\n")
         try:
             os.rename(stage, target)
