@@ -18,12 +18,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from jelly.errors import JellyError
-from jelly.spark.output import Written
+from jelly.spark.output import SUCCESS, TEMPORARY, Written
 
 __all__ = ["abort_batch", "commit_batch", "job_of"]
-
-TEMPORARY = "_temporary"
-SUCCESS = "_SUCCESS"
 
 
 def job_of(query: str, batch: int | str) -> str:

@@ -6,10 +6,11 @@ What a query has read is in its offsets, which Spark keeps in the checkpoint; se
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -21,17 +22,26 @@ from pyspark.sql.datasource import (
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
 
-from jelly.core.batch import Batch
+from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError
+from jelly.remote import is_url
 from jelly.spark.follow import Place, read_between, scan
 from jelly.spark.output import Output, Written
-from jelly.spark.plan import BATCH_ROWS, SPLIT_BYTES, File
+from jelly.spark.plan import BATCH_ROWS, File, find_files, local_path, split
 from jelly.spark.seen import Seen
 from jelly.spark.sink import abort_batch, commit_batch, job_of
+from jelly.spark.source import Settings, choose, to_arrow
 
-__all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age"]
+__all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 
 # Where nothing is said, a batch is some seconds of work.
 MAX_FILES = 1000
@@ -59,25 +69,36 @@ def max_age(text: str | None) -> float:
     return int(match[1]) * _SECONDS[match[2]]
 
 
+def stream_reader(settings: Settings, schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
+    """The reader that some options ask for."""
+    if choose(options, "follow", ("true", "false"), "false") == "true":
+        return FollowStream(settings, schema, options)
+    return DirectoryStream(settings, schema, options)
+
+
 class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of the files that ``find`` finds now and later; each must be complete when it appears.
+    """A stream of the files that there are now and later; each must be complete when it appears."""
 
-    ``tasks`` makes tasks of files, ``run`` reads one.
-    """
-
-    def __init__(
-        self,
-        find: Callable[[], list[File]],
-        tasks: Callable[[Iterable[File]], list[InputPartition]],
-        run: Callable[[InputPartition], Iterator[Any]],
-        options: Mapping[str, str],
-    ) -> None:
-        self._find = find
-        self._tasks = tasks
-        self._run = run
-        self._most = at_least_one("maxFilesPerTrigger", options, MAX_FILES)
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._schema = schema
+        self._most = at_least_one(options, "maxFilesPerTrigger", MAX_FILES)
         self._max_age = max_age(options.get("maxFileAge"))
         self._pinned: frozenset[File] | None = None
+
+    def _find(self) -> list[File]:
+        """The files that there are; a pattern may find none yet."""
+        settings = self._settings
+        found: dict[str, File] = {}
+        for path in settings.paths:
+            try:
+                files = find_files(path, pattern=settings.pattern, storage=settings.storage)
+            except FileNotFoundError:
+                if not glob.has_magic(path):
+                    raise
+                continue
+            found |= {file.path: file for file in files}
+        return list(found.values())
 
     def initialOffset(self) -> dict[str, Any]:
         return Seen().json()
@@ -88,7 +109,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._pinned = frozenset(self._find())
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         files = self._find()
         if self._pinned is not None:
             files = [file for file in files if file in self._pinned]
@@ -98,10 +119,13 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if after is seen else after.json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        return self._tasks(Seen.from_json(end).since(Seen.from_json(start), self._find()))
+        settings = self._settings
+        files = Seen.from_json(end).since(Seen.from_json(start), self._find())
+        tasks = split(files, settings.split_bytes, format=settings.format, storage=settings.storage)
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return self._run(partition)
+        return self._settings.read(partition.value or (), to_arrow(self._schema))
 
 
 @dataclass
@@ -113,19 +137,19 @@ class Between(InputPartition):
 
 
 class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of the frames of one file that grows. ``make`` makes record batches of Batches."""
+    """A stream of the frames of one local Jelly file that grows."""
 
-    def __init__(
-        self,
-        path: str,
-        make: Callable[[Iterator[Batch]], Iterator[Any]],
-        options: Mapping[str, str],
-        split_bytes: int = SPLIT_BYTES,
-    ) -> None:
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        if len(settings.paths) != 1 or is_url(path := local_path(settings.paths[0])) or os.path.isdir(path):
+            raise JellyOptionsError(
+                f"cannot follow {', '.join(settings.paths)}: expected the path of one local Jelly file"
+            )
+        if settings.mode != "FAILFAST":
+            raise JellyOptionsError(f"mode is {settings.mode}: a file that is followed can only be read with FAILFAST")
         self._path = path
-        self._make = make
-        self._most = at_least_one("maxBytesPerTrigger", options, MAX_BYTES)
-        self._step = split_bytes
+        self._settings = settings
+        self._schema = schema
+        self._most = at_least_one(options, "maxBytesPerTrigger", MAX_BYTES)
         self._pinned: int | None = None
         # The places of the last batch that was planned, and what the file was like when it had no more to read.
         self._places: list[Place] = []
@@ -147,7 +171,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if now == self._idle:
             return start
         most = None if isinstance(limit, ReadAllAvailable) else self._most
-        self._places = scan(self._path, place, most=most, step=self._step, until=self._pinned)
+        self._places = scan(self._path, place, most=most, step=self._settings.split_bytes, until=self._pinned)
         if len(self._places) == 1:
             self._idle = now
             return start
@@ -164,10 +188,13 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [Between(*pair) for pair in zip(places, places[1:], strict=False)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        if isinstance(partition, Between):
-            yield from self._make(
-                read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
-            )
+        if not isinstance(partition, Between):
+            return
+        settings = self._settings
+        schema = to_arrow(self._schema)
+        batches = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
+            yield settings.fit(batch, schema)
 
 
 def _place(offset: dict[str, Any]) -> Place:
@@ -187,7 +214,7 @@ def _look(path: str) -> tuple[Any, ...]:
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def at_least_one(name: str, options: Mapping[str, str], default: int) -> int:
+def at_least_one(options: Mapping[str, str], name: str, default: int) -> int:
     """The value of an option that is a positive whole number."""
     text = options.get(name, str(default))
     if not text.strip().isdecimal() or int(text) < 1:
@@ -206,7 +233,9 @@ class Message(WriterCommitMessage):
 class StreamWriter(DataSourceStreamArrowWriter):
     """The sink: ``output`` says where and how to write, its job is chosen here."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, overwrite: bool) -> None:
+        if overwrite:
+            raise JellyOptionsError('the output mode is "complete": batches can only be appended, expected "append"')
         self._output = output
 
     def write(self, iterator: Iterator[Any]) -> Message:

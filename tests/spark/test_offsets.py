@@ -14,12 +14,12 @@ from shared import shared
 
 import jelly
 from jelly.core.terms import Terms
-from jelly.files import Sink
 from jelly.spark import follow, seen
 from jelly.spark.follow import Place, read_between, scan
+from jelly.spark.output import Written
 from jelly.spark.plan import File
 from jelly.spark.seen import Seen
-from jelly.spark.sink import Written, abort_batch, commit_batch, task_path
+from jelly.spark.sink import abort_batch, commit_batch, job_of
 
 
 def stream(n: int, frame_rows: int = 10, **options) -> bytes:
@@ -208,12 +208,12 @@ def test_what_was_seen_stays_small(monkeypatch):
 
 # ---- batches
 
-def task(out: Path, query: str, batch: int, partition: int, text: str) -> Written:
-    path = task_path(str(out), query, batch, partition, ".jelly.gz")
-    sink = Sink(path)
-    sink.write(text.encode())
-    sink.close()
-    return Written(query, partition, os.path.relpath(path, out), 1)
+def task(out: Path, query: str, batch: int, part: int, text: str) -> Written:
+    name = f"part-{part:05}-{os.urandom(4).hex()}.jelly.gz"
+    folder = out / "_temporary" / job_of(query, batch)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(gzip.compress(text.encode()))
+    return Written(name, part, 1)
 
 
 def visible(out: Path) -> dict[str, str]:
@@ -225,15 +225,15 @@ def test_a_batch_appears_as_a_whole_and_once(tmp_path):
     task(tmp_path, "q", 0, 0, "lost attempt")
     tasks = [task(tmp_path, "q", 0, n, str(n)) for n in (1, 0)]
     assert visible(tmp_path) == {}
-    assert commit_batch(str(tmp_path), 0, [*tasks, Written("q", 2, "", 0)])
+    assert commit_batch(str(tmp_path), 0, "q", [*tasks, Written("", 2)])
     expected = {"batch=0/part-00000.jelly.gz": "0", "batch=0/part-00001.jelly.gz": "1"}
     assert visible(tmp_path) == expected
     assert json.loads((tmp_path / "batch=0" / "_SUCCESS").read_text())["statements"] == 2
     # The same batch once more, after a crash between here and Spark's own log.
-    assert not commit_batch(str(tmp_path), 0, [task(tmp_path, "q", 0, 0, "again")])
+    assert not commit_batch(str(tmp_path), 0, "q", [task(tmp_path, "q", 0, 0, "again")])
     assert visible(tmp_path) == expected
     with pytest.raises(jelly.JellyError, match="another query, q"):
-        commit_batch(str(tmp_path), 0, [task(tmp_path, "other", 0, 0, "other")])
+        commit_batch(str(tmp_path), 0, "other", [task(tmp_path, "other", 0, 0, "other")])
     abort_batch(str(tmp_path), 0)
     assert visible(tmp_path) == expected
     assert not (tmp_path / "_temporary").exists()
@@ -244,9 +244,9 @@ def test_a_commit_that_was_interrupted_is_repeated(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="No space"):
-            commit_batch(str(tmp_path), 1, first)
+            commit_batch(str(tmp_path), 1, "q", first)
     assert visible(tmp_path) == {}
-    assert commit_batch(str(tmp_path), 1, [task(tmp_path, "q", 1, n, str(n)) for n in range(2)])
+    assert commit_batch(str(tmp_path), 1, "q", [task(tmp_path, "q", 1, n, str(n)) for n in range(2)])
     assert visible(tmp_path) == {"batch=1/part-00000.jelly.gz": "0", "batch=1/part-00001.jelly.gz": "1"}
     assert not (tmp_path / "_temporary").exists()
 
@@ -254,11 +254,11 @@ def test_a_commit_that_was_interrupted_is_repeated(tmp_path, monkeypatch):
 def test_what_stands_in_the_way(tmp_path):
     (tmp_path / "batch=0").mkdir()
     with pytest.raises(jelly.JellyError, match="in the way"):
-        commit_batch(str(tmp_path), 0, [task(tmp_path, "q", 0, 0, "x")])
+        commit_batch(str(tmp_path), 0, "q", [task(tmp_path, "q", 0, 0, "x")])
     with pytest.raises(jelly.JellyError, match="share the file system"):
-        commit_batch(str(tmp_path), 1, [Written("q", 0, "_temporary/q-1/part-00000-0.jelly", 1)])
+        commit_batch(str(tmp_path), 1, "q", [Written("part-00000-0.jelly", 0, 1)])
 
 
 def test_a_batch_of_nothing(tmp_path):
-    assert commit_batch(str(tmp_path), 0, [])
-    assert not commit_batch(str(tmp_path), 0, [])
+    assert commit_batch(str(tmp_path), 0, "", [])
+    assert not commit_batch(str(tmp_path), 0, "", [])
