@@ -38,9 +38,9 @@ def digests(spark: Any, frames: dict[str, Any]) -> dict[str, list[int]]:
             name = batch.column(4)[:1].to_pylist()
             yield pa.RecordBatch.from_pydict(dict(zip("kns", (name, *([x] for x in digest([batch]))), strict=True)))
 
-    named = [frame.select(*COLUMNS, lit(name)) for name, frame in frames.items()]
-    rows = reduce(lambda a, b: a.union(b), named).mapInArrow(each, "k string, n long, s long").groupBy("k").sum("n", "s")
-    return {name: [n, total] for name, n, total in rows.collect()}
+    named = [frame.select(*COLUMNS, lit(name).alias("k")) for name, frame in frames.items()]
+    rows = reduce(lambda a, b: a.union(b), named).mapInArrow(each, "k string, n long, s long")
+    return {name: [n, total] for name, n, total in rows.groupBy("k").sum("n", "s").collect()}
 
 
 def load(spark: Any, *paths: Any, **options: Any) -> Any:
@@ -69,7 +69,7 @@ def stream(spark: Any, source: str, out: str, checkpoint: str, once: bool = True
 
 
 def barrier(folder: str, first: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Lets batches through, but for tasks from partition ``first`` on waits after the first one until ``go`` is there."""
+    """Lets batches through; tasks from partition ``first`` on wait after their first one until ``go`` is there."""
 
     def wait(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -99,18 +99,25 @@ def slow(spark: Any, source: str, out: str, folder: str) -> Any:
     return {"partitions": frame.rdd.getNumPartitions()}
 
 
-def endless(spark: Any, source: str, out: str, checkpoint: str, *options: str) -> Any:
-    """A streaming query that goes on until it is killed."""
-    settings = dict(option.split("=") for option in options)
-    stream(spark, source, out, checkpoint, once=False, **settings).awaitTermination()
+def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> list[Any]:
+    """A query over a directory and one that follows a file, in small batches."""
+    few = {"follow": "true", "maxBytesPerTrigger": 9999}
+    return [
+        stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1),
+        stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few),
+    ]
 
 
-def rest(spark: Any, source: str, out: str, checkpoint: str, *options: str) -> Any:
-    """The same query until it has read what there is."""
-    settings = dict(option.split("=") for option in options)
-    query = stream(spark, source, out, checkpoint, **settings)
-    query.awaitTermination()
-    return {"batches": [progress["batchId"] for progress in query.recentProgress]}
+def endless(spark: Any, *arguments: str) -> Any:
+    """Both queries until they are killed."""
+    for query in both(spark, *arguments, once=False):
+        query.awaitTermination()
+
+
+def rest(spark: Any, *arguments: str) -> Any:
+    """Both queries until they have read what there is."""
+    for query in both(spark, *arguments, once=True):
+        query.awaitTermination()
 
 
 def main() -> None:

@@ -73,27 +73,28 @@ def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: P
     cluster.wait_for_workers(2, 30)
 
 
-def test_a_streaming_query_is_killed_and_restarted(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
-    source, out, checkpoint = (tmp_path / name for name in ("in", "out", "checkpoint"))
+def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
+    source, growing = tmp_path / "in", tmp_path / "growing.jelly"
     source.mkdir()
 
     def add(number: int) -> None:
         rows = ((jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(5_000))
         jelly.write(source / f"{number}.jelly", rows)
+        # A stream may be followed by another with the same options.
+        with growing.open("ab") as file:
+            file.write((source / f"{number}.jelly").read_bytes())
 
     for number in range(10):
         add(number)
-    arguments = (source, out, checkpoint, "maxFilesPerTrigger=1")
-    for kills in (1, 2):
-        driver = cluster.driver("drivers", "endless", *arguments)
-        wait_for("batches", lambda n=3 * kills: len(list(out.glob("batch=*"))) >= n, 60, step=0.005)
-        cluster.kill(driver)
-        add(9 + kills)
-    # As if the last kill had come between the sink's commit and Spark's own: that batch is run again.
-    last = max((int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdigit()), default=-1)
-    (checkpoint / "commits" / str(last)).unlink()
-    (checkpoint / "commits" / f".{last}.crc").unlink(missing_ok=True)
-    assert (out / f"batch={last}").exists()
-    cluster.finish(cluster.driver("drivers", "rest", *arguments))
-    assert len(list(out.glob("batch=*"))) == 12
-    assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
+    outs = [tmp_path / "directory", tmp_path / "file"]
+    driver = cluster.driver("drivers", "endless", source, growing, tmp_path)
+    wait_for("batches", lambda: all(len(list(out.glob("batch=*"))) >= 2 for out in outs), 60, step=0.005)
+    cluster.kill(driver)
+    committed = [len(list(out.glob("batch=*"))) for out in outs]
+    print(committed)
+    assert max(committed) < 10
+    add(10)
+    cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
+    assert len(list(outs[0].glob("batch=*"))) == 11
+    for out in outs:
+        assert library(*parts_of(out)) == library(*sorted(source.iterdir()))

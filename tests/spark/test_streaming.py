@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import shutil
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +178,7 @@ def test_a_file_that_grows(spark, tmp_path):
     path, out = tmp_path / "x.jelly", tmp_path / "out"
     data = io.BytesIO()
     jelly.write(data, rows(*range(60)), frame_rows=50)
-    query = start(spark, path, out, {"processingTime": "0 seconds"}, follow="true", splitBytes=500)
+    query = start(spark, path, out, {"processingTime": "0 seconds"}, follow="true", splitBytes=5000)
     seen = []
     try:
         for piece in parts_of(data.getvalue(), 4):
@@ -206,7 +204,7 @@ def test_a_file_in_small_batches_and_restarts(spark, tmp_path):
         counts += finish(start(spark, path, out, follow="true", maxBytesPerTrigger=400_000, splitBytes=100_000))
     assert len(counts) >= 5
     assert sum(counts) == 100_000
-    assert len(find_files(out)) >= 19
+    assert len(find_files(out)) > 2 * len(counts)
     assert read(out) == sorted(str(row)[:-2] for row in jelly.loads(data))
     offsets = list((tmp_path / "out-checkpoint" / "offsets").glob("[0-9]*"))
     assert max(path.stat().st_size for path in offsets) < 20_000
@@ -230,7 +228,5 @@ def test_frame_numbers_and_metadata_of_a_file_go_on(spark, tmp_path):
     frames = spark.readStream.format("jelly").options(follow="true", frames="true", maxBytesPerTrigger=1).load(str(path))
     query = frames.writeStream.format("memory").queryName("frames").option("checkpointLocation", str(tmp_path / "cp"))
     finish(query.trigger(availableNow=True).start())
-    found = spark.sql("select subject, frame, metadata from frames").distinct().collect()
-    assert sorted((f.frame, f.subject, bytes(f.metadata["number"]).decode()) for f in found) == sorted(
-        (number, f"a:{number}", str(number)) for number in range(20)
-    )
+    found = spark.sql("select distinct subject, frame, cast(metadata['number'] as string) number from frames").collect()
+    assert sorted(tuple(row) for row in found) == sorted((f"a:{n}", n, str(n)) for n in range(20))
