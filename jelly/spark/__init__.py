@@ -22,17 +22,18 @@ option              meaning
 =================== =================================================================================================
 ``layout``          ``flat`` (default) or ``ntriples``
 ``columns``         names of columns, with commas: no others are built. Or give ``.schema(...)``
-``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) as well
-``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED`` leaves
-                    out what is broken: of a text the line, of Jelly the rest of the file or up to the next keyframe;
-                    ``PERMISSIVE`` tells of it in a row of nulls but for ``_corrupt_record``: reason, file, frame, byte
+``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) too
+``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED``
+                    leaves out what is broken: of a text the line, of Jelly the rest of the file or up to the next
+                    keyframe; ``PERMISSIVE`` tells of it in a row of nulls but for ``_corrupt_record``, which says
+                    why, and which file, frame and byte or line
 ``format``          that of all files: ``jelly``, ``nt``, ``nq``; by default their suffixes decide
 ``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
 ``pathGlobFilter``  a pattern for the names of files
 ``storage``         JSON that goes to the file system of fsspec: ``{"anon": true}``
-``pushdown``        ``true``: filters ``=`` and ``in`` on subject, predicate, object or graph are decided on term ids. It
-                    needs the setting ``spark.sql.python.filterPushdown.enabled``: ``register(spark, pushdown=True)``
-                    does both
+``pushdown``        ``true``: filters ``=`` and ``in`` on subject, predicate, object or graph are decided on term
+                    ids. It needs the setting ``spark.sql.python.filterPushdown.enabled``:
+                    ``register(spark, pushdown=True)`` does both
 =================== =================================================================================================
 
 Writing::
@@ -40,12 +41,12 @@ Writing::
     df.write.format("jelly").mode("overwrite").option("compression", "zstd").save("out")
 
 The columns are those of a layout, in any order; with ``graph`` or ``g`` the files hold quads, else triples. Each task
-writes a part file, seekable where it is not compressed. They appear when the whole job is done, then ``_SUCCESS``; a job
-that fails leaves nothing. The directory must be one that all nodes share.
+writes a part file, seekable where it is not compressed. They appear when the whole job is done, then ``_SUCCESS``; a
+job that fails leaves nothing. The directory must be one that all nodes share.
 
 =================== =================================================================================================
-``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources of
-                    Python: use ``append`` with ``ifExists``
+``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources
+                    of Python: use ``append`` with ``ifExists``
 ``ifExists``        where the directory is not empty: ``append`` (default), ``error``, or ``ignore``: write nothing
 ``compression``     ``none`` (default), ``gzip``, ``zstd``
 =================== =================================================================================================

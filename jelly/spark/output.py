@@ -31,7 +31,7 @@ SUCCESS = "_SUCCESS"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A part file that is complete: ``file`` is its name under ``_temporary/<job>/``, or "" where there were no rows."""
+    """A part file that is complete: ``file`` is its name in ``_temporary/<job>/``, "" where there were no rows."""
 
     file: str
     part: int

@@ -254,9 +254,10 @@ def read_part(
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
-    ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose suffix says nothing. With ``errors``, what is broken is noted there (file, frame,
-    byte offset) instead of being raised: of a text the line is left out, of Jelly the rest of the file or up to the
-    next keyframe of the part. Errors that are not those of the data are raised in any case.
+    ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
+    suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
+    raised: of a text the line is left out, of Jelly the rest of the file or up to the next keyframe of the part.
+    Errors that are not those of the data are raised in any case.
     """
     batches = _batches(part, batch_rows, format, storage or {}, errors)
     try:

@@ -93,9 +93,8 @@ class Settings:
         _check_names(names, layout)
         for field in () if schema is None else schema.fields:
             if field.dataType != (wanted := _TYPES.get(field.name, StringType())):
-                raise JellyOptionsError(
-                    f"column {field.name!r} is of type {field.dataType.simpleString()}: expected {wanted.simpleString()}"
-                )
+                given = field.dataType.simpleString()
+                raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
         try:
             split_bytes = int(options.get("splitBytes", SPLIT_BYTES))
             storage = json.loads(options.get("storage", "{}"))
@@ -192,13 +191,12 @@ class PushdownReader(JellyReader):
     """One that reads no more rows than a filter lets through. Spark refuses it where a setting is off."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        found = {}
+        found: dict[str, Any] = {}
         for filter in filters:
-            values = (filter.value,) if isinstance(filter, EqualTo) else filter.value if isinstance(filter, In) else ()
-            names = getattr(filter, "attribute", ())
-            condition = where(names[0], values) if len(names) == 1 else None
-            if condition is not None:
-                found.update(condition.terms)
+            if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
+                values = filter.value if isinstance(filter, In) else (filter.value,)
+                condition = where(str(filter.attribute[0]), values)
+                found.update(condition.terms if condition else {})
         self.keep = Where(found) if found else None
         # Spark looks again at what is left, which costs little: rows that tell of errors are not for us to judge.
         return filters

@@ -59,7 +59,7 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
     given = list(values)
     if slot is None or not given or len(given) > MAX_VALUES:
         return None
-    terms = []
+    terms: list[tuple[tuple[int, ...], str]] = []
     for value in given:
         if not isinstance(value, str):
             return None
@@ -83,11 +83,12 @@ def _find_terms(batch: Batch, kinds: tuple[int, ...], text: bytes) -> Ids:
     """The ids of the terms of some kinds with a text."""
     start = batch.start
     n = len(text)
-    ids = np.flatnonzero(np.diff(start) == n)
+    ids: Ids = np.flatnonzero(np.diff(start) == n)
     ids = ids[np.isin(batch.kind[ids], kinds)]
     # The ends of IRIs differ most: few are left after some bytes.
     data = batch.text
     for place in range(n - 1, max(n - 9, -1), -1):
         ids = ids[data[start[ids] + place] == text[place]]
     same = [data[begin : begin + n].tobytes() == text for begin in start[ids].tolist()]
-    return ids[np.array(same, bool)]
+    found: Ids = ids[np.array(same, bool)]
+    return found

@@ -48,14 +48,15 @@ def load(spark: Any, *paths: Any, **options: Any) -> Any:
 
 
 def everything(spark: Any, folder: str, out: str) -> Any:
-    """Each file of a folder is read; all are written; all are read and written by a streaming query."""
-    files = sorted(Path(folder).iterdir())
+    """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
+    files = sorted(Path(folder).rglob("*.*"))
+    plain = f"{folder}/plain"
     times = {"start": time.monotonic()}
     result: dict[str, Any] = {"read": digests(spark, {path.name: load(spark, path) for path in files})}
     times["read"] = time.monotonic()
-    load(spark, folder).write.format("jelly").mode("append").save(f"{out}/written")
+    load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
     times["written"] = time.monotonic()
-    stream(spark, folder, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
+    stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
     times["streamed"] = time.monotonic()
     result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
     return result

@@ -225,7 +225,8 @@ def test_frame_numbers_and_metadata_of_a_file_go_on(spark, tmp_path):
         for number in range(20):
             writer.extend(rows(number, n=10))
             writer.end_frame({"number": str(number).encode()})
-    frames = spark.readStream.format("jelly").options(follow="true", frames="true", maxBytesPerTrigger=1).load(str(path))
+    settings = {"follow": "true", "frames": "true", "maxBytesPerTrigger": 1}
+    frames = spark.readStream.format("jelly").options(**settings).load(str(path))
     query = frames.writeStream.format("memory").queryName("frames").option("checkpointLocation", str(tmp_path / "cp"))
     finish(query.trigger(availableNow=True).start())
     found = spark.sql("select distinct subject, frame, cast(metadata['number'] as string) number from frames").collect()
