@@ -145,7 +145,7 @@ def test_ruff() -> None:
 
 OPTIONAL = {
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "pyoxigraph", "click", "rich", "yaml", "google",
-    "polars", "matplotlib",
+    "polars", "matplotlib", "fsspec",
 }  # fmt: skip
 
 
