@@ -397,6 +397,13 @@ def write_arrow(
     return writer.statements
 
 
+def dataset() -> Any:
+    """``pyarrow.dataset``, which takes long to import."""
+    from pyarrow import dataset
+
+    return dataset
+
+
 def to_stream(data: Any) -> pa.RecordBatchReader:
     """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
     if isinstance(data, pa.RecordBatchReader):

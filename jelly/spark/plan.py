@@ -31,7 +31,7 @@ from jelly.seek import JellyFile
 from jelly.sidecar import SUFFIX
 from jelly.stream import Reader
 
-__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "find_files", "read_part", "split"]
+__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "find_files", "read_batches", "read_part", "split"]
 
 # A task of Spark costs some 50 ms before it does anything; this is a second of work.
 SPLIT_BYTES = 1 << 25
@@ -245,7 +245,7 @@ def read_part(
     byte offset) instead of being raised: of a text the line is left out, of Jelly the rest of the file or up to the
     next keyframe of the part. Errors that are not those of the data are raised in any case.
     """
-    batches = _batches(part, batch_rows, format, storage or {}, errors)
+    batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows)
     except JellyError as error:
@@ -253,14 +253,17 @@ def read_part(
         raise
 
 
-def _batches(
+def read_batches(
     part: Part,
-    batch_rows: int,
-    format: str | None,
-    storage: Mapping[str, Any],
-    errors: list[JellyError] | None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    errors: list[JellyError] | None = None,
 ) -> Iterator[Batch]:
+    """The statements of a part as Batches; the keywords are those of `read_part`."""
     path = part.file.path
+    storage = storage or {}
     if part.first == 0 and part.last is None:
         try:
             form = find_format(format, part.file.name)
