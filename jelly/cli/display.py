@@ -151,12 +151,13 @@ def _frames_table(found: Inspection) -> Table:
 def show_stats(name: str, found: Stats) -> None:
     """Tables on standard output."""
     console = Console()
-    more = "" if not found.subjects_folded else "or more: the rest is not told apart"
+    more = "or more: the rest is not told apart"
     head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     head.add_column(style="dim")
     head.add_row("file", Text(name))
     head.add_row("statements", f"{found.statements:,}")
-    head.add_row("subjects", f"{found.subjects:,} {more}")
+    head.add_row("subjects", f"{found.subjects:,} {more if found.subjects_folded else ''}")
+    head.add_row("nodes as objects", f"{found.objects:,} {more if found.objects_folded else ''}")
     console.print(head)
     every = ("iri", "bnode", "literal", "triple", "default")
     kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
@@ -168,9 +169,9 @@ def show_stats(name: str, found: Stats) -> None:
         counts: Counts = getattr(found, title)
         if counts.distinct:
             console.print(_counts_table(title, counts))
-    distributions = {"statements": (found.degrees, found.runs), "bytes": (found.literal_bytes,)}
+    distributions = {"statements": (found.degrees, found.in_degrees, found.runs), "bytes": (found.literal_bytes,)}
     for what, columns in distributions.items():
-        names = ("subjects", "runs of a subject") if what == "statements" else ("literals",)
+        names = ("subjects", "nodes as objects", "runs of a subject") if what == "statements" else ("literals",)
         table = Table(_number(what), *map(_number, names))
         for low in sorted(set().union(*columns)):
             span = f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low)

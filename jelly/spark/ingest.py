@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 import time
 import uuid
@@ -26,8 +25,8 @@ from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyU
 from jelly.options import StreamOptions
 from jelly.remote import is_url
 from jelly.spark.manifest import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
-from jelly.spark.plan import SPLIT_BYTES, Part, find_files, read_batches, read_part, split
-from jelly.spark.session import session
+from jelly.spark.plan import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
+from jelly.spark.session import plain_error, session
 from jelly.stream import Writer, default_options
 from jelly.tablefiles import GROUP_ROWS, write_table_file
 
@@ -145,7 +144,7 @@ def ingest(
     if is_url(os.fspath(out)):
         raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
     column = _partition_column(partition_by, layout)
-    files = find_files(_absolute(src), pattern=pattern, storage=storage)
+    files = find_files(absolute(src), pattern=pattern, storage=storage)
     plan = split(files, split_bytes, format=format, storage=storage)
     weights = _weights(plan)
     settings = {"to": to, "layout": layout, "partition_by": partition_by}
@@ -192,13 +191,6 @@ def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
         raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
     schema(layout)  # refuses a layout that there is not
     return GRAPH[layout] if partition_by == "graph" else LAYOUTS[layout][1]
-
-
-def _absolute(src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Paths that mean the same to executors, which may run elsewhere."""
-    given = [src] if isinstance(src, str | os.PathLike) else src
-    paths = [os.fspath(path) for path in given]
-    return [path if is_url(path) or path.startswith("file:") else os.path.abspath(path) for path in paths]
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:
@@ -255,18 +247,7 @@ def _run(
     for done in results:
         settle(done)
     if failed:
-        raise _plain(failed[0])
-
-
-def _plain(error: BaseException) -> BaseException:
-    """What a worker raised, without the traces of Python and of the JVM around it."""
-    found = re.findall(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", str(error), re.M)
-    own = [f"{name}: {text}" for name, text in found if not name.startswith(("Py4J", "Spark", "PythonException"))]
-    if not own:
-        return error
-    failure = JellyError(f"a task failed: {own[0]}")
-    failure.__cause__ = error
-    return failure
+        raise plain_error(failed[0])
 
 
 # ---- the executors
@@ -281,7 +262,7 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     folder = os.path.join(work.folder, attempt)
     os.makedirs(folder)
     job = os.path.basename(work.folder)
-    done = {"task": name, "attempt": f"{job}/{attempt}", "parts": task_parts(task)}
+    done: dict[str, Any] = {"task": name, "attempt": f"{job}/{attempt}", "parts": task_parts(task)}
     errors: list[JellyError] | None = [] if work.skip else None
     try:
         if work.to == "jelly":

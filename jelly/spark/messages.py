@@ -1,5 +1,6 @@
-"""Columns of messages as Arrow arrays: each value a stream or a text of its own. What the functions in `jelly.spark.udf`
-do on executors; nothing of Spark is in here.
+"""Columns of messages as Arrow arrays: each value a stream or a text of its own.
+
+What the functions in `jelly.spark.udf` do on executors; nothing of Spark is in here.
 """
 
 from __future__ import annotations
@@ -151,9 +152,11 @@ def _buffers(array: pa.Array) -> Iterator[Any]:
     """The bytes of each value, without copying, or None."""
     if array.type in (pa.large_binary(), pa.large_string()):
         array = array.cast(pa.binary() if array.type == pa.large_binary() else pa.string())
+    if not len(array):
+        return
     _, offsets, data = array.buffers()
     memory = memoryview(data if data is not None else b"")
-    ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].tolist() if len(array) else [0]
+    ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].tolist()
     valid = array.is_valid().to_pylist() if array.null_count else [True] * len(array)
     for i, there in enumerate(valid):
         yield memory[ends[i] : ends[i + 1]] if there else None

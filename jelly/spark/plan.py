@@ -31,7 +31,7 @@ from jelly.seek import JellyFile
 from jelly.sidecar import SUFFIX
 from jelly.stream import Reader
 
-__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "find_files", "read_batches", "read_part", "split"]
+__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "absolute", "find_files", "read_batches", "read_part", "split"]
 
 # A task of Spark costs some 50 ms before it does anything; this is a second of work.
 SPLIT_BYTES = 1 << 25
@@ -73,6 +73,17 @@ class Part:
 
 
 # ---- which files
+
+def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths that mean the same to executors, which may run elsewhere.
+
+    >>> absolute(["/data/x.jelly", "s3://bucket/day"])
+    ['/data/x.jelly', 's3://bucket/day']
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    names = [os.fspath(path) for path in given]
+    return [name if is_url(name) or name.startswith("file:") else os.path.abspath(name) for name in names]
+
 
 def find_files(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from jelly.errors import MissingExtraError
+from jelly.errors import JellyError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["session"]
+__all__ = ["plain_error", "session"]
 
 
 @contextmanager
@@ -52,3 +53,18 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         yield started
     finally:
         started.stop()
+
+
+def plain_error(error: BaseException) -> BaseException:
+    """What a worker raised, without the traces of Python and of the JVM around it.
+
+    >>> str(plain_error(ValueError("one\\nOSError: [Errno 28] No space left on device\\n at java")))
+    'a task failed: OSError: [Errno 28] No space left on device'
+    """
+    found = re.findall(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", str(error), re.M)
+    own = [f"{name}: {text}" for name, text in found if not name.startswith(("Py4J", "Spark", "PythonException"))]
+    if not own:
+        return error
+    failure = JellyError(f"a task failed: {own[0]}")
+    failure.__cause__ = error
+    return failure

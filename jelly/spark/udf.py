@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark import TaskContext
-from pyspark.sql import functions as F
+from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_type
 
 from jelly.arrow import pa, schema
@@ -24,6 +24,9 @@ from jelly.spark.messages import frames_to_statements, statements_to_frames, tex
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+# The functions of Spark that PySpark's own types leave out.
+F: Any = functions
 
 __all__ = ["from_jelly", "from_ntriples", "to_jelly"]
 
@@ -76,15 +79,17 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     # get a record batch for each.
     column = columns[0] if len(columns) == 1 else F.collect_list(F.struct(*columns))
     convert = partial(statements_to_frames, options=options, delimited=delimited)
-    return _udf(convert, None, pa.binary(), "to_jelly")(column)
+    made: Column = _udf(convert, None, pa.binary(), "to_jelly")(column)
+    return made
 
 
 def _statements(convert: Convert, given: pa.DataType, column: Column | str, layout: Layout, mode: Mode) -> Column:
     if mode not in ("FAILFAST", "PERMISSIVE"):
         raise ValueError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
-    made = pa.list_(pa.struct(list(schema(layout))))
+    type = pa.list_(pa.struct(list(schema(layout))))
     name = "from_jelly" if given == pa.binary() else "from_ntriples"
-    return _udf(partial(convert, layout=layout, mode=mode), given, made, name)(column)
+    made: Column = _udf(partial(convert, layout=layout, mode=mode), given, type, name)(column)
+    return made
 
 
 def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
