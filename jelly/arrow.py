@@ -71,6 +71,7 @@ except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
 
 __all__ = [
+    "check_columns",
     "csv",
     "from_batches",
     "pa",
@@ -84,6 +85,7 @@ __all__ = [
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
+Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
@@ -126,7 +128,15 @@ def schema(
 class Maker:
     """Makes record batches of Batches."""
 
-    def __init__(self, layout: Layout, dictionary: bool, columns: Sequence[str] | None, batch_rows: int) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        dictionary: bool,
+        columns: Sequence[str] | None,
+        batch_rows: int,
+        keep: Keep | None = None,
+    ) -> None:
+        self._keep = keep
         self.schema = schema(layout, dictionary=dictionary, columns=columns)
         self._dictionary = dictionary
         self._flat = layout == "flat"
@@ -158,7 +168,13 @@ class Maker:
     def _make(
         self, columns: Columns, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
-        columns.start(batch)
+        if self._keep is None:
+            columns.start(batch)
+        else:
+            chosen = self._keep(batch)
+            chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
+            columns.start(batch, chosen)
+            row, end = 0, len(chosen)
         while row < end:
             arrays = []
             stop = min(end, row + self._batch_rows)
@@ -203,7 +219,7 @@ class Maker:
             indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
         own = {"subject": "s", "object": "o"}.get(name)
-        if own and columns.all_differ():
+        if own and self._keep is None and columns.all_differ():
             values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
             ids = pa.py_buffer(getattr(batch, own)[row:end])
             indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
@@ -244,15 +260,18 @@ def from_batches(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
     """Batches, of a `Decoder` say, as Arrow. See `read_arrow` for the keywords.
+
+    ``keep`` tells which rows of a Batch are meant, an int64 array in order: no text is built for the others.
 
     >>> import jelly
     >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = Maker(layout, dictionary, columns, batch_rows)
+    maker = Maker(layout, dictionary, columns, batch_rows, keep)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -377,7 +396,7 @@ def write_arrow(
     ['<a:s> <a:p> "o"@en .']
     """
     stream = to_stream(data)
-    layout = find_layout(stream.schema.names, layout)
+    layout = check_columns(stream.schema.names, layout)
     batches = iter(stream)
     first: list[pa.RecordBatch] = []
     with Writer(dst, options, **settings) as writer:
@@ -418,8 +437,12 @@ def to_stream(data: Any) -> pa.RecordBatchReader:
     )
 
 
-def find_layout(names: list[str], layout: Layout | None) -> Layout:
-    """The layout that columns with these names have."""
+def check_columns(names: list[str], layout: Layout | None = None) -> Layout:
+    """The layout that columns with these names have; JellyOptionsError where they are not those of a layout.
+
+    >>> check_columns(["s", "p", "o"])
+    'ntriples'
+    """
     if layout is None:
         layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
     if layout not in LAYOUTS:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jelly.arrow import Layout, Maker, buffers_of, compute, find_layout, pa
+from jelly.arrow import Layout, Maker, buffers_of, check_columns, compute, pa
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
@@ -105,7 +105,8 @@ class _Lists:
         try:
             return self._parse(value)
         except JellyError as error:
-            return self._refuse(number, error)
+            self._refuse(number, error)
+            return None
 
     def _refuse(self, number: int, error: JellyError) -> None:
         """Nothing in PERMISSIVE mode; else the error, with the value that it is about."""
@@ -218,7 +219,7 @@ def _parse_together(array: pa.Array) -> tuple[list[Batch], Any, Any] | None:
     # Each text ends with a line, so its lines are those that start before the next one does.
     counts = np.diff(said[np.searchsorted(starts, ends - ends[0])])
     try:
-        batches = _parse_text(memoryview(text))
+        batches = _parse_text(text)
     except JellyError:
         return None
     if sum(map(len, batches)) != said[-1]:
@@ -261,7 +262,7 @@ class _Packer:
         if not (pa.types.is_list(type) or pa.types.is_large_list(type)) or not pa.types.is_struct(type.value_type):
             raise JellyOptionsError(f"the column is of type {type}: expected an array of structs")
         self.names = [type.value_type.field(i).name for i in range(type.value_type.num_fields)]
-        layout = find_layout(self.names, None)
+        layout = check_columns(self.names)
         self._graph = {"flat": "graph", "ntriples": "g"}[layout]
         self._options = options
         self._delimited = delimited

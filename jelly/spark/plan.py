@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-from jelly.arrow import Layout, from_batches, pa
+from jelly.arrow import Keep, Layout, from_batches, pa
 from jelly.core.batch import Batch
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.files import open_local, split_suffix
@@ -248,17 +248,19 @@ def read_part(
     batch_rows: int = BATCH_ROWS,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    keep: Keep | None = None,
     errors: list[JellyError] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
-    ``format`` is that of files whose suffix says nothing. With ``errors``, what is broken is noted there (file, frame,
-    byte offset) instead of being raised: of a text the line is left out, of Jelly the rest of the file or up to the
-    next keyframe of the part. Errors that are not those of the data are raised in any case.
+    ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
+    suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
+    raised: of a text the line is left out, of Jelly the rest of the file or up to the next keyframe of the part.
+    Errors that are not those of the data are raised in any case.
     """
     batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
     try:
-        yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows)
+        yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
     except JellyError as error:
         error.source = error.source or part.file.path
         raise

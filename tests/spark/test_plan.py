@@ -45,7 +45,8 @@ def names(files: list[File]) -> list[str]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name in ("a.jelly", "b.jelly", "sub/c.jelly", "_temporary/x/d.jelly", ".hidden/e.jelly", "_SUCCESS", ".f.jelly"):
+    hidden = ("_temporary/x/d.jelly", ".hidden/e.jelly", "_SUCCESS", ".f.jelly")
+    for name in ("a.jelly", "b.jelly", "sub/c.jelly", *hidden):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(jelly.dumps(numbers(3)))
@@ -128,10 +129,10 @@ def test_a_file_without_an_index_is_one_part(tmp_path: Path) -> None:
 
 def test_small_files_share_a_task(tmp_path: Path) -> None:
     for i in range(20):
-        (tmp_path / f"{i:02}.nt").write_bytes(b'<a:s> <a:p> "%d" .\n' % i)
+        (tmp_path / f"{i:02}.nt").write_bytes(b'<a:s> <a:p> "%02d" .\n' % i)
     size = (tmp_path / "00.nt").stat().st_size
     tasks = split(find_files(tmp_path), 7 * size)
-    assert [len(task) for task in tasks] == [6, 7, 7]
+    assert [len(task) for task in tasks] == [7, 7, 6]
     assert objects(tasks) == list(range(20))
     compressed = tmp_path / "gz"
     compressed.mkdir()
@@ -169,7 +170,7 @@ def test_errors_name_the_file_or_are_noted(tmp_path: Path) -> None:
     errors: list[jelly.JellyError] = []
     read = objects(tasks, errors=errors)
     assert read[:10] == list(range(10))
-    assert [1, 2] == [number for number in read if number in (1, 2)][-2:]
+    assert set(read[10:]) == {1, 2, 3}
     assert [os.path.basename(error.source or "") for error in errors] == ["b.jelly", "c.nt", "d.txt", "e.nt.gz"]
     assert errors[0].offset is not None
     assert errors[1].line == 2
