@@ -72,6 +72,7 @@ except ImportError:
 
 __all__ = [
     "check_columns",
+    "compute",
     "csv",
     "from_batches",
     "pa",

@@ -23,7 +23,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection", "show_stats", "show_table"]
+__all__ = ["as_yaml", "progress", "show_inspection", "show_report", "show_stats", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
@@ -76,6 +76,21 @@ def show_table(head: list[str], rows: list[list[str]]) -> None:
     )
     for row in rows:
         table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+def show_report(report: dict[str, Any]) -> None:
+    """A table of what a job did, on standard output."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column(justify="right", overflow="fold")
+    for name, value in report.items():
+        if isinstance(value, str):
+            table.add_row(name, Text(value))
+            continue
+        shown = len(value) if isinstance(value, list) else value
+        text = f"{shown:,.2f}" if isinstance(shown, float) and shown < 100 else f"{shown:,.0f}"
+        table.add_row(name.replace("_", " ").replace(" per ", "/"), text)
     Console().print(table)
 
 

@@ -69,8 +69,8 @@ class Ingestion:
     """What an ingest did.
 
     ``sources`` are the files that were read in whole or in part, ``done_before`` those of which nothing was left to do,
-    ``files`` those that were written, ``bytes_read`` and ``bytes_written`` their sizes. ``errors`` are what was left
-    out, in ``on_error="skip"``.
+    ``files`` those that were written, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` are those of the
+    whole run but for the start of Spark. ``errors`` are what was left out, in ``on_error="skip"``.
     """
 
     out: str
@@ -175,12 +175,15 @@ def ingest(
 
             tasks = {_task_name(task): task for task in left}
             try:
+                waiting = time.perf_counter()
                 with session(spark, conf) as running:
+                    began += time.perf_counter() - waiting
                     _run(running, job, work, left, commit)
+                    report.seconds = time.perf_counter() - began
             finally:
                 shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
         write_whole(os.path.join(target, SUCCESS), "")
-    report.seconds = time.perf_counter() - began
+    report.seconds = report.seconds or time.perf_counter() - began
     return report
 
 

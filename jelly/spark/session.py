@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -48,7 +49,9 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
     builder = SparkSession.builder.master(master).appName("jelly")
     for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
-    started = builder.getOrCreate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PySpark's, of pandas
+        started = builder.getOrCreate()
     try:
         yield started
     finally:
