@@ -95,22 +95,22 @@ def _statements(convert: Convert, given: pa.DataType, column: Column | str, layo
 def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
     """A function of Spark that hands arrays to ``convert``."""
 
-    def run(arrays: Iterator[Any]) -> Iterator[Any]:
+    def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
         yield from convert(_checked(arrays, given, name), place=_place(name))
 
     run.__name__ = name
     type = from_arrow_type(made)
     if hasattr(F, "arrow_udf"):
-        return F.arrow_udf(run, type, F.ArrowUDFType.SCALAR_ITER)
+        return F.arrow_udf(run, type)
+    import pandas
 
     def run_pandas(arrays: Iterator[Any]) -> Iterator[Any]:
-        import pandas
-
         for array in run(pa.Array.from_pandas(values) for values in arrays):
-            yield pandas.Series(array, dtype=pandas.ArrowDtype(array.type))
+            yield pandas.Series(array.to_pylist(), dtype=object)  # their null is None
 
     run_pandas.__name__ = name
-    return F.pandas_udf(run_pandas, type, F.PandasUDFType.SCALAR_ITER)
+    run_pandas.__annotations__ = dict.fromkeys(("arrays", "return"), Iterator[pandas.Series])
+    return F.pandas_udf(run_pandas, type)
 
 
 def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:
