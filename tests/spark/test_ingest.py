@@ -301,9 +301,9 @@ def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> Non
 
 def test_a_broken_file_in_spark(spark: Any, src: Path, tmp_path: Path) -> None:
     (src / "bad.jelly").write_bytes(b"\x05hello")
-    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, byte 4"):
+    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, row 0, byte 4"):
         ingest(src, tmp_path / "out", spark=spark, split_bytes=1)
-    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, byte 4"):
+    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, row 0, byte 4"):
         stats(src, spark=spark)
     # What other tasks had done is kept.
     (src / "bad.jelly").unlink()
@@ -335,7 +335,7 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     command = ["spark", "ingest", str(src), "--out", str(tmp_path / "out")]
     failed = CliRunner().invoke(cli, command)
     assert failed.exit_code == 1
-    assert failed.stderr.startswith(f"error: {src}/bad.jelly: frame 0, byte 4:")
+    assert failed.stderr.startswith(f"error: {src}/bad.jelly: frame 0, row 0, byte 4:")
     done = CliRunner().invoke(cli, [*command, "--skip-errors", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["statements"] == 20_600
