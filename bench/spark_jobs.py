@@ -36,7 +36,7 @@ SOURCES = {
     "vocabs-quads": ("data", "vocabs-quads", "vocabs.nq.gz"),
 }
 COLUMNS = ["subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"]
-ROUNDS = 4
+ROUNDS = 3
 PER_MESSAGE = 26
 
 
@@ -72,12 +72,13 @@ def compare(title: str, n: int, ways: dict[str, Callable[[], int | None]]) -> No
             if turn:  # the first one warms up
                 known = best.get(name, (seconds, used))
                 best[name] = min(known[0], seconds), min(known[1], used)
-    print(f"\n{title}: {n:,} statements")
+    print(f"\n{title}: {n:,} statements", flush=True)
     first = next(iter(best.values()))
     for name, (seconds, used) in best.items():
         print(
             f"  {name:44} {seconds:6.2f} s {n / seconds / 1e6:6.2f} M/s {used:7.2f} s of processors"
-            f"   {seconds / first[0]:5.2f}x {used / first[1]:5.2f}x"
+            f"   {seconds / first[0]:5.2f}x {used / first[1]:5.2f}x",
+            flush=True,
         )
 
 

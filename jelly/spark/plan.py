@@ -199,7 +199,7 @@ def split(
             room = 0
             continue
         weight = file.size * (_COMPRESSION if compressed else 1)
-        if weight > room:
+        if not tasks or weight > room:
             tasks.append([])
             room = split_bytes
         tasks[-1].append(Part(file))

@@ -94,9 +94,8 @@ class Cluster:
             raise
 
     def _run(self, name: str, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-        return self.start(
-            name, [f"{environment()['SPARK_HOME']}/bin/spark-class", f"{DEPLOY}.{kind}", "--host", "127.0.0.1", *arguments]
-        )
+        spark_class = Path(environment()["SPARK_HOME"], "bin", "spark-class")
+        return self.start(name, [str(spark_class), f"{DEPLOY}.{kind}", "--host", "127.0.0.1", *arguments])
 
     def start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         """Start a process in its own group; its output goes to ``<name>.log``."""
