@@ -43,12 +43,13 @@ _DISTANCE = 1 << 18
 _CHUNK = 1 << 20
 
 
-def _ends(file: Any, size: int) -> int:
-    """A checksum of the first and the last bytes of a file."""
+def checksum_ends(file: Any, size: int) -> int:
+    """A checksum of the first and the last of ``size`` bytes of a file, which may have more."""
+    length = min(size, _ENDS)
     file.seek(0)
-    crc = zlib.crc32(file.read(_ENDS))
-    file.seek(max(size - _ENDS, 0))
-    return zlib.crc32(file.read(_ENDS), crc)
+    crc = zlib.crc32(file.read(length))
+    file.seek(size - length)
+    return zlib.crc32(file.read(length), crc)
 
 
 def make_sidecar(
@@ -89,7 +90,7 @@ def make_sidecar(
             raise
         options = decoder.options
         assert options is not None  # close() refuses a stream without options
-        ends = _ends(file, size)
+        ends = checksum_ends(file, size)
     head = _HEAD.pack(
         _VERSION, size, ends, zlib.crc32(options_row(options)), statements,
         decoder.frames, len(places),
@@ -138,7 +139,7 @@ def _parse(
     if version != _VERSION or length != _HEAD.size + n * _PLACE.size:
         raise Damaged("it is of another version")
     # Its time of change says nothing: a copy has another one.
-    if file.seek(0, os.SEEK_END) != size or _ends(file, size) != ends:
+    if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
         raise Damaged("the file has changed since; make it anew with `jelly index`")
     if zlib.crc32(options_row(options)) != checksum:
         raise Damaged("it belongs to other stream options")

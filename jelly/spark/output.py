@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,14 +18,15 @@ from jelly.arrow import LAYOUTS, Layout, check_columns, pa, write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.options import StreamOptions
 from jelly.remote import is_url
+from jelly.spark.plan import local_path
 from jelly.stream import default_options
 
-__all__ = ["COMPRESSIONS", "Output", "Written"]
+__all__ = ["COMPRESSIONS", "SUCCESS", "TEMPORARY", "Output", "Written"]
 
 COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 
-_TEMPORARY = "_temporary"
-_SUCCESS = "_SUCCESS"
+TEMPORARY = "_temporary"
+SUCCESS = "_SUCCESS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Output:
     is_new: bool = field(init=False, default=False)  # the directory was not there
 
     def __post_init__(self) -> None:
-        local = re.sub("^file:(//(?=/))?", "", self.folder)
+        local = local_path(self.folder)
         if is_url(local):
             raise JellyError(f"cannot write to {self.folder}: expected a local path, or one that is mounted")
         if self.compression not in COMPRESSIONS:
@@ -79,7 +79,7 @@ class Output:
 
     @property
     def _work(self) -> str:
-        return os.path.join(self.folder, _TEMPORARY, self.job)
+        return os.path.join(self.folder, TEMPORARY, self.job)
 
     def write(self, part: int, attempt: Any, batches: Iterator[pa.RecordBatch]) -> Written:
         """Write the record batches of a task. ``attempt`` tells it from other attempts at the same ``part``."""
@@ -108,7 +108,7 @@ class Output:
             path = os.path.join(self._work, parts[0].file)
             write_arrow(path, empty, options=self.options, seekable=not suffix)
         old = [entry.path for entry in os.scandir(self.folder) if not entry.name.startswith(("_", "."))]
-        success = os.path.join(self.folder, _SUCCESS)
+        success = os.path.join(self.folder, SUCCESS)
         moved: list[str] = []
         try:
             for part in parts:
@@ -138,7 +138,7 @@ class Output:
         shutil.rmtree(self._work, ignore_errors=True)
         # Those that hold something else stay: another job's work, the data.
         with contextlib.suppress(OSError):
-            os.rmdir(os.path.join(self.folder, _TEMPORARY))
+            os.rmdir(os.path.join(self.folder, TEMPORARY))
             if self.is_new:
                 os.rmdir(self.folder)
 

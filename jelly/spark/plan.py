@@ -17,6 +17,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
@@ -106,8 +107,7 @@ def find_files(
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     found: dict[str, File] = {}
     for path in [os.fspath(path) for path in given]:
-        # As Spark and Hadoop write local paths.
-        local = re.sub("^file:(//(?=/))?", "", path)
+        local = local_path(path)
         files = _remote(local, storage or {}) if is_url(local) else _local(local)
         if files is None:
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
@@ -115,6 +115,15 @@ def find_files(
             if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
                 found.setdefault(file.path, file)
     return list(found.values())
+
+
+def local_path(path: str) -> str:
+    """A local path as Python writes it, where Spark and Hadoop may say file: first; a URL as it is.
+
+    >>> local_path("file:///data/x.jelly"), local_path("s3://data/x.jelly")
+    ('/data/x.jelly', 's3://data/x.jelly')
+    """
+    return re.sub("^file:(//(?=/))?", "", path)
 
 
 def _is_data(names: Iterable[str]) -> bool:
@@ -129,11 +138,14 @@ def _is_data(names: Iterable[str]) -> bool:
 def _local(path: str) -> list[File] | None:
     """The files at a local path; None where there is nothing."""
     if os.path.isdir(path):
-        inside = []
+        inside: list[File] = []
         for folder, folders, names in os.walk(path):
             folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-            inside += [os.path.join(folder, name) for name in names if _is_data([name])]
-        return [_stat(name) for name in inside]
+            for name in filter(lambda name: _is_data([name]), names):
+                # Others may remove files meanwhile.
+                with suppress(FileNotFoundError):
+                    inside.append(_stat(os.path.join(folder, name)))
+        return inside
     if os.path.exists(path):
         return [_stat(path)]
     if _MAGIC.search(path):

@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import (
@@ -30,6 +30,10 @@ from jelly.spark.output import Output, Written
 from jelly.spark.plan import SPLIT_BYTES, find_files, read_part, split
 from jelly.spark.where import Where, where
 
+if TYPE_CHECKING:
+    # Most queries are no streams, and each worker imports this.
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter, DataSourceStreamReader
+
 __all__ = ["CORRUPT", "JellyDataSource", "PushdownDataSource", "Settings"]
 
 CORRUPT = "_corrupt_record"
@@ -39,7 +43,7 @@ IF_EXISTS = ("append", "error", "ignore")
 _TYPES: dict[str, DataType] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
 
 
-def _choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
+def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
     """One of some words, in any case."""
     given = options.get(name, default)
     for choice in choices:
@@ -49,7 +53,7 @@ def _choose(options: Mapping[str, str], name: str, choices: Sequence[str], defau
 
 
 def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
-    return _choose(options, name, ("true", "false"), "true" if default else "false") == "true"
+    return choose(options, name, ("true", "false"), "true" if default else "false") == "true"
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,10 @@ class Settings:
         paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
         if not all(paths):
             raise JellyOptionsError('no path is given: expected spark.read.format("jelly").load(path)')
-        mode = _choose(options, "mode", MODES, MODES[0])
+        mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
         by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *_TYPES, CORRUPT} else "flat"
-        layout: Layout = _choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
+        layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
             names = tuple(own)
         elif "columns" in options:
@@ -111,25 +115,30 @@ class Settings:
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of a task, as ``schema`` says, in which they may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
-        columns = [name for name in self.names if name != CORRUPT]
         for part in parts:
             batches = read_part(
                 part,
                 layout=self.layout,
-                columns=columns or LAYOUTS[self.layout][:1],
+                columns=self.columns,
                 format=self.format,
                 storage=self.storage,
                 keep=keep,
                 errors=errors,
             )
             for batch in batches:
-                yield self._fit(batch, schema)
+                yield self.fit(batch, schema)
             if errors and self.mode == "PERMISSIVE":
                 yield _corrupt(errors, schema)
             if errors:
                 errors.clear()
 
-    def _fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    @property
+    def columns(self) -> list[str]:
+        """The columns to build; one at least, for the number of rows."""
+        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout][0]]
+
+    def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """A record batch of ``columns`` as ``schema`` says."""
         if CORRUPT not in self.names:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
         nothing = pa.nulls(len(batch), pa.string())
@@ -240,7 +249,26 @@ class JellyDataSource(DataSource):
         kind = PushdownReader if pushdown else JellyReader
         return kind(Settings.of(self.options, schema), schema)
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from jelly.spark.streaming import stream_reader
+
+        return stream_reader(Settings.of(self.options, schema), schema, self.options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        from jelly.spark.streaming import StreamWriter
+
+        return StreamWriter(self._output(schema, overwrite), overwrite)
+
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        output = self._output(schema, overwrite)
+        if_exists = choose(self.options, "ifExists", IF_EXISTS, "append")
+        if if_exists != "append" and not output.is_new and os.listdir(output.folder):
+            if if_exists == "error":
+                raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.folder} already")
+            return JellyWriter(None)
+        return JellyWriter(output)
+
+    def _output(self, schema: StructType, overwrite: bool) -> Output:
         folder = self.options.get("path", "")
         if not folder:
             raise JellyOptionsError('no path is given: expected df.write.format("jelly").mode("append").save(path)')
@@ -252,13 +280,7 @@ class JellyDataSource(DataSource):
                 )
         check_columns(schema.names)
         compression = self.options.get("compression", "none").lower()
-        output = Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression)
-        if_exists = _choose(self.options, "ifExists", IF_EXISTS, "append")
-        if if_exists != "append" and not output.is_new and os.listdir(output.folder):
-            if if_exists == "error":
-                raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.folder} already")
-            return JellyWriter(None)
-        return JellyWriter(output)
+        return Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression)
 
 
 class PushdownDataSource(JellyDataSource):
