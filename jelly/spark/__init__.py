@@ -50,16 +50,21 @@ job that fails leaves nothing. The directory must be one that all nodes share.
 ``ifExists``        where the directory is not empty: ``append`` (default), ``error``, or ``ignore``: write nothing
 ``compression``     ``none`` (default), ``gzip``, ``zstd``
 =================== =================================================================================================
+
+Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
+moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register"]
+    from jelly.spark.udf import from_jelly, from_ntriples, to_jelly
+
+__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
@@ -72,3 +77,12 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
+
+
+def __getattr__(name: str) -> Any:
+    # These import pyspark.sql, which workers do without.
+    if name in ("from_jelly", "from_ntriples", "to_jelly"):
+        from jelly.spark import udf
+
+        return getattr(udf, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
