@@ -27,7 +27,7 @@ EVERYTHING = [
 # Whoever stands here may import from those before it. encode and pack share a struct, so each sees the other's .pxd.
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "header", "decode", "snapshot",
-    "encode", "pack", "decoder", "encoder", "textread", "textwrite", "patchtext", "text", "pool", "render", "columns",
+    "encode", "pack", "join", "decoder", "encoder", "textread", "textwrite", "patchtext", "text", "pool", "render", "columns",
     "intake", "model", "library", "terms", "operations", "parsed", "prefixes", "values", "thrift", "binread",
     "thriftread", "pbread", "binwrite", "thriftwrite", "pbwrite", "binaryin", "binaryout",
 ]  # fmt: skip
@@ -147,7 +147,7 @@ def test_ruff() -> None:
 
 OPTIONAL = {
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "pyoxigraph", "click", "rich", "yaml", "google",
-    "polars", "matplotlib",
+    "polars", "matplotlib", "fsspec",
 }  # fmt: skip
 
 

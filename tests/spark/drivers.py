@@ -1,0 +1,163 @@
+"""The programs that run on the cluster: ``python drivers.py URL NAME ARGUMENTS...`` prints its result as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cluster import session
+
+COLUMNS = ("s", "p", "o", "g")
+
+
+def digest(batches: Iterable[Any]) -> tuple[int, int]:
+    """The number of statements in record batches of layout ntriples, and a checksum that does not mind their order."""
+    import polars
+
+    n = total = 0
+    for batch in batches:
+        hashes = polars.from_arrow(batch.select(COLUMNS)).hash_rows(seed=1)
+        n += len(batch)
+        total += int((hashes % (1 << 32)).sum())
+    return n, total
+
+
+def digests(frame: Any) -> dict[int, list[int]]:
+    """The digest of each partition of a DataFrame that is not empty."""
+
+    def each(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        n, total = digest(batches)
+        yield pa.RecordBatch.from_pydict({"k": [number], "n": [n], "s": [total]})
+
+    return {number: [n, s] for number, n, s in frame.mapInArrow(each, "k long, n long, s long").collect()}
+
+
+def load(spark: Any, *paths: Any, **options: Any) -> Any:
+    return spark.read.format("jelly").options(layout="ntriples", **options).load(list(map(str, paths)))
+
+
+def memory(spark: Any, path: str, out: str) -> list[int]:
+    """Peak bytes of the Python worker that reads a file in one task: before it, and after it."""
+    from jelly.spark.source import JellyDataSource, JellyReader
+
+    class Measured(JellyReader):
+        def read(self, partition: Any) -> Iterator[Any]:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            yield from super().read(partition)
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            Path(out, "memory").write_text(f"{before} {after}")
+
+    class MeasuredSource(JellyDataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "measured"
+
+        def reader(self, schema: Any) -> Any:
+            return Measured(super().reader(schema).settings, schema)
+
+    spark.dataSource.register(MeasuredSource)
+    spark.read.format("measured").load(path).write.format("noop").mode("overwrite").save()
+    return [int(peak) << 10 for peak in Path(out, "memory").read_text().split()]
+
+
+def everything(spark: Any, folder: str, out: str, large: str) -> Any:
+    """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
+    files = sorted(Path(folder).rglob("*.*"))
+    plain = f"{folder}/plain"
+    times = {"start": time.monotonic()}
+    # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
+    found = digests(load(spark, *files, splitBytes=1))
+    result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
+    assert len(found) == len(files)
+    times["read"] = time.monotonic()
+    load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
+    times["written"] = time.monotonic()
+    stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
+    times["streamed"] = time.monotonic()
+    result["memory"] = memory(spark, large, out)
+    times["large"] = time.monotonic()
+    result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
+    return result
+
+
+def stream(spark: Any, source: str, out: str, checkpoint: str, once: bool = True, **options: Any) -> Any:
+    """A streaming query from a folder of files, or a file that is followed, to a folder of files."""
+    frame = spark.readStream.format("jelly").options(layout="ntriples", **options).load(source)
+    writer = frame.writeStream.format("jelly").option("checkpointLocation", checkpoint).option("path", out)
+    return writer.trigger(**({"availableNow": True} if once else {"processingTime": "0 seconds"})).start()
+
+
+def barrier(folder: str, first: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Lets batches through; tasks from partition ``first`` on wait after their first one until ``go`` is there."""
+
+    def wait(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        name = f"{context.partitionId()}-{context.attemptNumber()}"
+        Path(folder, f"started-{name}").touch()
+        for number, batch in enumerate(batches):
+            yield batch
+            if number == 0 and context.partitionId() >= first:
+                Path(folder, f"waits-{name}").write_text(str(os.getppid()))
+                end = time.monotonic() + 60
+                while not Path(folder, "go").exists():
+                    if time.monotonic() > end:
+                        raise TimeoutError("nobody said go")
+                    time.sleep(0.02)
+
+    return wait
+
+
+def slow(spark: Any, source: str, out: str, folder: str) -> Any:
+    """A job that reads and writes, and stops in the middle until it may go on."""
+    frame = load(spark, source, splitBytes=1)
+    done = frame.mapInArrow(barrier(folder, 2), frame.schema)
+    done.write.format("jelly").mode("append").save(out)
+    return {"partitions": frame.rdd.getNumPartitions()}
+
+
+def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> list[Any]:
+    """A query over a directory and one that follows a file, in small batches."""
+    few = {"follow": "true", "maxBytesPerTrigger": 40_000}
+    return [
+        stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1),
+        stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few),
+    ]
+
+
+def endless(spark: Any, *arguments: str) -> Any:
+    """Both queries until they are killed."""
+    for query in both(spark, *arguments, once=False):
+        query.awaitTermination()
+
+
+def rest(spark: Any, *arguments: str) -> Any:
+    """Both queries until they have read what there is."""
+    for query in both(spark, *arguments, once=True):
+        query.awaitTermination()
+
+
+def main() -> None:
+    import jelly.spark
+
+    url, name, *arguments = sys.argv[1:]
+    spark = session(url)
+    jelly.spark.register(spark)
+    print(json.dumps(globals()[name](spark, *arguments)))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""On a real cluster: the same statements as the library alone, also where workers and drivers are killed."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster import Cluster, cluster  # noqa: F401
+from drivers import digest
+from shared import shared
+
+import jelly
+from jelly.spark.plan import find_files
+
+pytestmark = pytest.mark.slow
+
+
+def library(*paths: Path) -> list[int]:
+    """The digest of some files as the library alone reads them."""
+    parts = [digest(jelly.read_arrow(path, layout="ntriples")) for path in paths]
+    return [sum(part[0] for part in parts), sum(part[1] for part in parts)]
+
+
+def parts_of(folder: Path) -> list[Path]:
+    return [Path(file.path) for file in find_files(folder)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Links to all files of the real data that the library reads, in one folder."""
+    folder = tmp_path_factory.mktemp("data")
+    root = shared("data")
+    suffixes = (".jelly", ".nt", ".nq", ".jelly.gz", ".nt.gz", ".nq.gz")
+    found = sorted(path for path in root.rglob("*") if path.name.endswith(suffixes))
+    assert len(found) > 70
+    for number, path in enumerate(found):
+        kind = "plain" if can_be_written(path) else "generalized"
+        (folder / kind).mkdir(exist_ok=True)
+        (folder / kind / f"{number:03d}-{path.name}").symlink_to(path)
+    assert len(list((folder / "generalized").iterdir())) < 8
+    return folder
+
+
+def can_be_written(path: Path) -> bool:
+    """Whether all statements are of RDF or RDF-star: others are refused by the writer of Spark."""
+    options = jelly.StreamOptions(physical_type=jelly.PhysicalType.QUADS, rdf_star=True)
+    try:
+        jelly.write_arrow(io.BytesIO(), jelly.read_arrow(path, layout="ntriples"), options=options)
+    except jelly.JellyOptionsError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file of a gigabyte without an index: one task reads it."""
+    path = tmp_path_factory.mktemp("large") / "large.jelly"
+    batches = list(jelly.read_batches(shared("data", "dbpedia-abstracts", "long-abstracts-10k.nt.gz")))
+    with jelly.Writer(path) as writer:
+        while writer.bytes_written < 1 << 30:
+            for batch in batches:
+                writer.add_batch(batch)
+    yield path
+    path.unlink()
+
+
+def test_read_write_and_stream_all_data(
+    cluster: Cluster, data: Path, large: Path, tmp_path: Path  # noqa: F811
+) -> None:
+    driver = cluster.driver("drivers", "everything", data, tmp_path, large)
+    expected = {path.name: library(path) for path in data.rglob("*.*")}
+    result = json.loads(cluster.finish(driver))
+    print(result)
+    assert result["read"] == expected
+    whole = [sum(column) for column in zip(*(expected[path.name] for path in (data / "plain").iterdir()), strict=True)]
+    assert library(*parts_of(tmp_path / "written")) == whole
+    assert library(*parts_of(tmp_path / "streamed")) == whole
+    assert len(list((tmp_path / "streamed").glob("batch=*"))) >= 3
+    before, after = result["memory"]
+    assert before < after < before + (128 << 20)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
+    source, out, folder = (tmp_path / name for name in ("in", "out", "barrier"))
+    source.mkdir()
+    folder.mkdir()
+    for number in range(8):
+        rows = ((jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(40_000))
+        jelly.write(source / f"{number}.jelly", rows)
+    driver = cluster.driver("drivers", "slow", source, out, folder)
+    # Two tasks are done and two are in the middle of their files, one on each worker.
+    cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
+    cluster.kill(cluster.workers[-1])
+    (folder / "go").touch()
+    result = json.loads(cluster.finish(driver))
+    cluster.add_worker()
+    assert result["partitions"] == 8
+    assert len(list(folder.glob("started-*"))) > 8
+    assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
+    assert (out / "_SUCCESS").exists()
+    assert not (out / "_temporary").exists()
+    cluster.wait_for_workers(2, 30)
+
+
+def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
+    source, growing = tmp_path / "in", tmp_path / "growing.jelly"
+    source.mkdir()
+
+    file = growing.open("wb")
+    writer = jelly.Writer(file)
+
+    def add(number: int) -> None:
+        triples = [(jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(5_000)]
+        jelly.write(source / f"{number}.jelly", triples)
+        writer.extend(triples)
+        writer.end_frame()
+        writer.flush()
+
+    for number in range(6):
+        add(number)
+    outs = [tmp_path / "directory", tmp_path / "file"]
+    driver = cluster.driver("drivers", "endless", source, growing, tmp_path)
+    cluster.wait(driver, "batches", lambda: all(len(list(out.glob("batch=*"))) >= 2 for out in outs), step=0.005)
+    cluster.kill(driver)
+    committed = [len(list(out.glob("batch=*"))) for out in outs]
+    print(committed)
+    assert max(committed) < 6
+    add(6)
+    file.close()
+    cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
+    assert len(list(outs[0].glob("batch=*"))) == 7
+    for out in outs:
+        assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
