@@ -14,7 +14,7 @@ from jelly.grpc.protocol import put_varint, split_frames
 from jelly.options import PhysicalType, StreamOptions
 from jelly.stream import Frame, Statement, default_options, frames_of
 
-__all__ = ["FrameDecoder", "FrameEncoder", "decode_frames", "encode_frames", "frame_of", "statements_of"]
+__all__ = ["FrameDecoder", "FrameEncoder", "FrameWriter", "decode_frames", "encode_frames", "frame_of", "statements_of"]
 
 # Statements of a frame in a flat stream.
 FRAME_ROWS = 256
@@ -39,8 +39,10 @@ class FrameDecoder:
         decoder = self._decoder
         decoder.push(put_varint(len(frame)) + frame)
         batch = decoder.pull(True)
-        if batch is None:  # an empty frame
-            batch = Collector(4 if decoder.options and decoder.options.physical_type > 1 else 3).batch
+        if batch is None:  # before the options come, a frame may be of nothing
+            collector = Collector(3)
+            collector.end_frame()
+            batch = collector.batch
         return batch
 
 
@@ -60,46 +62,86 @@ class FrameEncoder:
         return list(split_frames(self._encoder.encode(batch, True)))
 
 
-def encode_frames(
-    items: Iterable[Any], options: StreamOptions | None = None, *, frame_rows: int = FRAME_ROWS
-) -> Iterator[bytes]:
-    """Bare frames of ``items``, which are all of one kind: bytes (frames, passed on as they are), Batches, `Frame`
-    objects or statements.
+class FrameWriter:
+    """Items in, one by one, bare frames out. The items are all of one kind.
 
-    Statements become frames of ``frame_rows`` of them; each `Frame` is one, with its metadata and namespaces; Batches
-    keep their frames, or are cut where they have none. Without options the first item decides, as for `Writer`;
-    `Frame` objects make a grouped stream.
+    Bytes are frames and passed on; a Batch keeps its frames, or is cut into some of ``frame_rows`` rows where it has
+    none; a `Frame` is a frame, with metadata and namespaces; of statements ``frame_rows`` become one. Without options
+    the first item decides, as for `Writer`; `Frame` objects make a grouped stream. ``name`` becomes the stream name of
+    options that have none.
 
     >>> import jelly
-    >>> frames = list(encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt")))
-    >>> len(frames), jelly.loads(frames[0], delimited=False)
-    (1, [Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))])
+    >>> writer = FrameWriter()
+    >>> [frame for s in jelly.read(b"<a:s> <a:p> <a:o> .", format="nt") for frame in writer.add(s)]
+    []
+    >>> [jelly.loads(frame, delimited=False) for frame in writer.close()]
+    [[Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]]
     """
-    iterator = iter(items)
-    first = next(iterator, None)
-    if isinstance(first, bytes | bytearray | memoryview):
-        yield bytes(first)
-        yield from map(bytes, iterator)
-    elif isinstance(first, Batch):
-        yield from _of_batches(first, iterator, options, frame_rows)
-    elif isinstance(first, Frame):
-        yield from _of_frames(first, iterator, options)
-    else:
-        yield from _of_statements(first, iterator, options, frame_rows)
 
+    def __init__(self, options: StreamOptions | None = None, *, frame_rows: int = FRAME_ROWS, name: str = "") -> None:
+        self._options = options
+        self._frame_rows = frame_rows
+        self._name = name
+        self._encoder: Encoder | None = None
+        self._collector: Collector | None = None
+        self._raw = False
 
-def _of_batches(
-    batch: Batch, batches: Iterator[Batch], options: StreamOptions | None, frame_rows: int
-) -> Iterator[bytes]:
-    keep = len(batch.frames) > 0
-    encoder = Encoder(options or default_options(batch.arity), frame_rows=0 if keep else frame_rows)
-    while True:
-        yield from split_frames(encoder.encode(batch, keep))
-        following = next(batches, None)
-        if following is None:
-            break
-        batch = following
-    yield from split_frames(encoder.close())
+    def _start(self, options: StreamOptions, frame_rows: int = 0) -> Encoder:
+        if self._name and not options.stream_name:
+            options = options.replace(stream_name=self._name)
+        return Encoder(options, frame_rows=frame_rows)
+
+    def add(self, item: Any) -> list[bytes]:
+        """Take an item; the frames that are finished by now."""
+        if isinstance(item, bytes | bytearray | memoryview):
+            self._raw = True
+            return [bytes(item)]
+        if isinstance(item, Batch):
+            keep = len(item.frames) > 0
+            if self._encoder is None:
+                options = self._options or default_options(item.arity)
+                self._encoder = self._start(options, 0 if keep else self._frame_rows)
+            return list(split_frames(self._encoder.encode(item, keep)))
+        if isinstance(item, Frame):
+            return self._add_frame(item)
+        if self._collector is None:
+            if self._options is not None and self._options.is_grouped:
+                raise JellyOptionsError(
+                    f"logical type {self._options.logical_type.name} is one of groups, this is a statement: give Frames"
+                )
+            arity = _arity(self._options, item)
+            self._encoder = self._start(self._options or default_options(arity))
+            self._collector = Collector(arity)
+        return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
+
+    def _add_frame(self, frame: Frame) -> list[bytes]:
+        if self._collector is None:
+            arity = _arity(self._options, frame.statements[0] if frame.statements else None)
+            options = self._options
+            if options is None:
+                options = default_options(arity).replace(logical_type=arity)  # GRAPHS is 3, DATASETS is 4
+            # The version is fixed by the first frame, and any later one may have namespaces.
+            self._encoder = self._start(options if options.version else options.replace(version=2))
+            self._collector = Collector(arity)
+        for name, iri in frame.namespaces:
+            self._collector.namespace(name, iri)
+        self._collector.extend(iter(frame.statements), len(frame.statements) + 1)
+        return self._end_frame(frame.metadata)
+
+    def _end_frame(self, metadata: dict[str, bytes] | None = None) -> list[bytes]:
+        assert self._collector is not None and self._encoder is not None
+        self._collector.end_frame(metadata)
+        data = self._encoder.encode(self._collector.batch, True)
+        self._collector.clear()
+        return list(split_frames(data))
+
+    def close(self) -> list[bytes]:
+        """The last frames. A stream of nothing is a frame of options."""
+        if self._raw:
+            return []
+        frames = self._end_frame() if self._collector is not None and len(self._collector) else []
+        encoder = self._encoder or self._start(self._options or default_options(3))
+        return frames + list(split_frames(encoder.close()))
 
 
 def _arity(options: StreamOptions | None, statement: Any) -> int:
@@ -108,50 +150,17 @@ def _arity(options: StreamOptions | None, statement: Any) -> int:
     return 3 if statement is None else len(statement)
 
 
-def grouped_options(arity: int) -> StreamOptions:
-    """Options for those who give none: a stream of graphs or datasets, quoted triples allowed."""
-    return default_options(arity).replace(logical_type=3 if arity == 3 else 4)
+def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> Iterator[bytes]:
+    """The bare frames of ``items``: see `FrameWriter` for what they and ``settings`` can be.
 
-
-def _of_frames(frame: Frame, frames: Iterator[Frame], options: StreamOptions | None) -> Iterator[bytes]:
-    arity = _arity(options, frame.statements[0] if frame.statements else None)
-    options = options or grouped_options(arity)
-    if frame.namespaces and options.version == 0:
-        options = options.replace(version=2)
-    encoder = FrameEncoder(options)
-    collector = Collector(arity)
-    while True:
-        for name, iri in frame.namespaces:
-            collector.namespace(name, iri)
-        collector.extend(iter(frame.statements), len(frame.statements) + 1)
-        collector.end_frame(frame.metadata)
-        yield from encoder.encode(collector.batch)
-        collector.clear()
-        following = next(frames, None)
-        if following is None:
-            return
-        frame = following
-
-
-def _of_statements(
-    statement: Any, statements: Iterator[Any], options: StreamOptions | None, frame_rows: int
-) -> Iterator[bytes]:
-    if options is not None and options.is_grouped:
-        raise JellyOptionsError(
-            f"logical type {options.logical_type.name} is one of groups, these are single statements: give Frames"
-        )
-    arity = _arity(options, statement)
-    encoder = FrameEncoder(options or default_options(arity))
-    collector = Collector(arity)
-    if statement is not None:
-        collector.add(statement)
-    more = True
-    while more:
-        more = collector.extend(statements, frame_rows)
-        if len(collector) or encoder.options.version == 0:  # options must be sent even without statements
-            collector.end_frame()
-            yield from encoder.encode(collector.batch)
-            collector.clear()
+    >>> import jelly
+    >>> len(list(encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))))
+    1
+    """
+    writer = FrameWriter(options, **settings)
+    for item in items:
+        yield from writer.add(item)
+    yield from writer.close()
 
 
 def decode_frames(frames: Iterable[bytes], **limits: Any) -> Iterator[Batch]:

@@ -57,8 +57,9 @@ class Topic:
 
     >>> import jelly
     >>> topic = Topic("news", StreamOptions.small(physical_type=1), keep=100)
-    >>> topic.append(next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt", batch_rows=1)))
-    >>> topic.end, len(topic.read(0))
+    >>> statements = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
+    >>> topic.append(next(jelly.read_batches(statements)))
+    >>> topic.end, len(topic.read(0)[1])
     (1, 1)
     """
 
@@ -74,7 +75,6 @@ class Topic:
         self._watchers: set[Callable[[], None]] = set()
         self._file = -1
         self._size = 0
-        self._dirty = False
         if path is not None:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
@@ -101,7 +101,7 @@ class Topic:
     def offer(self, options: StreamOptions) -> None:
         """Take the options of a publisher: the first one's become those of the topic. JellyOptionsError if they differ."""
         with self._lock:
-            if self._options is None:
+            if self._options is None or self.end == 0:
                 self._options = options.replace(stream_name=self.name)
             else:
                 accept_options(self._options, options)
@@ -154,7 +154,6 @@ class Topic:
             os.ftruncate(self._file, self._size)
             raise
         self._size += len(data)
-        self._dirty = True
 
     def _trim(self) -> None:
         """Let go of what is not kept. Of a file only the last segment stays in memory."""
@@ -165,28 +164,22 @@ class Topic:
         while len(self._segments) > 1 and self.end - self._segments[1].first >= self.keep:
             del self._segments[0]
 
-    def read(self, number: int) -> list[bytes]:
-        """Frames from the keyframe at or before message ``number`` to the end of its segment; none where it is the end.
+    def read(self, number: int) -> tuple[int, list[bytes]]:
+        """The segment with message ``number``: the number of its first message, which is a keyframe, and its frames.
 
-        `Missed` where it is not kept any more. `start_of` tells the number of the first of them.
+        No frames where that message is still to come; `Missed` where it is not kept any more.
         """
         with self._lock:
             segment = self._find(number)
             if segment is None:
-                return []
+                return number, []
+            first, offset, size, count = segment.first, segment.offset, segment.size, segment.count
             if segment.frames is not None:
-                return list(segment.frames)
-            offset, size, count = segment.offset, segment.size, segment.count
+                return first, list(segment.frames)
         data = os.pread(self._file, size, offset)
         if len(data) < size:
             raise JellyFormatError(f"{self.path} became shorter", offset=offset)
-        return list(split_frames(data))[:count]
-
-    def start_of(self, number: int) -> int:
-        """The number of the message from which `read` gives frames: that of a keyframe."""
-        with self._lock:
-            segment = self._find(number)
-            return number if segment is None else segment.first
+        return first, list(split_frames(data))[:count]
 
     def _find(self, number: int) -> _Segment | None:
         if number >= self.end:
@@ -207,8 +200,7 @@ class Topic:
 
     def sync(self) -> None:
         """Have all that was appended survive a crash of the machine."""
-        if self._file >= 0 and self._dirty:
-            self._dirty = False
+        if self._file >= 0:
             os.fsync(self._file)
 
     def close(self) -> None:
