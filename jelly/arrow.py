@@ -71,6 +71,8 @@ except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
 
 __all__ = [
+    "check_columns",
+    "compute",
     "csv",
     "from_batches",
     "pa",
@@ -84,6 +86,7 @@ __all__ = [
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
+Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
@@ -123,10 +126,18 @@ def schema(
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
 
 
-class _Maker:
+class Maker:
     """Makes record batches of Batches."""
 
-    def __init__(self, layout: Layout, dictionary: bool, columns: Sequence[str] | None, batch_rows: int) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        dictionary: bool,
+        columns: Sequence[str] | None,
+        batch_rows: int,
+        keep: Keep | None = None,
+    ) -> None:
+        self._keep = keep
         self.schema = schema(layout, dictionary=dictionary, columns=columns)
         self._dictionary = dictionary
         self._flat = layout == "flat"
@@ -158,7 +169,13 @@ class _Maker:
     def _make(
         self, columns: Columns, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
-        columns.start(batch)
+        if self._keep is None:
+            columns.start(batch)
+        else:
+            chosen = self._keep(batch)
+            chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
+            columns.start(batch, chosen)
+            row, end = 0, len(chosen)
         while row < end:
             arrays = []
             stop = min(end, row + self._batch_rows)
@@ -203,7 +220,7 @@ class _Maker:
             indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
         own = {"subject": "s", "object": "o"}.get(name)
-        if own and columns.all_differ():
+        if own and self._keep is None and columns.all_differ():
             values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
             ids = pa.py_buffer(getattr(batch, own)[row:end])
             indices = pa.Array.from_buffers(pa.int32(), n, [None, ids], 0)
@@ -244,15 +261,18 @@ def from_batches(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
     """Batches, of a `Decoder` say, as Arrow. See `read_arrow` for the keywords.
+
+    ``keep`` tells which rows of a Batch are meant, an int64 array in order: no text is built for the others.
 
     >>> import jelly
     >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = _Maker(layout, dictionary, columns, batch_rows)
+    maker = Maker(layout, dictionary, columns, batch_rows, keep)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -294,7 +314,7 @@ def read_arrow(
     ('en', [None])
     """
     _check_rows(batch_rows)
-    maker = _Maker(layout, dictionary, columns, batch_rows)
+    maker = Maker(layout, dictionary, columns, batch_rows)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
@@ -326,14 +346,14 @@ def _open_index(
     return None
 
 
-def _whole(reader: Reader, maker: _Maker) -> Iterator[pa.RecordBatch]:
+def _whole(reader: Reader, maker: Maker) -> Iterator[pa.RecordBatch]:
     """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
     with reader:
         yield None
         yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
 
 
-def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
+def _segments(file: JellyFile, maker: Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
         yield None
@@ -377,7 +397,7 @@ def write_arrow(
     ['<a:s> <a:p> "o"@en .']
     """
     stream = to_stream(data)
-    layout = _layout(stream.schema.names, layout)
+    layout = check_columns(stream.schema.names, layout)
     batches = iter(stream)
     first: list[pa.RecordBatch] = []
     with Writer(dst, options, **settings) as writer:
@@ -397,6 +417,13 @@ def write_arrow(
     return writer.statements
 
 
+def dataset() -> Any:
+    """``pyarrow.dataset``, which takes long to import."""
+    from pyarrow import dataset
+
+    return dataset
+
+
 def to_stream(data: Any) -> pa.RecordBatchReader:
     """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
     if isinstance(data, pa.RecordBatchReader):
@@ -411,8 +438,12 @@ def to_stream(data: Any) -> pa.RecordBatchReader:
     )
 
 
-def _layout(names: list[str], layout: Layout | None) -> Layout:
-    """The layout that columns with these names have."""
+def check_columns(names: list[str], layout: Layout | None = None) -> Layout:
+    """The layout that columns with these names have; JellyOptionsError where they are not those of a layout.
+
+    >>> check_columns(["s", "p", "o"])
+    'ntriples'
+    """
     if layout is None:
         layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
     if layout not in LAYOUTS:
@@ -457,7 +488,7 @@ def _take(intake: Intake, writer: Writer, batch: pa.RecordBatch) -> None:
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         if name == "frame":
             frames = _numbers(array)
-        elif (column := _column(name, array)) is not None:
+        elif (column := buffers_of(name, array)) is not None:
             columns[name] = column
     intake.load(len(batch), columns, frames)
     while (full := intake.pull()) is not None:
@@ -481,7 +512,7 @@ def _cast(name: str, array: pa.Array, type: pa.DataType) -> pa.Array:
         raise JellyFormatError(f"column {name!r}: {error}") from None
 
 
-def _column(name: str, array: pa.Array) -> tuple[Any, ...] | None:
+def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
     """What Intake.load wants to know of a column; None where all of it is null."""
     index = None
     type = values = array.type

@@ -37,6 +37,11 @@ def split_suffix(name: str) -> tuple[str, str]:
     return last.lower(), ""
 
 
+def open_local(path: str) -> BinaryIO:
+    """The file at a path, for reading."""
+    return open(path, "rb")
+
+
 class _Raw(io.RawIOBase):
     """Counts what is read, and can give the first bytes back."""
 

@@ -258,13 +258,15 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
 
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
-    descriptor = file.fileno()
+    descriptor = -1
+    with suppress(OSError):
+        descriptor = file.fileno()
     lock = Lock()
 
     def read_part(size: int, offset: int) -> bytes:
-        if hasattr(os, "pread"):
+        if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
-        with lock:  # Windows
+        with lock:  # Windows, and what is no local file
             file.seek(offset)
             return bytes(file.read(size))
 

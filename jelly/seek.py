@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar, overload
+from typing import Any, BinaryIO, TypeVar, overload
 
 from jelly.core.batch import Batch
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
+from jelly.files import open_local
 from jelly.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly.options import StreamOptions
 from jelly.sidecar import read_sidecar
@@ -28,17 +28,20 @@ class JellyFile:
     """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
 
     ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
-    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice.
+    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice. ``opener`` opens the
+    file and its sidecar, where these are not local.
     """
 
-    def __init__(self, path: str | os.PathLike[str], **limits: Any) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
+    ) -> None:
         self.path = os.fspath(path)
         self._limits = limits
-        self._file = builtins.open(self.path, "rb")  # noqa: SIM115 - closed by close()
+        self._file = opener(self.path)
         try:
-            size = os.fstat(self._file.fileno()).st_size
+            size = self._file.seek(0, os.SEEK_END)
             options = partial(first_options, self._file)
-            index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options)
+            index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
             if index is None:
                 raise JellyError(
                     "the file has no index: make one with `jelly index`, or write it with seekable=True",
@@ -102,9 +105,12 @@ class JellyFile:
 
         return [partial(part, segment) for segment in segments[first:] if segment[0].statement < end]
 
-    def batches(self, threads: int = 1) -> Iterator[Batch]:
-        """All Batches in order, decoded by so many threads; the GIL is released meanwhile."""
-        return self.run([partial(self._read, segment) for segment in self.index.segments()], threads)
+    def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
+        """All Batches in order, decoded by so many threads; the GIL is released meanwhile.
+
+        ``first`` and ``last`` choose segments: those from keyframe ``first`` to before keyframe ``last``.
+        """
+        return self.run([partial(self._read, segment) for segment in self.index.segments()[first:last]], threads)
 
     def _read(self, segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
         return read_segment(self._read_at, self.index, segment, **self._limits)

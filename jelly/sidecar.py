@@ -15,12 +15,12 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import options_row
 from jelly.errors import JellyError, JellyFormatError
-from jelly.files import Sink
+from jelly.files import Sink, open_local
 from jelly.index import Damaged, Index, Keyframe, read_exactly
 from jelly.options import StreamOptions
 
@@ -109,21 +109,25 @@ def make_sidecar(
     sink.close()
 
 
-def read_sidecar(path: str, file: Any, options: Callable[[], StreamOptions]) -> Index | None:
+def read_sidecar(
+    path: str, file: Any, options: Callable[[], StreamOptions], opener: Callable[[str], BinaryIO] = open_local
+) -> Index | None:
     """The index in the sidecar of ``path``, which ``file`` is; None where there is none. A stale one is ignored."""
     try:
-        sidecar = builtins.open(path + SUFFIX, "rb")  # noqa: SIM115 - closed below
+        sidecar = opener(path + SUFFIX)
     except FileNotFoundError:
         return None
     with sidecar:
         try:
-            return _parse(path, sidecar, file, options())
+            return _parse(path, sidecar, file, options(), opener)
         except Damaged as why:
             warnings.warn(f"{path + SUFFIX} is ignored: {why}", RuntimeWarning, stacklevel=4)
             return None
 
 
-def _parse(path: str, sidecar: Any, file: Any, options: StreamOptions) -> Index:
+def _parse(
+    path: str, sidecar: Any, file: Any, options: StreamOptions, opener: Callable[[str], BinaryIO]
+) -> Index:
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
     if magic != _MAGIC or not _HEAD.size <= length <= _MAX_HEAD:
         raise Damaged("it is no index")
@@ -134,18 +138,20 @@ def _parse(path: str, sidecar: Any, file: Any, options: StreamOptions) -> Index:
     if version != _VERSION or length != _HEAD.size + n * _PLACE.size:
         raise Damaged("it is of another version")
     # Its time of change says nothing: a copy has another one.
-    if os.fstat(file.fileno()).st_size != size or _ends(file, size) != ends:
+    if file.seek(0, os.SEEK_END) != size or _ends(file, size) != ends:
         raise Damaged("the file has changed since; make it anew with `jelly index`")
     if zlib.crc32(options_row(options)) != checksum:
         raise Damaged("it belongs to other stream options")
     places = list(_PLACE.iter_unpack(head[_HEAD.size :]))
     keyframes = [Keyframe(0, 0, 0), *(Keyframe(*place[:3]) for place in places)]
-    index = Index(options, tuple(keyframes), statements, frames, size, _states(path + SUFFIX, places))
+    index = Index(options, tuple(keyframes), statements, frames, size, _states(path + SUFFIX, places, opener))
     index.check(last_offset=size)
     return index
 
 
-def _states(path: str, places: list[tuple[int, ...]]) -> Callable[[int], bytes]:
+def _states(
+    path: str, places: list[tuple[int, ...]], opener: Callable[[str], BinaryIO]
+) -> Callable[[int], bytes]:
     """A function that reads the state at a keyframe, by its number; number 0 has none."""
 
     def state(number: int) -> bytes:
@@ -153,7 +159,7 @@ def _states(path: str, places: list[tuple[int, ...]]) -> Callable[[int], bytes]:
         offset, length, crc = places[number - 1][3:]
         if not (offset >= 0 and 0 <= length <= _MAX_STATE):
             raise damaged
-        with builtins.open(path, "rb") as sidecar:
+        with opener(path) as sidecar:
             sidecar.seek(offset)
             data = sidecar.read(length)
         if len(data) != length or zlib.crc32(data) != crc:

@@ -15,6 +15,8 @@ from jelly.core.render cimport (
 )
 from jelly.core.wire cimport Writer, reserve
 
+import numpy
+
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -235,15 +237,29 @@ cdef int64_t fill_codes(
     return OK
 
 
-cdef void fill_frames(Arena* b, int64_t frame, int64_t row, int64_t end, int64_t* out) noexcept nogil:
-    """The number of the frame of each row."""
+cdef void fill_frames(
+    Arena* b, int64_t frame, const int64_t* chosen, int64_t row, int64_t end, int64_t* out
+) noexcept nogil:
+    """The number of the frame of each row, or of each that was chosen."""
     cdef int64_t i = 0
     cdef int64_t first = row
     while row < end:
-        while i < b.n_frames and b.frames[i] <= row:
+        while i < b.n_frames and b.frames[i] <= (row if chosen == NULL else chosen[row]):
             i += 1
         out[row - first] = frame + i
         row += 1
+
+
+cdef int pick(const int32_t* ids, const int64_t* chosen, int64_t n, int64_t rows, int32_t* out) noexcept nogil:
+    """The ids of the rows that were chosen; -1 where these are not in order or not there."""
+    cdef int64_t last = -1
+    cdef int64_t i
+    for i in range(n):
+        if chosen[i] <= last or chosen[i] >= rows:
+            return -1
+        last = chosen[i]
+        out[i] = ids[last]
+    return OK
 
 
 @final
@@ -272,6 +288,13 @@ cdef class Columns:
     cdef int32_t* of_term
     cdef int64_t cap_of_term
     cdef double hint[6]  # bytes of a row in the last record batch
+    # The ids of the rows: those of the Batch, or some of them, copied.
+    cdef const int32_t* spog[4]
+    cdef int64_t n_rows
+    cdef object chosen  # the numpy array of their numbers; None: all rows
+    cdef const int64_t* numbers
+    cdef int32_t* picked
+    cdef int64_t cap_picked
 
     def __cinit__(self, *, bint flat, Pool pool=None):
         cdef int slot
@@ -284,18 +307,24 @@ cdef class Columns:
         free_render(&self.r)
         free(self.scratch)
         free(self.of_term)
+        free(self.picked)
 
     def __reduce__(self):
         raise TypeError("Columns cannot be pickled")
 
-    def start(self, Batch batch) -> None:
-        """Go on to another Batch; None lets go of the last."""
+    def start(self, Batch batch, rows=None) -> None:
+        """Go on to another Batch; None lets go of the last.
+
+        ``rows`` is an int64 array of the rows that are meant, in order: from then on they are rows 0, 1, 2 ...
+        """
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
         self.batch = batch
         self.has_same = False
         self.differ = -1
+        self.chosen = None
+        self.numbers = NULL
         if batch is None:
             return
         if batch.a.op != NULL:
@@ -303,18 +332,49 @@ cdef class Columns:
         if start_render(&self.r, &batch.a, self.flat) < 0:
             self.batch = None
             raise MemoryError
+        self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
+        self.n_rows = batch.a.n_rows
+        if rows is not None:
+            try:
+                self.choose(rows)
+            except BaseException:
+                self.batch = None
+                raise
+
+    cdef int choose(self, rows) except -1:
+        cdef int64_t n = len(rows)
+        cdef int64_t all_rows = self.n_rows
+        cdef void* grown
+        cdef int slot
+        if 4 * n > self.cap_picked:
+            grown = realloc(self.picked, 4 * n * sizeof(int32_t))
+            if grown == NULL:
+                raise MemoryError
+            self.picked = <int32_t*>grown
+            self.cap_picked = 4 * n
+        self.chosen = numpy.ascontiguousarray(rows, numpy.int64)
+        self.numbers = <const int64_t*><size_t>self.chosen.ctypes.data
+        for slot in range(4):
+            if self.spog[slot] != NULL:
+                if pick(self.spog[slot], self.numbers, n, all_rows, self.picked + slot * n) < 0:
+                    raise IndexError(f"the rows are not in order or lead out of a Batch of {all_rows}")
+                self.spog[slot] = self.picked + slot * n
+        self.n_rows = n
+        return 0
 
     cdef int enter(self, int64_t row, int64_t end) except -1:
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         if self.batch is None:
             raise ValueError("there is no Batch: call start() first")
-        if not 0 <= row <= end <= self.batch.a.n_rows:
-            raise IndexError(f"rows {row} to {end} of a Batch of {self.batch.a.n_rows}")
+        if not 0 <= row <= end <= self.n_rows:
+            raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
         self.busy = True
         return 0
 
     cdef object error(self, int64_t row):
+        if self.numbers != NULL and row < self.n_rows:
+            row = self.numbers[row]
         error = fault_error(&self.r.fault, {"row": self.batch.first_row + row})
         self.r.fault.code = OK
         return error
@@ -325,14 +385,8 @@ cdef class Columns:
         cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
         cdef void* grown
         cdef int status
-        if slot == SUBJECT:
-            return b.s + row
-        if slot == PREDICATE:
-            return b.p + row
-        if slot == OBJECT:
-            return b.o + row
-        if slot == GRAPH:
-            return NULL if b.g == NULL else b.g + row
+        if slot <= GRAPH:
+            return NULL if self.spog[slot] == NULL else self.spog[slot] + row
         if b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL:
             return NULL
         if end - row > self.cap_scratch:
@@ -342,7 +396,7 @@ cdef class Columns:
             self.scratch = <int32_t*>grown
             self.cap_scratch = end - row
         with nogil:
-            status = fill_aux(&self.r, b.o + row, end - row, kind, self.scratch)
+            status = fill_aux(&self.r, self.spog[OBJECT] + row, end - row, kind, self.scratch)
         if status < 0:
             raise self.error(row)
         return self.scratch
@@ -463,7 +517,7 @@ cdef class Columns:
             offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
             data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
             with nogil:
-                n = fill_kinds(&self.r, self.batch.a.o + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
+                n = fill_kinds(&self.r, self.spog[OBJECT] + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
             if n < 0:
                 raise self.error(row)
             data.n = n
@@ -479,7 +533,7 @@ cdef class Columns:
         try:
             codes = new_buffer(self.pool, end - row)
             with nogil:
-                status = fill_kind_codes(&self.r, self.batch.a.o + row, end - row, <int8_t*>codes.data)
+                status = fill_kind_codes(&self.r, self.spog[OBJECT] + row, end - row, <int8_t*>codes.data)
             if status < 0:
                 raise self.error(row)
             return codes
@@ -493,7 +547,7 @@ cdef class Columns:
         try:
             frames = new_buffer(self.pool, (end - row) * sizeof(int64_t))
             with nogil:
-                fill_frames(&self.batch.a, self.batch.first_frame, row, end, <int64_t*>frames.data)
+                fill_frames(&self.batch.a, self.batch.first_frame, self.numbers, row, end, <int64_t*>frames.data)
             return frames
         finally:
             self.busy = False

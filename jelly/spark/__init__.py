@@ -1,0 +1,92 @@
+"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4 and the extra ``spark``.
+
+Reading::
+
+    import jelly.spark
+
+    jelly.spark.register(spark)
+    df = spark.read.format("jelly").load("data/*.jelly")
+    df.where("predicate = 'http://xmlns.com/foaf/0.1/name'").groupBy("lang").count().show()
+
+Columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
+``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (at any depth; names
+that begin with ``_`` or ``.`` are left out), a pattern, a list of those, or a URL of any file system of fsspec. Files
+are Jelly, N-Triples or N-Quads by their suffix, compressed or not.
+
+A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, others by one each; small
+files share a task. Spark tells data sources of Python neither which columns nor how many rows a query needs: name the
+columns, by ``.schema("subject string, object string")`` or the option, and it is so much faster.
+
+=================== =================================================================================================
+option              meaning
+=================== =================================================================================================
+``layout``          ``flat`` (default) or ``ntriples``
+``columns``         names of columns, with commas: no others are built. Or give ``.schema(...)``
+``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) too
+``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED``
+                    leaves out what is broken: of a text the line, of Jelly the rest of the file or up to the next
+                    keyframe; ``PERMISSIVE`` tells of it in a row of nulls but for ``_corrupt_record``, which says
+                    why, and which file, frame and byte or line
+``format``          that of all files: ``jelly``, ``nt``, ``nq``; by default their suffixes decide
+``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
+``pathGlobFilter``  a pattern for the names of files
+``storage``         JSON that goes to the file system of fsspec: ``{"anon": true}``
+``pushdown``        ``true``: filters ``=`` and ``in`` on subject, predicate, object or graph are decided on term
+                    ids. It needs the setting ``spark.sql.python.filterPushdown.enabled``:
+                    ``register(spark, pushdown=True)`` does both
+=================== =================================================================================================
+
+Writing::
+
+    df.write.format("jelly").mode("overwrite").option("compression", "zstd").save("out")
+
+The columns are those of a layout, in any order; with ``graph`` or ``g`` the files hold quads, else triples. Each task
+writes a part file, seekable where it is not compressed. They appear when the whole job is done, then ``_SUCCESS``; a
+job that fails leaves nothing. The directory must be one that all nodes share.
+
+=================== =================================================================================================
+``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources
+                    of Python: use ``append`` with ``ifExists``
+``ifExists``        where the directory is not empty: ``append`` (default), ``error``, or ``ignore``: write nothing
+``compression``     ``none`` (default), ``gzip``, ``zstd``
+=================== =================================================================================================
+
+Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
+moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from jelly.spark.udf import from_jelly, from_ntriples, to_jelly
+
+__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
+
+
+def register(spark: SparkSession, *, pushdown: bool = False) -> None:
+    """Make the data source "jelly" known to a session.
+
+    ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
+    """
+    try:
+        from jelly.spark.source import JellyDataSource, PushdownDataSource
+    except ModuleNotFoundError as error:
+        from jelly.errors import MissingExtraError
+
+        raise MissingExtraError(f"Spark needs {error.name}: python -m pip install 'jelly-rdf[spark]'") from None
+    if pushdown:
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
+
+
+def __getattr__(name: str) -> Any:
+    # These import pyspark.sql, which workers do without.
+    if name in ("from_jelly", "from_ntriples", "to_jelly"):
+        from jelly.spark import udf
+
+        return getattr(udf, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,204 @@
+"""A standalone Spark cluster on 127.0.0.1 from the PySpark that pip installed: one master, two workers.
+
+Drivers are processes of their own (`Cluster.driver`): a process has one SparkSession, and some of them get killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent.parent
+DEPLOY = "org.apache.spark.deploy"
+START = 60  # seconds that the cluster may take to start
+DRIVER = 150  # seconds that a driver may run
+
+
+def need_spark() -> None:
+    """Skip where Spark cannot run; in CI that is a failure."""
+    missing = None
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        missing = "pyspark is not installed"
+    if missing is None and shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        missing = "Spark needs Java, which is not there"
+    if missing is None:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def wait_for(what: str, done: Callable[[], Any], seconds: float, step: float = 0.05) -> Any:
+    """What ``done()`` gives as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (found := done()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"no {what} after {seconds} s")
+        time.sleep(step)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def environment() -> dict[str, str]:
+    """What a process of Spark needs: this Python, this tree's jelly and the modules of the tests, loopback only."""
+    import pyspark
+
+    here = os.pathsep.join(map(str, (TESTS.parent, TESTS, TESTS / "spark")))
+    return {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": here,
+    }
+
+
+class Cluster:
+    """The master and its workers, each with a process group of its own. ``stop()`` ends them all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._groups: list[subprocess.Popen[bytes]] = []
+        self._logs: list[IO[bytes]] = []
+        port, self._ui = free_port(), free_port()
+        self.url = f"spark://127.0.0.1:{port}"
+        try:
+            self._run("master", "master.Master", "--port", str(port), "--webui-port", str(self._ui))
+            self.add_worker()
+            self.add_worker()
+            self.wait_for_workers(2, START)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _run(self, name: str, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+        return self.start(
+            name, [f"{environment()['SPARK_HOME']}/bin/spark-class", f"{DEPLOY}.{kind}", "--host", "127.0.0.1", *arguments]
+        )
+
+    def start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+        """Start a process in its own group; its output goes to ``<name>.log``."""
+        log = open(self.folder / f"{name}.log", "wb")  # noqa: SIM115 - closed by stop()
+        self._logs.append(log)
+        settings = {"SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"} if name == "master" else {}
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            env=environment() | settings, cwd=self.folder,
+        )  # fmt: skip
+        self._groups.append(process)
+        return process
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        name = f"worker-{len(self.workers)}"
+        worker = self._run(
+            name, "worker.Worker", "--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "1g",
+            "-d", str(self.folder / name), self.url,
+        )  # fmt: skip
+        self.workers.append(worker)
+        return worker
+
+    def wait_for_workers(self, n: int, seconds: float) -> None:
+        """Until so many workers are registered."""
+
+        def registered() -> bool:
+            for process in self._groups[:1]:
+                if process.poll() is not None:
+                    raise RuntimeError(f"the master ended:\n{(self.folder / 'master.log').read_text()[-3000:]}")
+            with contextlib.suppress(OSError), urllib.request.urlopen(
+                f"http://127.0.0.1:{self._ui}/json/", timeout=5
+            ) as answer:
+                return int(json.load(answer)["aliveworkers"]) >= n
+            return False
+
+        wait_for(f"cluster of {n} workers", registered, seconds)
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill -9 a process and its group: with a worker goes its executor."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+
+    def driver(self, script: str, *arguments: Any) -> subprocess.Popen[bytes]:
+        """Start ``tests/spark/<script>.py`` with the cluster's URL and ``arguments``."""
+        return self.start(
+            f"driver-{len(self._groups)}",
+            [sys.executable, "-W", "ignore", str(TESTS / "spark" / f"{script}.py"), self.url, *map(str, arguments)],
+        )
+
+    def finish(self, driver: subprocess.Popen[bytes], seconds: float = DRIVER) -> str:
+        """Wait for a driver; the last line that it printed. AssertionError with its output where it failed."""
+        try:
+            code = driver.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill(driver)
+            code = -1
+        log = self._logs[self._groups.index(driver)]
+        text = Path(log.name).read_text(errors="replace")
+        assert code == 0, f"the driver ended with {code}:\n{text[-6000:]}"
+        return text.strip().rpartition("\n")[2]
+
+    def stop(self) -> None:
+        for process in reversed(self._groups):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+        for process in self._groups:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill(process)
+        for log in self._logs:
+            log.close()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    need_spark()
+    running = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def session(url: str, **conf: Any) -> Any:
+    """The SparkSession of a driver script."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
+        **conf,
+    }
+    builder = SparkSession.builder.master(url)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
