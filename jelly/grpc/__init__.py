@@ -15,10 +15,11 @@ A broker, which keeps what is published in a directory of Jelly files, one for e
 ...     async with AsyncServer(broker, "127.0.0.1:50051") as server:
 ...         await server.wait()
 
-`Server` and `AsyncServer` serve handlers of your own. The protocol leaves two things open, which we put into call metadata:
-``jelly-topic`` names the topic of a publication (without it, the stream name in its options does); ``jelly-start`` (the
-number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last message there is) say which
-messages a subscriber wants, and the broker answers with ``jelly-first``, the number of the first message it sends.
+`Server` and `AsyncServer` serve handlers of your own. The protocol leaves two things open, which we put into call
+metadata: ``jelly-topic`` names the topic of a publication (without it, the stream name in its options does);
+``jelly-start`` (the number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last
+message there is) say which messages a subscriber wants, and the broker answers with ``jelly-first``, the number of the
+first message it sends.
 """
 
 from jelly.grpc.broker import Broker

@@ -17,7 +17,7 @@ __all__ = ["Broker"]
 
 
 class Broker(AsyncHandler):
-    """A handler for an `AsyncServer`: what is published to a topic goes to all its subscribers and is kept in ``topics``.
+    """A handler for an `AsyncServer`: what is published to a topic is kept in ``topics`` and goes to all subscribers.
 
     A subscriber takes messages from the topic at its own pace, so none is ever queued for it: back-pressure is that of
     its own call. One that falls behind what a topic without a store keeps ends with RESOURCE_EXHAUSTED.
@@ -144,7 +144,6 @@ class _Reading:
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)
         for frame in frames[skip:]:
-            for out in [frame] if self._coder is None else self._coder[1].encode(self._coder[0].decode(frame)):
-                yield out
+            yield from [frame] if self._coder is None else self._coder[1].encode(self._coder[0].decode(frame))
             self.number += 1
             self.taken += 1

@@ -117,8 +117,8 @@ class _Progress:
 
 
 class Feed:
-    """A subscription: an iterator of `Frame`. ``raw``, ``batches`` or ``statements`` give the same in other shapes; take
-    one of them, once. ``close`` cancels it, from any thread; what iterates then ends."""
+    """A subscription: an iterator of `Frame`. ``raw``, ``batches`` or ``statements`` give the same in other shapes;
+    take one of them, once. ``close`` cancels it, from any thread; what iterates then ends."""
 
     def __init__(self, method: Any, progress: _Progress) -> None:
         self._method = method
@@ -187,8 +187,8 @@ class Client:
     """A client that blocks. Threads may share it.
 
     ``address`` is ``host:port`` or ``unix:path``. With ``tls`` the channel is secure; ``token`` goes along as a bearer
-    token; ``gzip`` compresses what is sent. A lost connection is tried again up to ``retries`` times in a row, each time
-    after a longer wait. ``keepalive`` is in seconds. Frames have at most ``max_message_bytes``.
+    token; ``gzip`` compresses what is sent. A lost connection is tried again up to ``retries`` times in a row, each
+    time after a longer wait. ``keepalive`` is in seconds. Frames have at most ``max_message_bytes``.
 
     JellyServiceError where a call fails, JellyTimeoutError at its deadline; both are OSErrors.
     """

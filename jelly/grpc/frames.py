@@ -129,7 +129,8 @@ class FrameWriter:
         return self._end_frame(frame.metadata)
 
     def _end_frame(self, metadata: dict[str, bytes] | None = None) -> list[bytes]:
-        assert self._collector is not None and self._encoder is not None
+        assert self._collector is not None
+        assert self._encoder is not None
         self._collector.end_frame(metadata)
         data = self._encoder.encode(self._collector.batch, True)
         self._collector.clear()

@@ -176,9 +176,13 @@ def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
     """
     problems = []
     if offered.physical_type != own.physical_type:
-        problems.append(f"physical type {offered.physical_type.name} was offered, the topic is of {own.physical_type.name}")
+        problems.append(
+            f"physical type {offered.physical_type.name} was offered, the topic is of {own.physical_type.name}"
+        )
     if offered.logical_type != own.logical_type:
-        problems.append(f"logical type {offered.logical_type.name} was offered, the topic is of {own.logical_type.name}")
+        problems.append(
+            f"logical type {offered.logical_type.name} was offered, the topic is of {own.logical_type.name}"
+        )
     if offered.generalized_statements and not own.generalized_statements:
         problems.append("the topic has no generalized statements")
     if offered.rdf_star and not own.rdf_star:

@@ -198,8 +198,8 @@ class Server:
 
     ``address`` is ``host:port`` (port 0: any that is free) or ``unix:path``; other addresses than the loopback need
     ``tls`` or ``insecure=True``. ``authenticate`` gets the metadata of a call and gives the identity of the client, or
-    None to refuse it (see `tokens`); ``authorize`` gets identity, ``"subscribe"`` or ``"publish"`` and the topic. ``gzip``
-    compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the `Decoder`.
+    None to refuse it (see `tokens`); ``authorize`` gets identity, ``"subscribe"`` or ``"publish"`` and the topic.
+    ``gzip`` compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the `Decoder`.
 
     OSError where the address cannot be had.
 
@@ -229,7 +229,7 @@ class Server:
         self._settings = settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits
         )
-        self._handler = handler
+        self.handler = handler
         self._server = grpc.server(
             ThreadPoolExecutor(workers, "jelly-grpc"),
             interceptors=[_SyncGuard(authenticate)] if authenticate is not None else [],
@@ -246,13 +246,13 @@ class Server:
 
     def _subscribe(self, request: bytes, context: Any) -> Iterator[bytes]:
         try:
-            yield from encode_frames(self._handler.on_subscribe(self._settings.subscription(context, request)))
+            yield from encode_frames(self.handler.on_subscribe(self._settings.subscription(context, request)))
         except Exception as error:
             context.abort(*status_of(error))
 
     def _publish(self, requests: Iterator[bytes], context: Any) -> bytes:
         try:
-            self._handler.on_publish(self._settings.publication(context, requests))
+            self.handler.on_publish(self._settings.publication(context, requests))
         except grpc.RpcError:  # the client went away
             raise
         except Exception as error:
@@ -306,7 +306,7 @@ class AsyncServer:
         **limits: int,
     ) -> None:
         self._settings = _Settings(address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits)
-        self._handler = handler
+        self.handler = handler
         self._server: Any = None
         self._health: Any = None
         self.address = address
@@ -314,14 +314,14 @@ class AsyncServer:
     async def _subscribe(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
         try:
             call = self._settings.subscription(context, request)
-            async for frame in self._handler.on_subscribe(call):
+            async for frame in self.handler.on_subscribe(call):
                 yield frame
         except Exception as error:
             await context.abort(*status_of(error))
 
     async def _publish(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
         try:
-            await self._handler.on_publish(self._settings.publication(context, requests))
+            await self.handler.on_publish(self._settings.publication(context, requests))
         except Exception as error:
             await context.abort(*status_of(error))
         return RECEIVED

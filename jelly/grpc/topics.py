@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from jelly.core.batch import Batch
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
-from jelly.grpc.frames import FrameDecoder, FrameEncoder
+from jelly.grpc.frames import FrameDecoder, FrameEncoder, encode_frames
 from jelly.grpc.protocol import accept_options, put_varint, split_frames, take_varint
 from jelly.options import StreamOptions
 
@@ -63,7 +64,9 @@ class Topic:
     (1, 1)
     """
 
-    def __init__(self, name: str, options: StreamOptions | None, *, path: Path | None = None, keep: int = 10_000) -> None:
+    def __init__(
+        self, name: str, options: StreamOptions | None, *, path: Path | None = None, keep: int = 10_000
+    ) -> None:
         self.name = name
         self.path = path
         self.keep = keep
@@ -99,7 +102,7 @@ class Topic:
         return self._segments[-1].first + self._segments[-1].count if self._segments else 0
 
     def offer(self, options: StreamOptions) -> None:
-        """Take the options of a publisher: the first one's become those of the topic. JellyOptionsError if they differ."""
+        """Take the options of a publisher; the first one's become the topic's. JellyOptionsError if they do not fit in."""
         with self._lock:
             if self._options is None or self.end == 0:
                 self._options = options.replace(stream_name=self.name)
@@ -130,6 +133,15 @@ class Topic:
             watchers = list(self._watchers)
         for wake in watchers:
             wake()
+
+    def fill(self, items: Iterable[Any], options: StreamOptions | None = None) -> None:
+        """Append all of some items: see `FrameWriter` for what they and ``options`` can be."""
+        decoder = FrameDecoder()
+        for frame in encode_frames(items, options):
+            batch = decoder.decode(frame)
+            if self.end == 0 and decoder.options is not None:
+                self.offer(decoder.options)
+            self.append(batch)
 
     def _writable(self) -> _Segment:
         """The last segment, or a new one where that is full, or was begun before."""
@@ -268,7 +280,9 @@ class Topics:
     False
     """
 
-    def __init__(self, store: str | os.PathLike[str] | None = None, *, keep: int = 10_000, max_topics: int = 1000) -> None:
+    def __init__(
+        self, store: str | os.PathLike[str] | None = None, *, keep: int = 10_000, max_topics: int = 1000
+    ) -> None:
         self.store = None if store is None else Path(store)
         self.keep = keep
         self.max_topics = max_topics
@@ -281,7 +295,7 @@ class Topics:
                 self._topics[name] = Topic(name, None, path=path, keep=keep)
 
     def get(self, name: str, *, create: bool = False) -> Topic | None:
-        """The topic with this name; None where there is none and ``create`` does not make it. JellyLimitError if full."""
+        """The topic with this name; None where there is none and it is not to be created. JellyLimitError if full."""
         with self._lock:
             topic = self._topics.get(name)
             if topic is None and create:
