@@ -110,7 +110,7 @@ class _Progress:
         if error.code() != grpc.StatusCode.UNAVAILABLE or lost or self.attempts >= self.settings.retries:
             raise _error(error) from None
         self.attempts += 1
-        wait = min(FIRST_WAIT * 2 ** (self.attempts - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        wait: float = min(FIRST_WAIT * 2 ** (self.attempts - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
         if self.deadline is not None and time.monotonic() + wait > self.deadline:
             raise _error(error) from None
         return wait

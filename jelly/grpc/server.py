@@ -199,7 +199,8 @@ class Server:
     ``address`` is ``host:port`` (port 0: any that is free) or ``unix:path``; other addresses than the loopback need
     ``tls`` or ``insecure=True``. ``authenticate`` gets the metadata of a call and gives the identity of the client, or
     None to refuse it (see `tokens`); ``authorize`` gets identity, ``"subscribe"`` or ``"publish"`` and the topic.
-    ``gzip`` compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the `Decoder`.
+    ``gzip`` compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the
+    `Decoder`.
 
     OSError where the address cannot be had.
 

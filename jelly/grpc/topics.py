@@ -102,7 +102,7 @@ class Topic:
         return self._segments[-1].first + self._segments[-1].count if self._segments else 0
 
     def offer(self, options: StreamOptions) -> None:
-        """Take the options of a publisher; the first one's become the topic's. JellyOptionsError if they do not fit in."""
+        """Take the options of a publisher; the first one's become the topic's. JellyOptionsError: unfit."""
         with self._lock:
             if self._options is None or self.end == 0:
                 self._options = options.replace(stream_name=self.name)
