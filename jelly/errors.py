@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "JellyError",
     "JellyFormatError",
     "JellyLimitError",
     "JellyOptionsError",
+    "JellyServiceError",
     "JellySyntaxError",
+    "JellyTimeoutError",
     "JellyTruncatedError",
     "JellyUnsupportedError",
     "MissingExtraError",
@@ -100,6 +104,21 @@ class JellyUnsupportedError(JellyError, NotImplementedError):
 
 class JellyOptionsError(JellyError, ValueError):
     """The stream options forbid what was to be written, or contradict themselves."""
+
+
+class JellyServiceError(JellyError, ConnectionError):
+    """A call of a service failed. ``code`` is the name of its status, ``UNAVAILABLE`` say."""
+
+    def __init__(self, reason: str, code: str = "UNKNOWN", **place: Any) -> None:
+        self.code = code
+        super().__init__(reason, **place)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.reason, self.code))
+
+
+class JellyTimeoutError(JellyServiceError, TimeoutError):
+    """A call was not over by its deadline."""
 
 
 class MissingExtraError(JellyError, ImportError):

@@ -1,4 +1,4 @@
-"""The command ``jelly``: convert, inspect, validate, cat, head, count, index, slice, stats, spark.
+"""The command ``jelly``: `jelly --help` lists what it can do.
 
 Needs the extra ``cli``.
 """
@@ -15,7 +15,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command with the arguments of this process, and exit."""
     try:
-        from jelly.cli.spark import cli
+        from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
     except ImportError as error:
         if error.name != "click":
             raise
@@ -27,7 +27,7 @@ def main() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminate)
-    cli(prog_name="jelly")
+    commands.cli(prog_name="jelly")
 
 
 def _terminate(number: int, frame: Any) -> None:

@@ -17,6 +17,7 @@ class Encoder:
         frame_bytes: int = ...,
         delimited: bool = True,
         keyframe_rows: int = 0,
+        keyframe: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...

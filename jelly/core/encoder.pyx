@@ -32,7 +32,8 @@ cdef class Encoder:
 
     With `jelly.PatchOptions` it writes Jelly-Patch and takes the Batches of patches, see `jelly.patch`.
 
-    Where ``options`` leave the physical type or the version open, the first Batch decides.
+    Where ``options`` leave the physical type or the version open, the first Batch decides. With ``keyframe=True`` the
+    first frame refers to nothing before it by omission: whoever has read another stream with these options can go on.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
@@ -52,7 +53,7 @@ cdef class Encoder:
 
     def __cinit__(
         self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
-        int64_t keyframe_rows=0,
+        int64_t keyframe_rows=0, bint keyframe=False,
     ):
         cdef int slot
         if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
@@ -77,7 +78,7 @@ cdef class Encoder:
             make_lru(&self.e.datatypes, options.max_datatype_table_size),
         )
 
-        if keyframe_rows > 0:
+        if keyframe_rows > 0 or keyframe:
             forget_tables(&self.e)
 
     def __dealloc__(self):

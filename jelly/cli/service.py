@@ -1,0 +1,243 @@
+"""The commands ``jelly serve``, ``publish`` and ``subscribe``: RDF streams over gRPC. Need the extras cli and grpc."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain, islice
+from typing import Any
+
+import click
+
+import jelly
+from jelly.cli.commands import cli, from_option, progress_bar, say
+
+__all__ = ["cli"]
+
+REFRESH = 0.5  # seconds between two looks at the counters
+_TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
+
+
+def _tls(**files: str | None) -> Any:
+    """The TLS that some files make, or None."""
+    from jelly.grpc import Tls
+
+    return Tls(**files) if any(files.values()) else None
+
+
+def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    path = click.Path(exists=True, dir_okay=False)
+    options = [
+        click.option("--tls", is_flag=True, help="A secure channel, to a server whose certificate the system knows."),
+        click.option("--ca", type=path, help="Certificates (PEM) of the authorities that vouch for the server."),
+        click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
+        click.option("--key", type=path, help="Key (PEM) of the client."),
+        click.option("--gzip", is_flag=True, help="Compress what is sent."),
+        click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long; default: never."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _client(address: str, given: dict[str, Any]) -> Any:
+    from jelly.grpc import Client, Tls
+
+    tls = _tls(authorities=given["ca"], certificate=given["cert"], key=given["key"])
+    if tls is None and given["tls"]:
+        tls = Tls()
+    return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"])
+
+
+@cli.command(short_help="Serve topics: publish and subscribe by gRPC.")
+@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True, help="Port 0: any.")
+@click.option("--topic", "files", metavar="NAME=FILE", multiple=True, help="A topic with the frames of a file.")
+@click.option("--store", type=click.Path(file_okay=False), help="Directory that keeps the topics, one Jelly file each.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept, without a store."
+)
+@click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM), for TLS.")
+@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Key (PEM) of the certificate.")
+@click.option(
+    "--ca", type=click.Path(exists=True, dir_okay=False), help="Let in only clients with certificates of these."
+)
+@click.option("--tokens", type=click.File(), help="A file of NAME TOKEN lines: let in only clients with such a token.")
+@click.option("--insecure", is_flag=True, help="Let other machines in without TLS.")
+@click.option("--gzip", is_flag=True, help="Compress what is sent.")
+def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tokens: Any, **given: Any) -> None:
+    """Serve RDF streams by gRPC until SIGINT or SIGTERM: the Jelly service RdfStreamService.
+
+    Whoever publishes to a topic makes it; whoever subscribes gets what it keeps and then what comes.
+
+    \b
+    Examples:
+      jelly serve --store topics/
+      jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
+    """
+    from jelly.grpc import AsyncServer, Broker, Topics
+    from jelly.grpc import tokens as known_tokens
+
+    pairs = [_pair(file) for file in files]
+    people = None
+    if tokens is not None:
+        lines = [line.split() for line in tokens if line.strip() and not line.startswith("#")]
+        if any(len(line) != 2 for line in lines) or not lines:
+            raise click.UsageError("--tokens: expected lines of a name and a token")
+        people = known_tokens({token: name for name, token in lines})
+    with closing(Topics(store, keep=keep)) as topics:
+        for name, file in pairs:
+            _load(topics, name, file)
+        server = AsyncServer(
+            Broker(topics),
+            listen,
+            tls=_tls(certificate=given["cert"], key=given["key"], authorities=given["ca"]),
+            authenticate=people,
+            insecure=given["insecure"],
+            gzip=given["gzip"],
+        )
+        asyncio.run(_serve(server, topics))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, file = text.partition("=")
+    if not name or not file:
+        raise click.UsageError(f"--topic {text!r}: expected NAME=FILE")
+    return name, file
+
+
+def _load(topics: Any, name: str, file: str) -> None:
+    """Fill a topic from a file, unless the store has it already."""
+    topic = topics.get(name, create=True)
+    if topic.end:
+        say(f"topic {name}: {topic.end:,} messages in the store, {file} is left aside")
+        return
+    with jelly.Reader(file) as reader, progress_bar(f"Loading {name}") as progress:
+        topic.fill(*_batches(reader, progress))
+    say(f"topic {name}: {topic.end:,} messages of {file}")
+
+
+def _batches(
+    reader: jelly.Reader, progress: Callable[[int, int | None, int | None], object] | None
+) -> tuple[Iterator[Any], jelly.StreamOptions | None]:
+    """The Batches of a reader, with a look at the progress after each, and the options of the stream."""
+
+    def told() -> Iterator[Any]:
+        for batch in reader.batches():
+            yield batch
+            if progress is not None:
+                progress(reader.bytes_read, reader.source.size, reader.statements)
+
+    batches = told()
+    first = list(islice(batches, 1))  # the options stand before it
+    return chain(first, batches), reader.options
+
+
+async def _serve(server: Any, topics: Any) -> None:
+    broker = server.handler
+    done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, done.set)
+    async with server:
+        say(f"listening on {server.address}, {len(topics.names()):,} topics; Ctrl-C stops")
+        while not done.is_set():
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(done.wait(), REFRESH)
+            if sys.stderr.isatty():
+                # To the beginning of the line, and clear it.
+                click.echo(f"\r\x1b[K{_counts(broker)}, {broker.subscribers:,} subscribers", err=True, nl=False)
+    if sys.stderr.isatty():
+        click.echo(err=True)
+    say(_counts(broker))
+
+
+def _counts(broker: Any) -> str:
+    return f"{broker.published:,} messages in, {broker.delivered:,} out"
+
+
+@cli.command(short_help="Publish a file to a topic of a gRPC server.")
+@click.argument("file")
+@click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
+@click.option("--topic", required=True, help="The topic.")
+@from_option
+@click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Of frames, where not kept.")
+@_client_options
+def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
+    """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
+
+    The topic is sent as the stream name and as call metadata jelly-topic. A token is taken from the
+    variable JELLY_TOKEN.
+
+    \b
+    Examples:
+      jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
+      jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
+    """
+    with (
+        jelly.Reader(file, format=from_format) as reader,
+        progress_bar("Publishing") as progress,
+        _client(address, given) as client,
+    ):
+        batches, options = _batches(reader, progress)
+        sent = client.publish(batches, topic=topic, options=options, frame_rows=frame_rows, timeout=given["timeout"])
+    say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
+
+
+@cli.command(short_help="Write what a topic of a gRPC server has into a file.")
+@click.argument("address", metavar="HOST:PORT")
+@click.argument("topic")
+@click.option("-o", "--output", default="-", show_default=True, help="File, by its suffix; - is standard output.")
+@click.option("--to", "to_format", help="Format of the output; default: by its suffix, else N-Quads.")
+@click.option("--from", "start", metavar="N", help="Number of a message, earliest (default) or latest.")
+@click.option("--follow", is_flag=True, help="Go on with what is published later, until SIGINT.")
+@click.option("-n", "number", type=click.IntRange(1), help="End after so many messages.")
+@_client_options
+def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,
+              number: int | None, **given: Any) -> None:  # fmt: skip
+    """Write the messages of a topic into a file, or print them.
+
+    Jelly keeps messages as frames. A token is taken from the variable JELLY_TOKEN.
+
+    \b
+    Examples:
+      jelly subscribe 127.0.0.1:50051 weather -o weather.jelly
+      jelly subscribe 127.0.0.1:50051 weather --from latest --follow
+    """
+    if to_format is None and output == "-":
+        to_format = "nq"
+    writer: jelly.Writer | None = None
+    messages = 0
+    begin = int(start) if start is not None and start.isdigit() else start
+    with _client(address, given) as client, progress_bar("Receiving", output == "-") as progress:
+        feed = client.subscribe(topic, start=begin, follow=follow, timeout=given["timeout"])
+        try:
+            for batch in feed.batches():
+                if writer is None:
+                    writer = jelly.Writer(
+                        output, feed.options if to_format in (None, "jelly") else None, format=to_format
+                    )
+                writer.add_batch(batch, keep_frames=True)
+                if output == "-":
+                    writer.flush()
+                messages += 1
+                if progress is not None:
+                    progress(messages, number, writer.statements)
+                if messages == number:
+                    break
+        except (KeyboardInterrupt, SystemExit):
+            pass  # what has come is kept
+        except BaseException:
+            if writer is not None:
+                writer.abort()
+            raise
+        finally:
+            feed.close()
+    if writer is None:
+        writer = jelly.Writer(output, format=to_format)
+    writer.close()
+    say(f"{messages:,} messages, {writer.statements:,} statements")

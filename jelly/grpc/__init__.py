@@ -1,0 +1,54 @@
+"""RDF streams over gRPC: clients, servers and a broker for the Jelly service ``RdfStreamService`` (extra ``grpc``).
+
+Frames go over the wire as the bytes they are, no protobuf classes are involved. A client:
+
+>>> import jelly
+>>> def listen(address):
+...     with Client(address) as client:
+...         for frame in client.subscribe("news", start="latest"):
+...             print(frame.metadata, frame.statements)
+
+A broker, which keeps what is published in a directory of Jelly files, one for each topic:
+
+>>> async def serve(directory):
+...     broker = Broker(Topics(directory))
+...     async with AsyncServer(broker, "127.0.0.1:50051") as server:
+...         await server.wait()
+
+`Server` and `AsyncServer` serve handlers of your own. The protocol leaves two things open, which we put into call
+metadata: ``jelly-topic`` names the topic of a publication (without it, the stream name in its options does);
+``jelly-start`` (the number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last
+message there is) say which messages a subscriber wants, and the broker answers with ``jelly-first``, the number of the
+first message it sends.
+"""
+
+from jelly.grpc.broker import Broker
+from jelly.grpc.calls import Call, Publication, Refusal, Subscription, Tls, tokens
+from jelly.grpc.client import AsyncClient, AsyncFeed, Client, Feed
+from jelly.grpc.frames import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
+from jelly.grpc.server import AsyncHandler, AsyncServer, Handler, Server
+from jelly.grpc.topics import Topic, Topics
+
+__all__ = [
+    "AsyncClient",
+    "AsyncFeed",
+    "AsyncHandler",
+    "AsyncServer",
+    "Broker",
+    "Call",
+    "Client",
+    "Feed",
+    "FrameDecoder",
+    "FrameEncoder",
+    "FrameWriter",
+    "Handler",
+    "Publication",
+    "Refusal",
+    "Server",
+    "Subscription",
+    "Tls",
+    "Topic",
+    "Topics",
+    "encode_frames",
+    "tokens",
+]
