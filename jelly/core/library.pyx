@@ -97,7 +97,8 @@ cdef class Library:
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
 
     ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
-    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms. ``triple`` and ``quad`` make statements of terms; by
+    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms.
+    ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
