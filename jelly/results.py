@@ -11,7 +11,7 @@ csv         .csv          text/csv (is written only)
 tsv         .tsv          text/tab-separated-values
 =========== ============= ============================================
 
-Files may be compressed. XML and TSV are read by pyoxigraph. The first two hold no results of ASK queries.
+Files may be compressed. TSV is read by pyoxigraph. The first two hold no results of ASK queries.
 
 >>> import io, jelly
 >>> out = io.BytesIO()
@@ -110,10 +110,8 @@ class Results:
             elif format.name == "csv":
                 raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
             else:
-                if format.name == "json":
-                    found, rows = resultsyntax.read_json(source)
-                else:
-                    found, rows = resultsyntax.read_oxigraph(source, format.name == "xml")
+                read = {"json": resultsyntax.read_json, "xml": resultsyntax.read_xml, "tsv": resultsyntax.read_tsv}
+                found, rows = read[format.name](source)
                 names = tuple(found)
                 self._pairs = collected(names, rows)
             _check_names(names)
@@ -202,7 +200,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`.
 
     >>> import jelly
-    >>> results = jelly.read_results(bytes.fromhex("191c18017800" + "00191c3c180161000000"), format="srt")
+    >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
     >>> results.variables, list(results)
     (('x',), [(Literal('a'),)])
     """
@@ -223,8 +221,10 @@ def write_results(
     A row is a sequence of terms, None where a variable is unbound, or a dict of terms by variable. A file that cannot
     be finished is removed.
 
-    >>> import jelly, sys
-    >>> jelly.write_results(sys.stdout.buffer, ["x"], [[jelly.Literal("a")]], format="csv")  # doctest: +SKIP
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
+    (2, b'x\\r\\na\\r\\n\\r\\n')
     """
     names = tuple(variables)
     _check_names(names)

@@ -1,27 +1,31 @@
 """SPARQL results as text: JSON, XML, CSV and TSV in and out, rows of terms of ours, None where unbound.
 
-XML and TSV are read by pyoxigraph. CSV is written only: it does not tell what its values are.
+TSV is read by pyoxigraph. (Its parser of XML takes the spaces around values away.) CSV is written only: it does not
+tell what its values are.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from jelly.core.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
 from jelly.files import Source
 
-__all__ = ["WRITERS", "read_json", "read_oxigraph"]
+__all__ = ["WRITERS", "read_json", "read_tsv", "read_xml"]
 
 Row = Sequence[Any]
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 DIRECTIONS = ("--ltr", "--rtl")
-# Triple terms in triple terms, of which an XML parser takes any number.
+# Triple terms in triple terms.
 MAX_NESTED = 62
+# XML that is parsed at a time.
+PIECE = 1 << 16
 
 
 def _directed(tag: str) -> tuple[str, str | None]:
@@ -180,6 +184,134 @@ class XmlWriter:
         return "</results></sparql>\n"
 
 
+_SPARQL = "http://www.w3.org/2005/sparql-results# "
+_LANG = "http://www.w3.org/XML/1998/namespace lang"
+_DIR = "http://www.w3.org/2005/11/its dir"
+_PARTS = ("subject", "predicate", "object")
+
+
+class _XmlReader:
+    """The handlers of expat: `variables`, and `rows` that are complete."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.variables: list[str] = []
+        self.rows: list[Row] = []
+        self.begun = False  # the variables are all there
+        self._path: list[str] = []
+        self._row: dict[str, Any] = {}
+        self._about: dict[str, str] = {}
+        self._parts: list[str] = []
+        self._triples: list[dict[str, Any]] = []
+        self._term: Any = None
+        self._name = ""
+
+    def feed(self, data: bytes, final: bool = False) -> None:
+        try:
+            self.parser.Parse(data, final)
+        except expat.ExpatError as error:
+            raise JellySyntaxError(expat.ErrorString(error.code), line=error.lineno) from None
+
+    def _fail(self, reason: str) -> JellyFormatError:
+        return JellyFormatError(reason, line=self.parser.CurrentLineNumber)
+
+    def _doctype(self, *_: Any) -> None:
+        raise JellyUnsupportedError("a document type, and entities with it, are not read")
+
+    def _start(self, tag: str, about: dict[str, str]) -> None:
+        name = tag.removeprefix(_SPARQL)
+        if not self._path and name != "sparql":
+            raise self._fail(f"expected sparql, found {tag:.80}")
+        self._path.append(name)
+        self._parts = []
+        self._about = about
+        if name == "variable":
+            self.variables.append(about.get("name", ""))
+        elif name == "boolean":
+            raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
+        elif name == "results":
+            self.begun = True
+        elif name == "result":
+            self._row = {}
+        elif name == "binding":
+            self._name = about.get("name", "")
+            self._term = None
+        elif name == "triple":
+            self._triples.append({})
+            if len(self._triples) > MAX_NESTED:
+                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
+
+    def _text(self, text: str) -> None:
+        self._parts.append(text)
+
+    def _end(self, tag: str) -> None:
+        name = self._path.pop()
+        text = "".join(self._parts)
+        if name == "uri":
+            self._term = IRI(text)
+        elif name == "bnode":
+            self._term = BlankNode(text)
+        elif name == "literal":
+            tag, direction = self._about.get(_LANG), self._about.get(_DIR)
+            if tag:
+                self._term = Literal(text, language=f"{tag}--{direction}" if direction else tag)
+            else:
+                self._term = Literal(text, datatype=self._about.get("datatype"))
+        elif name in _PARTS and self._triples:
+            self._triples[-1][name] = self._term
+            self._term = None
+        elif name == "triple":
+            parts = self._triples.pop()
+            if any(parts.get(part) is None for part in _PARTS):
+                raise self._fail("a triple lacks its subject, predicate or object")
+            self._term = QuotedTriple(*(parts[part] for part in _PARTS))
+        elif name == "binding":
+            if self._term is None or self._name not in self.variables:
+                raise self._fail(f"a binding of {self._name!r:.80} holds no term or is of no variable")
+            self._row[self._name] = self._term
+        elif name == "result":
+            self.rows.append([self._row.get(name) for name in self.variables])
+
+
+def read_xml(source: Source) -> tuple[list[str], Iterator[Row]]:
+    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes."""
+    reader = _XmlReader()
+
+    def pieces() -> Iterator[bool]:
+        for chunk in source.chunks():
+            for at in range(0, len(chunk), PIECE):
+                reader.feed(bytes(chunk[at : at + PIECE]))
+                yield True
+        reader.feed(b"", True)
+        if not reader.begun:
+            raise JellyFormatError("expected results in sparql")
+
+    more = pieces()
+    while not reader.begun and next(more, False):
+        pass
+
+    def rows() -> Iterator[Row]:
+        going = True
+        while going:
+            broken: JellyError | None = None
+            try:
+                going = next(more, False)
+            except JellyError as error:
+                broken = error
+            # What comes before an error is given before it is raised.
+            yield from reader.rows
+            reader.rows = []
+            if broken is not None:
+                raise broken
+
+    return reader.variables, rows()
+
+
 # ---- CSV and TSV
 
 
@@ -239,7 +371,7 @@ class TsvWriter:
 WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
 
 
-# ---- read by pyoxigraph
+# ---- TSV read by pyoxigraph
 
 
 class _Pieces:
@@ -270,39 +402,31 @@ def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
     yield marks.put(rest)
 
 
-def _guard(opening: bytes, closing: bytes) -> Any:
+def _guard() -> Callable[[bytes], None]:
     """A check of pieces for triple terms in triple terms: the parser uses the stack for them."""
     depth = 0
 
     def check(piece: bytes) -> None:
         nonlocal depth
-        if opening not in piece:
-            depth -= piece.count(closing)
-            return
-        for part in piece.split(opening):
-            depth = max(depth - part.count(closing), 0) + 1
-            if depth > MAX_NESTED + 1:
+        for line in piece.split(b"\n"):
+            depth = max(depth + line.count(b"<<") - line.count(b">>"), 0)
+            if depth > MAX_NESTED:
                 raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
-        depth -= 1
 
     return check
 
 
-def read_oxigraph(source: Source, xml: bool) -> tuple[list[str], Iterator[Row]]:
-    """SPARQL Query Results XML Format, or the TSV format. Needs pyoxigraph."""
+def read_tsv(source: Source) -> tuple[list[str], Iterator[Row]]:
+    """The TSV format, by pyoxigraph."""
     from jelly.marks import Marks
     from jelly.oxigraph import ox
 
-    marks = Marks(xml=xml)
-    check = _guard(b"<triple", b"</triple") if xml else _guard(b"<<", b">>")
-    pieces = _Pieces(_marked(source.chunks(), marks, check))
-    format = ox.QueryResultsFormat.XML if xml else ox.QueryResultsFormat.TSV
+    marks = Marks()
+    pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard()))
     try:
-        found = ox.parse_query_results(pieces, format)
+        found = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
     except SyntaxError as error:
         raise _error(error) from None
-    if isinstance(found, ox.QueryBoolean):
-        raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
 
     def term(x: Any) -> Any:
         if x is None:
