@@ -39,7 +39,7 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "write"]
+__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "ox", "read", "write"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,
