@@ -52,6 +52,26 @@ class _Settings:
             return module.insecure_channel(self.address, options, compression)
         return module.secure_channel(self.address, self.tls.of_client(), options, compression)
 
+    def patience(self, timeout: float | None) -> float:
+        """Seconds to wait for a connection: as long as ``retries`` would take."""
+        waits: list[float] = [min(FIRST_WAIT * 2**i, LONGEST_WAIT) for i in range(self.retries)]
+        return 1.0 + sum(waits) if timeout is None else min(timeout, 1.0 + sum(waits))
+
+    def wait_for(self, channel: Any, timeout: float | None) -> None:
+        """Wait for the connection."""
+        ready = grpc.channel_ready_future(channel)
+        try:
+            ready.result(self.patience(timeout))
+        except grpc.FutureTimeoutError:
+            raise self.unreachable(timeout) from None
+        finally:
+            ready.cancel()
+
+    def unreachable(self, timeout: float | None) -> JellyServiceError:
+        """The error where no connection came."""
+        reason = f"no connection to {self.address} within {self.patience(timeout):.1f} seconds"
+        return JellyServiceError(f"UNAVAILABLE: {reason}", "UNAVAILABLE")
+
     def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str]]:
         pairs = list((given or {}).items())
         if self.token is not None:
@@ -87,7 +107,7 @@ class _Progress:
 
     def arguments(self) -> dict[str, Any]:
         """Of the next attempt."""
-        start = self.start if self.received == 0 else self.number
+        start = self.start if self.number is None else self.number
         metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
         timeout = None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
         self.decoder = FrameDecoder()
@@ -96,7 +116,8 @@ class _Progress:
     def began(self, metadata: Any) -> None:
         """The server has answered."""
         first = metadata_of(metadata).get(FIRST, "")
-        self.number = int(first) if first.isdigit() else None
+        if first.isdigit():
+            self.number = int(first)
 
     def took(self) -> None:
         self.received += 1
@@ -258,7 +279,7 @@ class Client:
                 failed.append(error)
                 raise
 
-        self._connect(timeout)
+        self._settings.wait_for(self._channel, timeout)
         try:
             self._publish(requests(), timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
         except grpc.RpcError as error:
@@ -266,16 +287,6 @@ class Client:
                 raise failed[0] from None
             raise _error(error) from None
         return sent
-
-    def _connect(self, timeout: float | None) -> None:
-        """Wait for the connection, as long as ``retries`` would take."""
-        waits = [min(FIRST_WAIT * 2**i, LONGEST_WAIT) for i in range(self._settings.retries)]
-        patience = 1.0 + sum(waits) if timeout is None else min(timeout, 1.0 + sum(waits))
-        try:
-            grpc.channel_ready_future(self._channel).result(patience)
-        except grpc.FutureTimeoutError:
-            reason = f"no connection to {self._settings.address} within {patience:.1f} seconds"
-            raise JellyServiceError(f"UNAVAILABLE: {reason}", "UNAVAILABLE") from None
 
     def close(self) -> None:
         """Close the channel and end its calls."""
@@ -297,6 +308,7 @@ class AsyncFeed:
         self._method = method
         self._progress = progress
         self._call: Any = None
+        self._closed = False
 
     @property
     def number(self) -> int | None:
@@ -312,7 +324,7 @@ class AsyncFeed:
         """The frames as bytes. After a lost connection they go on with one that repeats the options."""
         progress = self._progress
         try:
-            while True:
+            while not self._closed:
                 self._call = self._method(progress.request, **progress.arguments())
                 try:
                     progress.began(await self._call.initial_metadata())
@@ -320,7 +332,13 @@ class AsyncFeed:
                         progress.took()
                         yield frame
                     return
+                except asyncio.CancelledError:
+                    if self._closed:
+                        return
+                    raise
                 except grpc.RpcError as error:
+                    if self._closed:
+                        return
                     wait = progress.wait(error)
                 await asyncio.sleep(wait)
         finally:
@@ -345,8 +363,15 @@ class AsyncFeed:
 
     def close(self) -> None:
         """Cancel the subscription."""
+        self._closed = True
         if self._call is not None:
             self._call.cancel()
+
+    async def __aenter__(self) -> AsyncFeed:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
 
 
 class AsyncClient:
@@ -392,6 +417,10 @@ class AsyncClient:
         metadata: Mapping[str, str] | None = None,
     ) -> int:
         """Publish items of an iterable or async iterable: see `Client.publish`."""
+        try:
+            await asyncio.wait_for(self._channel.channel_ready(), self._settings.patience(timeout))
+        except asyncio.TimeoutError:
+            raise self._settings.unreachable(timeout) from None
         call = self._publish(timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
         writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
         sent = 0
