@@ -23,6 +23,8 @@ __all__ = ["AsyncClient", "AsyncFeed", "Client", "Feed"]
 MAX_MESSAGE = 1 << 28
 # Seconds before the first new attempt and the longest wait; each wait is twice the last, give or take a fifth.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+# Any answer tells that there is a server, also that it does not know the method.
+PROBE = "/grpc.health.v1.Health/Check"
 
 
 @dataclass(frozen=True)
@@ -46,31 +48,14 @@ class _Settings:
             ("grpc.http2.max_pings_without_data", 0),
             # Clients of one process that have the same settings would share a connection.
             ("grpc.use_local_subchannel_pool", 1),
+            # It must not be less eager to connect than `_Attempts`.
+            ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
+            ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 1000)),
         ]
         compression = grpc.Compression.Gzip if self.gzip else None
         if self.tls is None:
             return module.insecure_channel(self.address, options, compression)
         return module.secure_channel(self.address, self.tls.of_client(), options, compression)
-
-    def patience(self, timeout: float | None) -> float:
-        """Seconds to wait for a connection: as long as ``retries`` would take."""
-        waits: list[float] = [min(FIRST_WAIT * 2**i, LONGEST_WAIT) for i in range(self.retries)]
-        return 1.0 + sum(waits) if timeout is None else min(timeout, 1.0 + sum(waits))
-
-    def wait_for(self, channel: Any, timeout: float | None) -> None:
-        """Wait for the connection."""
-        ready = grpc.channel_ready_future(channel)
-        try:
-            ready.result(self.patience(timeout))
-        except grpc.FutureTimeoutError:
-            raise self.unreachable(timeout) from None
-        finally:
-            ready.cancel()
-
-    def unreachable(self, timeout: float | None) -> JellyServiceError:
-        """The error where no connection came."""
-        reason = f"no connection to {self.address} within {self.patience(timeout):.1f} seconds"
-        return JellyServiceError(f"UNAVAILABLE: {reason}", "UNAVAILABLE")
 
     def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str]]:
         pairs = list((given or {}).items())
@@ -87,6 +72,34 @@ def _error(error: Any) -> JellyServiceError:
     return kind(f"{code.name}: {error.details()}", code.name)
 
 
+class _Attempts:
+    """When to try again, up to a deadline."""
+
+    def __init__(self, retries: int, timeout: float | None) -> None:
+        self.retries = retries
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.failed = 0  # in a row
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
+
+    def wait(self, error: Any) -> float:
+        """Seconds until the next attempt. Raises where there must be none."""
+        if error.code() != grpc.StatusCode.UNAVAILABLE or self.failed >= self.retries:
+            raise _error(error) from None
+        self.failed += 1
+        wait: float = min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        if self.deadline is not None and time.monotonic() + wait > self.deadline:
+            raise _error(error) from None
+        return wait
+
+    def connect(self, error: Any) -> float | None:
+        """After a call that should show whether anybody is there: None if so, or seconds until the next attempt."""
+        return self.wait(error) if error.code() == grpc.StatusCode.UNAVAILABLE else None
+
+
 class _Progress:
     """How far a subscription has come, over all attempts."""
 
@@ -98,9 +111,8 @@ class _Progress:
         self.request = pack_subscribe(topic, options)
         self.start = start
         self.follow = follow
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.attempts = _Attempts(settings.retries, timeout)
         self.given = metadata
-        self.attempts = 0
         self.number: int | None = None  # of the next message, where the server tells numbers
         self.received = 0
         self.decoder = FrameDecoder()
@@ -109,9 +121,8 @@ class _Progress:
         """Of the next attempt."""
         start = self.start if self.number is None else self.number
         metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
-        timeout = None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
         self.decoder = FrameDecoder()
-        return {"metadata": metadata, "timeout": timeout}
+        return {"metadata": metadata, "timeout": self.attempts.left}
 
     def began(self, metadata: Any) -> None:
         """The server has answered."""
@@ -121,20 +132,15 @@ class _Progress:
 
     def took(self) -> None:
         self.received += 1
-        self.attempts = 0
+        self.attempts.failed = 0
         if self.number is not None:
             self.number += 1
 
     def wait(self, error: Any) -> float:
         """Seconds until the next attempt. Raises where there must be none."""
-        lost = self.received > 0 and self.number is None
-        if error.code() != grpc.StatusCode.UNAVAILABLE or lost or self.attempts >= self.settings.retries:
+        if self.received > 0 and self.number is None:  # nobody knows where to go on
             raise _error(error) from None
-        self.attempts += 1
-        wait: float = min(FIRST_WAIT * 2 ** (self.attempts - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
-        if self.deadline is not None and time.monotonic() + wait > self.deadline:
-            raise _error(error) from None
-        return wait
+        return self.attempts.wait(error)
 
 
 class Feed:
@@ -229,6 +235,7 @@ class Client:
         self._channel = self._settings.channel(grpc)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
         self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
         self,
@@ -279,9 +286,19 @@ class Client:
                 failed.append(error)
                 raise
 
-        self._settings.wait_for(self._channel, timeout)
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                time.sleep(wait)
+            else:
+                break
         try:
-            self._publish(requests(), timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
+            self._publish(requests(), timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         except grpc.RpcError as error:
             if failed and not isinstance(failed[0], GeneratorExit):
                 raise failed[0] from None
@@ -392,6 +409,7 @@ class AsyncClient:
         self._channel = self._settings.channel(grpc.aio)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
         self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
         self,
@@ -417,11 +435,18 @@ class AsyncClient:
         metadata: Mapping[str, str] | None = None,
     ) -> int:
         """Publish items of an iterable or async iterable: see `Client.publish`."""
-        try:
-            await asyncio.wait_for(self._channel.channel_ready(), self._settings.patience(timeout))
-        except asyncio.TimeoutError:
-            raise self._settings.unreachable(timeout) from None
-        call = self._publish(timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                await self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                await asyncio.sleep(wait)
+            else:
+                break
+        call = self._publish(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
         sent = 0
         try:

@@ -33,7 +33,8 @@ class FrameDecoder:
     @property
     def options(self) -> StreamOptions | None:
         """The stream options; None before the first frame."""
-        return self._decoder.options
+        options: StreamOptions | None = self._decoder.options
+        return options
 
     def decode(self, frame: bytes) -> Batch:
         """The statements of the next frame. JellyError where it is malformed, and from then on."""
@@ -56,7 +57,8 @@ class FrameEncoder:
     @property
     def options(self) -> StreamOptions:
         """The stream options, complete after the first Batch."""
-        return self._encoder.options
+        options: StreamOptions = self._encoder.options
+        return options
 
     def encode(self, batch: Batch) -> list[bytes]:
         """The frames that end in a Batch, with their metadata."""
@@ -170,7 +172,7 @@ class Fitting:
 
     >>> import jelly
     >>> frames = encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
-    >>> fitting = Fitting(jelly.StreamOptions.small_all_features(physical_type=1))
+    >>> fitting = Fitting(jelly.StreamOptions.small(physical_type=1, rdf_star=True))
     >>> decoder = FrameDecoder()
     >>> batches = [decoder.decode(frame) for one in frames for frame in fitting.fit(one)]
     >>> decoder.options.max_name_table_size
