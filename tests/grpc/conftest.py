@@ -14,12 +14,9 @@ import pytest
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-pytest.importorskip("grpc", reason="gRPC needs grpcio")
-pytest.importorskip("grpc_tools", reason="the peer is made by grpcio-tools")
+from serving import Running  # noqa: E402
 
-from serving import Running
-
-import jelly.grpc as jg
+import jelly.grpc as jg  # noqa: E402
 
 
 class Peer:
@@ -57,7 +54,6 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
     proto = FOLDER.parent.parent / "proto"
     arguments = ["protoc", f"-I{proto}", f"--python_out={out}", f"--grpc_python_out={out}", "rdf.proto", "grpc.proto"]
     assert protoc.main(arguments) == 0
-    # Stubs of grpc.proto would be grpc_pb2 and grpc_pb2_grpc, which is as it should be; only `grpc` itself is taken.
     peer = Peer(out)
     yield peer
     peer.close()

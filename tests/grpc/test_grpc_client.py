@@ -196,7 +196,9 @@ def test_what_the_items_raise(serve):
         with pytest.raises(ZeroDivisionError, match="of the items"):
             client.publish(failing(), topic="t", options=OPTIONS)
         with pytest.raises(jelly.JellyOptionsError, match="one of groups"):
-            client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="t", options=options("graph messages"))
+            client.publish(
+                jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="t", options=options("graph messages")
+            )
         asyncio.run(main())
         assert client.publish(messages("quads", 2, start=3), topic="t", options=OPTIONS) == 2
         got = numbers(client.subscribe("t", follow=False))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 
 import pytest
-from serving import ENVIRONMENT, end, messages, numbers, options, plain, serve_command, spawn, until
+from serving import ENVIRONMENT, end, messages, options, plain, serve_command, spawn
 
 import jelly
 import jelly.grpc as jg
+from jelly.grpc.protocol import put_varint
 
 pytest.importorskip("click", reason="the command needs click")
 
@@ -25,7 +26,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
     given = messages("dataset messages", 25)
     own = options("dataset messages", max_name_table_size=64)
     file = tmp_path / "weather.jelly"
-    file.write_bytes(b"".join(jelly.core.encoder and _delimited(frame) for frame in jg.encode_frames(given, own)))
+    file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.encode_frames(given, own)))
     server, address = serve_command("--store", str(tmp_path / "store"), "--topic", f"weather={file}")
     try:
         out, err = command("publish", str(file), "--to", address, "--topic", "again", "--gzip")
@@ -39,24 +40,49 @@ def test_serve_publish_subscribe(ending, tmp_path):
         assert out.splitlines() == [str(statement) for frame in given[23:] for statement in frame]
         out, _ = command("subscribe", address, "weather", "-n", "2", "--follow", "--to", "nq")
         assert len(out.splitlines()) == 10
-        follower = spawn("-m", "jelly", "subscribe", address, "again", "--follow", "-o", str(tmp_path / "f.jelly"))
+        saving = spawn(
+            "-m", "jelly", "subscribe", address, "again", "--follow", "-n", "30", "-o", str(tmp_path / "f.nq")
+        )
+        printing = spawn("-m", "jelly", "subscribe", address, "again", "--follow")
+        lines = [printing.stdout.readline() for _ in range(115)]
         with jg.Client(address) as client:
             client.publish(messages("dataset messages", 5, start=25), topic="again", options=own)
-        until(lambda: (tmp_path / "f.jelly").exists() or any(tmp_path.glob("*f.jelly*")))
-        until(lambda: _received(follower, tmp_path))
-        follower.send_signal(ending)
-        assert end(follower) == 0
-        followed = numbers(jelly.read_frames(tmp_path / "f.jelly"))
-        assert followed == [*range(len(followed))]
-        assert len(followed) >= 25
+        lines += [printing.stdout.readline() for _ in range(25)]
+        assert end(saving) == 0
+        assert (tmp_path / "f.nq").read_text() == "".join(lines)
+        assert lines[-1].strip() == str(messages("dataset messages", 1, start=29)[0].statements[-1])
+        printing.send_signal(ending)
+        assert end(printing) == 0
         _, err = command("subscribe", address, "none", code=1)
         assert "NOT_FOUND" in err
         assert "Traceback" not in err
     finally:
         server.send_signal(ending)
-        lines = server.stderr.read()
+        told = server.stderr.read()
         assert end(server) == 0
-    assert "55 messages in" not in lines or "out" in lines
+    assert "30 messages in, " in told
     assert sorted(path.name for path in (tmp_path / "store").glob("*.jelly")) == ["again.jelly", "weather.jelly"]
     _, err = command("publish", str(file), "--to", address, "--topic", "t", "--timeout", "0.5", code=1)
     assert "UNAVAILABLE" in err
+
+
+def test_tokens_and_certificates(tmp_path):
+    trustme = pytest.importorskip("trustme")
+    ca = trustme.CA()
+    issued = ca.issue_cert("localhost", "127.0.0.1")
+    ca.cert_pem.write_to_path(tmp_path / "ca.pem")
+    issued.private_key_pem.write_to_path(tmp_path / "key.pem")
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    (tmp_path / "tokens").write_text("# who, what\nann s3cret\n")
+    (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    pair = ["--cert", str(tmp_path / "cert.pem"), "--key", str(tmp_path / "key.pem")]
+    server, address = serve_command(*pair, "--tokens", str(tmp_path / "tokens"))
+    try:
+        publish = ["publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t", "--ca", str(tmp_path / "ca.pem")]
+        assert "UNAUTHENTICATED" in command(*publish, code=1)[1]
+        assert "1 messages, 1 statements" in command(*publish, env={"JELLY_TOKEN": "s3cret"})[1]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+    for wrong in (["--listen", "0.0.0.0:0"], ["--topic", "t"], ["--store", str(tmp_path / "a.nt")]):
+        assert "Traceback" not in command("serve", *wrong, code=1 if wrong[0] == "--listen" else 2)[1]

@@ -7,8 +7,6 @@ import os
 import socket
 import struct
 import threading
-import time
-from pathlib import Path
 
 import craft
 import grpc

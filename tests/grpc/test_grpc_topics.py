@@ -182,7 +182,7 @@ def test_a_message_that_cannot_be_written_is_not_there(small_segments, tmp_path)
     given = messages("quads", 5)
     topic = filled("quads", given[:3], path=path)
     star = jg.FrameDecoder()
-    quoted = "<< <a:1> <a:2> <a:3> >> <a:new> <a:o> .".encode()
+    quoted = b"<< <a:1> <a:2> <a:3> >> <a:new> <a:o> ."
     (frame,) = jg.encode_frames(jelly.read(quoted, format="nq"), StreamOptions(physical_type=2, rdf_star=True))
     with pytest.raises(jelly.JellyOptionsError):
         topic.append(star.decode(frame))
