@@ -3,25 +3,34 @@
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
 Labels of blank nodes are kept; nodes without one get a random label.
 
-pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data, so
-that tags with capitals are marked before it sees them, and the marks are taken out of what it gives (see `Marks`).
-JSON-LD has no place for such a mark: its tags come in lower case, as JSON-LD 1.1 (section 9.4) has it.
+pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
+with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). In JSON
+a tag cannot be told from other strings: it gets its capitals back there if all strings of these letters have the same.
 """
 
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import re
-import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
+from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
+from jelly.core.terms import Terms
+from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
+from jelly.guard import guard_triple_terms, guard_xml
+from jelly.marks import Marks, Spellings
+from jelly.options import StreamOptions
+from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
 
 try:
     import pyoxigraph as ox
@@ -30,9 +39,9 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = ["Marks", "SyntaxReader", "open_reader"]
+__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "write"]
 
-SYNTAXES = {
+SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,
     TRIG: ox.RdfFormat.TRIG,
     RDF_XML: ox.RdfFormat.RDF_XML,
@@ -47,148 +56,44 @@ BATCH_BYTES = 1 << 24
 # What is marked and looked through at a time.
 PIECE = 1 << 18
 
-# ---- language tags
-
-# RFC 5646, section 2.1: these are whole tags, nothing may follow them.
-_GRANDFATHERED = frozenset(
-    b"en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn i-tao i-tay i-tsu "
-    b"sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu zh-hakka zh-min zh-min-nan "
-    b"zh-xiang".split()
-)
-_TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)"
-# Of the Turtle family, N-Quads among them; of RDF/XML.
-_AT = re.compile(b"@" + _TAG)
-_XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
-# Where a piece must not end: within a tag.
-_OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
-_OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
-
-# The letters of a longer tag cannot be told by the digits of one subtag.
-_LONGEST = 31
-
-
-class Marks:
-    """Carries the capitals of language tags through software that makes them small.
-
-    ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
-    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-58``. What looks like a tag and is none, within
-    an IRI, a string or a comment, gets one too: `take`, which restores the letters and removes the mark, does so
-    wherever it finds one, so that all other text is again what it was.
-    """
-
-    def __init__(self, format: Format) -> None:
-        self.used = False
-        self._word = f"-x-{secrets.token_hex(4)}-"
-        self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if format is RDF_XML else (_AT, _OPEN_AT)
-
-    @property
-    def word(self) -> str:
-        """What every mark holds."""
-        return self._word
-
-    def put(self, data: Any) -> bytes:
-        """The text with marks."""
-        return self._tag.sub(self._put, data)
-
-    def _put(self, match: re.Match[bytes]) -> bytes:
-        tag = match[1]
-        if len(tag) > _LONGEST or tag.lower() in _GRANDFATHERED:
-            return match[0]
-        self.used = True
-        bits = 1 << len(tag)  # the topmost tells the length
-        for i, letter in enumerate(tag):
-            bits |= (letter < 97 and letter > 64) << i
-        return b"%b%b%x" % (match[0], self._word.encode(), bits)
-
-    def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a tag that goes on in the next piece, and the rest."""
-        last = self._open.search(data, max(0, len(data) - (1 << 16)))
-        return (data, b"") if last is None else (data[: last.start()], data[last.start() :])
-
-    def take(self, text: str) -> str:
-        """The text as it was without marks."""
-        first, *parts = text.split(self._word)
-        found = [first]
-        for part in parts:
-            digits = re.match("[0-9a-f]+", part)
-            if digits is None:
-                raise AssertionError(f"a mark without letters: {text!r:.200}")
-            bits = int(digits[0], 16)
-            n = bits.bit_length() - 1
-            tag = found[-1][len(found[-1]) - n :]
-            letters = [letter.upper() if bits >> i & 1 else letter for i, letter in enumerate(tag)]
-            found[-1] = found[-1][: len(found[-1]) - n] + "".join(letters)
-            found.append(part[digits.end() :])
-        return "".join(found)
-
-
 # ---- reading
 
 
-class _Feed:
-    """The bytes of a source as the file that pyoxigraph reads.
+class _File:
+    """Pieces of bytes as the file that pyoxigraph reads.
 
-    It is never given more than it asks for: it would end the process. It gets XML and JSON line by line: the errors that
-    it finds there do not tell the line, and so it has read no further.
+    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
+    that it finds there do not tell the line, and so it has read no further.
     """
 
-    def __init__(self, chunks: Iterator[Any], marks: Marks | None, intake: QuadIntake, by_line: bool) -> None:
-        self._pieces = self._cut(chunks)
-        self._marks = marks
-        self._intake = intake
-        self._piece = b""
+    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
+        self._pieces = pieces
+        self._last = self._piece = b""
         self._at = 0
         self._by_line = by_line
-        self.line = 1  # that is being read, where they are given one by one
-        # The piece before this one, for messages.
-        self.last = b""
-
-    def _cut(self, chunks: Iterator[Any]) -> Iterator[bytes]:
-        rest = b""
-        begun = False
-        for chunk in chunks:
-            for at in range(0, len(chunk), PIECE):
-                piece = rest + bytes(chunk[at : at + PIECE])
-                rest = b""
-                if not begun:
-                    if len(piece) < 3:
-                        rest = piece
-                        continue
-                    piece = piece.removeprefix(b"\xef\xbb\xbf")
-                    begun = True
-                if self._marks is not None:
-                    piece, rest = self._marks.split(piece)
-                yield self._marked(piece)
-        yield self._marked(rest)
-
-    def _marked(self, piece: bytes) -> bytes:
-        if self._marks is None:
-            return piece
-        piece = self._marks.put(piece)
-        if self._marks.used:
-            self._intake.mark = self._marks.word
-        return piece
+        self.line = 1  # that was given last, where they are given one by one
+        self._ended = False
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece):
-            self.last = self._piece
             piece = next(self._pieces, None)
             if piece is None:
                 return b""
-            self._piece, self._at = piece, 0
+            self._last, self._piece, self._at = self._piece, piece, 0
         end = len(self._piece) if size < 0 else self._at + size
         if self._by_line:
+            self.line += self._ended
             newline = self._piece.find(b"\n", self._at, end)
+            self._ended = newline >= 0
             if newline >= 0:
                 end = newline + 1
-                self.line += 1
         data = self._piece[self._at : end]
         self._at += len(data)
         return data
 
     def recent(self) -> bytes:
         """What was given last: a piece or two."""
-        return self.last + self._piece[: self._at]
+        return self._last + self._piece[: self._at]
 
 
 # The place that a message begins with.
@@ -215,15 +120,15 @@ class SyntaxReader:
         if batch_rows < 1 or batch_bytes < 1:
             raise ValueError("batch_rows and batch_bytes must be at least 1")
         self.format = format
-        self._settings = {"base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads}
+        self._settings: dict[str, Any] = {
+            "base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads
+        }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._marks = None if format is JSON_LD else Marks(format)
+        self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
-        self._intake = QuadIntake(
-            4 if format.quads else 3, CLASSES, None if self._marks is None else self._marks.take
-        )
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -235,8 +140,8 @@ class SyntaxReader:
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches of a source. What comes before an error is given before it is raised."""
         intake = self._intake
-        feed = _Feed(source.chunks(), self._marks, intake, self._by_line)
-        parser = ox.parse(feed, SYNTAXES[self.format], **self._settings)
+        file: Any = _File(self._pieces(source.chunks()), self._by_line)
+        parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
         more = True
         while more:
             broken: JellyError | None = None
@@ -250,7 +155,7 @@ class SyntaxReader:
                 )
                 self._declare(parser.prefixes)
             except SyntaxError as error:
-                broken = self._error(error, feed)
+                broken = self._error(error, file)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:
@@ -258,23 +163,52 @@ class SyntaxReader:
             if broken is not None:
                 raise broken
 
+    def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
+        """The bytes of a source, with marks."""
+        # JSON has limits of its own in pyoxigraph.
+        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
+        rest = b""
+        begun = False
+        for chunk in chunks:
+            for at in range(0, len(chunk), PIECE):
+                piece = rest + bytes(chunk[at : at + PIECE])
+                rest = b""
+                if not begun:
+                    if len(piece) < 3:
+                        rest = piece
+                        continue
+                    piece = piece.removeprefix(b"\xef\xbb\xbf")
+                    begun = True
+                piece, rest = self._tags.split(piece)
+                check(piece)
+                yield self._marked(piece)
+        check(rest)
+        yield self._marked(rest)
+
+    def _marked(self, piece: bytes) -> bytes:
+        piece = self._tags.put(piece)
+        if self._tags.used:
+            self._intake.mark = self._tags.word
+        return piece
+
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
-        for name, iri in prefixes.items():
-            iri = iri if self._marks is None else self._marks.take(iri)
+        # pyoxigraph has them in no order.
+        for name, iri in sorted(prefixes.items()):
+            iri = self._tags.take_str(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._intake.namespace(name, iri)
 
-    def _error(self, error: SyntaxError, feed: _Feed) -> JellySyntaxError:
-        text = error.msg if self._marks is None else self._marks.take(error.msg)
+    def _error(self, error: SyntaxError, file: _File) -> JellySyntaxError:
+        text = self._tags.take_str(error.msg)
         if "LoadDocumentCallback" in text:
-            text = f"the context {_remote(feed.recent())} is not in the document: remote contexts are never fetched"
+            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         reason = _PLACE.sub("", text, 1)
         if error.lineno is None:
-            return JellySyntaxError(reason, line=feed.line if self._by_line else None)
+            return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
-        if error.offset is not None and not (self._marks is not None and self._marks.used):
+        if error.offset is not None and not self._tags.used:
             reason = f"column {error.offset}: {reason}"
         return JellySyntaxError(reason, line=error.lineno)
 
@@ -301,7 +235,318 @@ def open_reader(
 ) -> SyntaxReader:
     """What reads one of the `SYNTAXES`. ``strict`` overrules ``lenient``."""
     if on_error != "raise":
-        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements have no lines of their own")
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements are not lines")
     if strict:
         settings["lenient"] = False
     return SyntaxReader(format, **settings)
+
+
+# ---- Batches to quads
+
+
+def _lang(mark: Callable[[bytes], bytes] | None) -> Callable[[str, str], Any]:
+    def lang(text: str, tag: str) -> Any:
+        tag, _, direction = tag.partition("--")
+        if mark is not None:
+            tag = mark(f"@{tag}".encode()).decode()[1:]
+        if not direction:
+            return ox.Literal(text, language=tag)
+        return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
+
+    return lang
+
+
+def _library(mark: Callable[[bytes], bytes] | None = None) -> Library:
+    return Library(
+        "pyoxigraph",
+        classes=CLASSES[:4],
+        iri=ox.NamedNode,
+        bnode=ox.BlankNode,
+        plain=ox.Literal,
+        lang=_lang(mark),
+        typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
+        quoted=_statement(ox.Triple),
+        triple=_statement(ox.Triple),
+        quad=_statement(ox.Quad),
+        default=ox.DefaultGraph(),
+    )
+
+
+def _statement(make: Any) -> Callable[..., Any]:
+    def statement(*terms: Any) -> Any:
+        if type(terms[0]) is ox.Triple:
+            raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only, and here one is a subject")
+        return make(*terms)
+
+    return statement
+
+
+class _Quads:
+    """Makes quads or triples of Batches.
+
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
+    quoted triples have to be made, as RDF 1.2 writes them in another way.
+    """
+
+    def __init__(self, quads: bool, marks: Marks | None) -> None:
+        self._named = quads
+        self._marks = marks
+        self._text = TextWriter(quads=quads)
+        self._library: Library | None = None
+
+    def of(self, batch: Batch) -> Iterator[Any]:
+        if len(batch.quoted):
+            if self._library is None:
+                self._library = _library(None if self._marks is None else self._marks.put)
+            return iter(Terms(batch, self._library).statements())
+        text = self._text.encode(batch)
+        # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
+        lenient = self._marks is None or b"\\u00" not in text
+        if self._marks is not None:
+            text = self._marks.put(text)
+        if self._named:
+            return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
+        return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+
+    def text_of(self, batch: Batch) -> bytes:
+        """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
+        if not len(batch.quoted):
+            return self._text.encode(batch)
+        format = ox.RdfFormat.N_QUADS if self._named else ox.RdfFormat.N_TRIPLES
+        return ox.serialize(self.of(batch), format=format) or b""
+
+
+def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:
+    """The error for what the parser of our N-Quads raised: one line is one statement."""
+    reason = _PLACE.sub("", error.msg, 1)
+    return JellyUnsupportedError(
+        f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
+    )
+
+
+# ---- writing
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
+_PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
+_XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
+# What XML 1.0 cannot hold: all but production Char.
+_CONTROLS = bytes({*range(32)} - {9, 10, 13})
+_NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+_BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
+# A class as the name of an element, where its IRI gives none.
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
+_CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
+_END = b"</rdf:RDF>"
+_LABEL = "where-the-header-ends"
+
+
+class SyntaxWriter:
+    """Writes one of the `SYNTAXES`, each Batch when it comes: see `jelly.formats.Format`.
+
+    Prefixes are those of the namespaces so far; RDF/XML, which has them in its first line, takes only those before the
+    first statement, and JSON-LD none. Names that a syntax cannot have are left out, as all that is lost is brevity.
+    """
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self._marks = Marks()
+        self._quads = _Quads(format.quads, self._marks)
+        self._prefixes: dict[str, str] = {}
+        self._header = b""
+        self._begun = False
+        self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The text of a Batch. Frames leave no trace."""
+        declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
+        if not len(batch):
+            return declared
+        if len(batch.quoted) and self.format in (JSON_LD, N3):
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold quoted triples")
+        try:
+            made = self._serialized(self._quads.of(batch))
+            if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):
+                for name in names:
+                    del self._prefixes[name]
+                made = self._serialized(self._quads.of(batch))
+        except SyntaxError as error:
+            raise _refusal(self.format.title, error, batch.first_row) from None
+        made = self._make(made)
+        self._begun = True
+        return declared + self._marks.take(made)
+
+    def close(self) -> bytes:
+        """The end of the document."""
+        if self.format is JSON_LD:
+            return b"]\n" if self._begun else b"[]\n"
+        if self.format is RDF_XML:
+            return _END + b"\n" if self._begun else self._serialized([]) + b"\n"
+        return b""
+
+    def _serialized(self, quads: Iterable[Any]) -> bytes:
+        try:
+            return ox.serialize(quads, format=SYNTAXES[self.format], prefixes=self._prefixes) or b""
+        except (ValueError, OSError) as error:
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold a statement: {error}") from None
+
+    def _declare(self, name: str, iri: str) -> bytes:
+        """Note a prefix; the line that declares it, in the Turtle family."""
+        if self._prefixes.get(name) == iri or self.format is JSON_LD or not _PREFIX.fullmatch(name):
+            return b""
+        if self.format is RDF_XML:
+            if not self._begun and name not in _XML_RESERVED and iri != _RDF:
+                with contextlib.suppress(ValueError):
+                    _header({name: iri})
+                    self._prefixes[name] = iri
+            return b""
+        try:
+            line = _header({name: iri})
+        except ValueError:  # a relative IRI
+            return b""
+        self._prefixes[name] = iri
+        self._header = _header(self._prefixes)
+        return line
+
+    def _turtle(self, made: bytes) -> bytes:
+        return made.removeprefix(self._header)
+
+    def _json(self, made: bytes) -> bytes:
+        return (b",\n" if self._begun else b"[") + made[1:-1]
+
+    def _xml(self, made: bytes) -> bytes:
+        begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
+        body = made[begin : made.rindex(_END)]
+        if b"<oxprefix:" in body:
+            body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
+            if (at := body.find(b"<oxprefix:")) >= 0:
+                tag = self._marks.take(body[at : body.index(b">", at)]).decode()
+                iri = html.unescape(tag.partition('"')[2].partition('"')[0])
+                raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
+        if len(body.translate(None, _CONTROLS)) != len(body) or any(char in body for char in _NO_CHARS):
+            raise JellyUnsupportedError("RDF/XML cannot hold a control character other than tab and line ends")
+        # A line feed is what XML makes of a carriage return as it is. Labels that are no names get one more "_", and so
+        # do those that begin with it, so that all stay different.
+        body = _BAD_NODE_ID.sub(b'rdf:nodeID="_', body.replace(b"\r", b"&#13;"))
+        return body if self._begun else made[:begin] + body
+
+
+def _is_bare(name: str, made: bytes) -> bool:
+    """Whether a prefix stands for a whole IRI somewhere: as the name of an element that is not well-formed."""
+    return any(f"<{name}:{after}".encode() in made for after in " />") if name else b"< " in made or b"<>" in made
+
+
+def _as_type(match: re.Match[bytes]) -> bytes:
+    iri, attributes, closed = match.groups()
+    end = b"\n\t</rdf:Description>" if closed else b""
+    return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
+
+
+def _header(prefixes: dict[str, str]) -> bytes:
+    """How pyoxigraph declares prefixes in Turtle."""
+    statement = ox.Triple(ox.BlankNode(_LABEL), ox.NamedNode("x:y"), ox.BlankNode())
+    made = ox.serialize([statement], format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b""
+    return made[: made.index(f"_:{_LABEL}".encode())]
+
+
+def open_writer(
+    format: Format,
+    options: StreamOptions | None,
+    arity: int,
+    *,
+    frame_rows: int,
+    frame_bytes: int,
+    delimited: bool,
+    keyframe_rows: int,
+) -> SyntaxWriter:
+    """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
+    return SyntaxWriter(format)
+
+
+# ---- the terms of pyoxigraph
+
+
+def read(src: Any, **settings: Any) -> Iterator[Any]:
+    """The statements of ``src``, in any format, as pyoxigraph's Triples or Quads. Memory stays flat.
+
+    ``src`` and ``settings`` are those of `jelly.Reader`. pyoxigraph holds quoted triples as objects only and no
+    generalized statements: others raise `JellyUnsupportedError`. Its language tags are in lower case. IRIs are not
+    checked.
+
+    >>> import jelly.oxigraph
+    >>> for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt"):
+    ...     print(triple.object)
+    "o"@en
+    """
+    settings.setdefault("batch_rows", READ_ROWS)
+    makers: dict[int, _Quads] = {}
+    for batch in Reader(src, **settings).batches():
+        if batch.arity not in makers:
+            makers[batch.arity] = _Quads(batch.arity == 4, None)
+        try:
+            yield from makers[batch.arity].of(batch)
+        except SyntaxError as error:
+            raise _refusal("pyoxigraph", error, batch.first_row) from None
+
+
+def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
+    """Write Quads, or Triples, of pyoxigraph to ``dst`` in any format; the number of them.
+
+    ``dst``, ``options`` and ``settings`` are those of `jelly.Writer`; the first statement tells whether all are Quads.
+
+    >>> import io, jelly.oxigraph, pyoxigraph
+    >>> quads = pyoxigraph.parse(b"<a:s> <a:p> <a:o> .", pyoxigraph.RdfFormat.TURTLE)
+    >>> jelly.oxigraph.write(io.BytesIO(), quads)
+    1
+    """
+    iterator = iter(statements)
+    first = next(iterator, None)
+    with Writer(dst, options, **settings) as writer:
+        if first is None:
+            return 0
+        kind = ox.Triple if type(first) is ox.Triple else ox.Quad
+        intake = QuadIntake(3 if kind is ox.Triple else 4, CLASSES)
+        rest = _checked(chain((first,), iterator), kind)
+        more = True
+        while more:
+            more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)
+            if (batch := intake.take()) is not None:
+                writer.add_batch(batch)
+    return writer.statements
+
+
+def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
+    for statement in statements:
+        if type(statement) is not kind:
+            raise TypeError(f"expected one more {kind.__name__} of pyoxigraph, got {type(statement).__name__}")
+        yield statement
+
+
+def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
+    """Load ``src``, in any format, into a pyoxigraph ``Store`` by its ``bulk_load``; the number of statements.
+
+    Triples go into the graph ``to_graph``, by default the default graph. Blank nodes are new ones, so that nodes of
+    different files are never mixed up; for those with the labels that they have, give `read` to ``bulk_extend``. See
+    `read` for the rest.
+
+    >>> import jelly.oxigraph, pyoxigraph
+    >>> store = pyoxigraph.Store()
+    >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
+    (1, 1)
+    """
+    reader = Reader(src, **settings)
+
+    def pieces() -> Iterator[bytes]:
+        makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+        for batch in reader.batches():
+            if to_graph is not None and batch.arity == 4:
+                raise JellyError("to_graph is for triples, and these are quads", source=reader.source.name or None)
+            yield makers[batch.arity].text_of(batch)
+
+    file: Any = _File(pieces())
+    format = ox.RdfFormat.N_TRIPLES if to_graph is not None else ox.RdfFormat.N_QUADS
+    try:
+        store.bulk_load(file, format, to_graph=to_graph, lenient=True)
+    except SyntaxError as error:
+        raise _refusal("pyoxigraph", error, 0) from None
+    return reader.statements

@@ -38,7 +38,8 @@ class Reader:
 
     For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
     notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
-    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``.
+    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
+    pyoxigraph also ``base`` (the IRI that relative ones are resolved against) and ``lenient=True`` (check less).
 
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
@@ -59,8 +60,12 @@ class Reader:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
-        self.format = find_format(format, self.source.name)
-        self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+        try:
+            self.format = find_format(format, self.source.name)
+            self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+        except BaseException:
+            self.source.close()
+            raise
 
     def __enter__(self) -> Reader:
         return self

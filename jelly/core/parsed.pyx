@@ -21,7 +21,8 @@ cdef class QuadIntake:
     A term is of one of ``classes``, which are those of IRIs, blank nodes, literals, quoted triples and the default graph.
     All but the last two have a ``value``; a literal has ``language``, ``direction`` and ``datatype``.
 
-    Texts that hold ``mark``, where that is not None, become what ``mend`` makes of them.
+    Texts that hold ``mark``, where that is not None, become what ``mend`` makes of them, and language tags what ``tag``
+    does, where that is not None.
 
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
@@ -36,7 +37,7 @@ cdef class QuadIntake:
     cdef int arity
     cdef object iri, bnode, literal, quoted, default
     cdef public object mark
-    cdef object mend
+    cdef object mend, tag
     cdef Batch batch
     cdef Interner index
     # The last subject and graph, most often those of the next statement too.
@@ -45,12 +46,13 @@ cdef class QuadIntake:
     cdef readonly int64_t statements
     cdef int64_t hint_rows, hint_terms, hint_text
 
-    def __cinit__(self, int arity, tuple classes, mend=None):
+    def __cinit__(self, int arity, tuple classes, mend=None, tag=None):
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
         self.iri, self.bnode, self.literal, self.quoted, self.default = classes
         self.mend = mend
+        self.tag = tag
         if init_interner(&self.index) < 0:
             raise MemoryError
         self.hint_rows = 32
@@ -158,6 +160,8 @@ cdef class QuadIntake:
         value = term.value
         language = term.language
         if language is not None:
+            if self.tag is not None:
+                language = self.tag(language)
             direction = term.direction
             if direction is not None:
                 # RDF 1.2 N-Triples, section 2.4: the direction follows the tag.
