@@ -224,7 +224,7 @@ cdef int note_base(Rows* t, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef inline bint is_default(Arena* b, int32_t graph) noexcept nogil:
+cdef bint is_default(Arena* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph."""
     cdef const uint8_t* text = b.text + b.start[graph]
     cdef int64_t n = b.start[graph + 1] - b.start[graph]

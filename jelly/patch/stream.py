@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from jelly.core.batch import Batch
+from jelly.core.binaryin import BinaryReader
+from jelly.core.binaryout import BinaryWriter
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.operations import Header, Operation, OperationCollector, operations, take_rows
@@ -19,7 +21,7 @@ from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.options import PatchOptions, StatementType
-from jelly.patch.formats import JELLYP, find_patch_format
+from jelly.patch.formats import JELLYP, TRP, find_patch_format
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
@@ -135,8 +137,9 @@ class Patch:
 class PatchReader:
     """A stream of patches being read. Take its patches or its Batches, one of them, once.
 
-    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"`` or ``"rdfp"``; by default the suffix of the file
-    decides, else it is Jelly-Patch. A text of RDF Patch is one patch, with one row a line.
+    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
+    binary form, of Jena); by default the suffix of the file decides, else it is Jelly-Patch. RDF Patch is one patch a
+    file, and as text has one row a line.
 
     ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
     (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction
@@ -155,6 +158,8 @@ class PatchReader:
             self._decoder: Any
             if self.format is JELLYP:
                 self._decoder = Decoder(patch=True, delimited=delimited, **limits)
+            elif self.format is TRP:
+                self._decoder = BinaryReader("thrift", patch=True, **limits)
             else:
                 self._decoder = TextReader(patch=True, quads=True, **limits)
         except BaseException:
@@ -240,8 +245,8 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
 class PatchWriter:
     """Writes patches: whole ones, operation by operation, or as Batches.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp``) and
-    compression. A path gets its final name when the writer closes without an error; otherwise nothing is left behind.
+    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp .trp``)
+    and compression. A path gets its final name when the writer closes without an error; otherwise nothing is left behind.
 
     ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
     ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
@@ -278,6 +283,8 @@ class PatchWriter:
                 self._encoder = Encoder(
                     self.options, frame_rows=frame_rows, frame_bytes=frame_bytes, delimited=delimited
                 )
+            elif self.format is TRP:
+                self._encoder = BinaryWriter("thrift", patch=True)
             else:
                 self._encoder = TextWriter(quads=True, patch=True)
             self._collector = OperationCollector(4)
