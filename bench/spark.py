@@ -4,7 +4,8 @@
 
 `local[2]`, results dropped (the `noop` sink). All jobs of a round run one after the other; a figure is the median of
 the rounds, of wall clock and of the CPU time of all processes, which other work on the machine disturbs less. The
-ceiling is a data source of a few lines that gives the same record batches from a memory map.
+ceiling is a data source of a few lines that gives the same record batches from a memory map. Of the text, which is
+slow, a fifth is read.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def make_files(folder: Path, name: str, millions: float) -> tuple[int, dict[str,
     files = {"jelly": folder / "all.jelly", "text": folder / f"all{suffix}"}
     for path in files.values():
         with jelly.Writer(path, **({"seekable": True} if path.suffix == ".jelly" else {})) as writer:
-            for _ in range(times):
+            for _ in range(times if path.suffix == ".jelly" else -(-times // 5)):
                 for batch in batches:
                     writer.add_batch(batch)
     [file] = find_files(files["jelly"])
@@ -177,8 +178,9 @@ def run(spark: SparkSession, rows: int, files: dict[str, Path], folder: Path, ro
         "one predicate, pushdown": lambda: read().where(f"predicate = '{predicate}'"),
     }
     jelly_rows, text_rows = read().count(), spark.read.text(str(files["text"])).count()
-    if not (jelly_rows == text_rows == rows and text.where("s = ''").count() == 0):
+    if not (jelly_rows == rows <= 5 * text_rows and text.where("s = ''").count() == 0):
         raise SystemExit(f"the jobs do not read the same: {jelly_rows}, {text_rows}, {rows}")
+    n = dict.fromkeys(jobs, rows) | {"text, regexp_extract": text_rows}
     wall: dict[str, list[float]] = {name: [] for name in jobs}
     cpu: dict[str, list[float]] = {name: [] for name in jobs}
     for round in range(rounds + 1):
@@ -187,12 +189,12 @@ def run(spark: SparkSession, rows: int, files: dict[str, Path], folder: Path, ro
             before, begin = cpu_seconds(), time.perf_counter()
             df.write.format("noop").mode("overwrite").save()
             if round:  # the first is for the JVM to compile
-                wall[name].append(time.perf_counter() - begin)
-                cpu[name].append(cpu_seconds() - before)
-    print(f"\n{rows} statements, {size / 1e6:.1f} MB of Jelly, {files['text'].stat().st_size / 1e6:.0f} MB of text")
+                wall[name].append((time.perf_counter() - begin) / n[name])
+                cpu[name].append((cpu_seconds() - before) / n[name])
+    print(f"\n{rows} statements, {size / 1e6:.1f} MB of Jelly")
     print(f"{'':26}{'Mrows/s':>9}{'CPU ns/row':>12}")
     for name in jobs:
-        print(f"{name:26}{rows / median(wall[name]) / 1e6:9.2f}{median(cpu[name]) / rows * 1e9:12.0f}")
+        print(f"{name:26}{1e-6 / median(wall[name]):9.2f}{median(cpu[name]) * 1e9:12.0f}")
 
     def ratio(what: str, name: str, peer: str, goal: str) -> None:
         by_wall = median(b / a for a, b in zip(wall[name], wall[peer], strict=True))

@@ -1,4 +1,4 @@
-"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4 and the extra ``spark``.
+"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4.1 and the extra ``spark``.
 
 Reading::
 
@@ -72,12 +72,8 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 
     ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
     """
-    try:
-        from jelly.spark.source import JellyDataSource, PushdownDataSource
-    except ModuleNotFoundError as error:
-        from jelly.errors import MissingExtraError
+    from jelly.spark.source import JellyDataSource, PushdownDataSource
 
-        raise MissingExtraError(f"Spark needs {error.name}: python -m pip install 'jelly-rdf[spark]'") from None
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)

@@ -69,6 +69,8 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        # These processes live for seconds: compiling well would cost more than it gains.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": here,
     }
@@ -145,6 +147,16 @@ class Cluster:
             f"driver-{len(self._groups)}",
             [sys.executable, "-W", "ignore", str(TESTS / "spark" / f"{script}.py"), self.url, *map(str, arguments)],
         )
+
+    def wait(self, driver: subprocess.Popen[bytes], what: str, done: Callable[[], bool], step: float = 0.02) -> None:
+        """Until a driver has come so far. AssertionError with its output where it has not."""
+        try:
+            wait_for(what, lambda: done() or driver.poll() is not None, DRIVER, step)
+        except TimeoutError:
+            self.kill(driver)
+        if driver.poll() is not None:
+            self.finish(driver)
+            raise AssertionError(f"the driver ended before there were {what}")
 
     def finish(self, driver: subprocess.Popen[bytes], seconds: float = DRIVER) -> str:
         """Wait for a driver; the last line that it printed. AssertionError with its output where it failed."""

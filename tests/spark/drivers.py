@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,45 +19,74 @@ COLUMNS = ("s", "p", "o", "g")
 
 def digest(batches: Iterable[Any]) -> tuple[int, int]:
     """The number of statements in record batches of layout ntriples, and a checksum that does not mind their order."""
+    import polars
+
     n = total = 0
     for batch in batches:
+        hashes = polars.from_arrow(batch.select(COLUMNS)).hash_rows(seed=1)
         n += len(batch)
-        columns = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in COLUMNS]
-        total += sum(zlib.crc32("\t".join([s, p, o, g or ""]).encode()) for s, p, o, g in zip(*columns, strict=True))
+        total += int((hashes % (1 << 32)).sum())
     return n, total
 
 
-def digests(spark: Any, frames: dict[str, Any]) -> dict[str, list[int]]:
-    """The digest of each of some DataFrames, in one job."""
-    from pyspark.sql.functions import lit
+def digests(frame: Any) -> dict[int, list[int]]:
+    """The digest of each partition of a DataFrame that is not empty."""
 
     def each(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
+        from pyspark import TaskContext
 
-        for batch in batches:
-            name = batch.column(4)[:1].to_pylist()
-            yield pa.RecordBatch.from_pydict(dict(zip("kns", (name, *([x] for x in digest([batch]))), strict=True)))
+        number = TaskContext.get().partitionId()
+        n, total = digest(batches)
+        yield pa.RecordBatch.from_pydict({"k": [number], "n": [n], "s": [total]})
 
-    named = [frame.select(*COLUMNS, lit(name).alias("k")) for name, frame in frames.items()]
-    rows = reduce(lambda a, b: a.union(b), named).mapInArrow(each, "k string, n long, s long")
-    return {name: [n, total] for name, n, total in rows.groupBy("k").sum("n", "s").collect()}
+    return {number: [n, s] for number, n, s in frame.mapInArrow(each, "k long, n long, s long").collect()}
 
 
 def load(spark: Any, *paths: Any, **options: Any) -> Any:
     return spark.read.format("jelly").options(layout="ntriples", **options).load(list(map(str, paths)))
 
 
-def everything(spark: Any, folder: str, out: str) -> Any:
+def memory(spark: Any, path: str, out: str) -> list[int]:
+    """Peak bytes of the Python worker that reads a file in one task: before it, and after it."""
+    from jelly.spark.source import JellyDataSource, JellyReader
+
+    class Measured(JellyReader):
+        def read(self, partition: Any) -> Iterator[Any]:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            yield from super().read(partition)
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            Path(out, "memory").write_text(f"{before} {after}")
+
+    class MeasuredSource(JellyDataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "measured"
+
+        def reader(self, schema: Any) -> Any:
+            return Measured(super().reader(schema).settings, schema)
+
+    spark.dataSource.register(MeasuredSource)
+    spark.read.format("measured").load(path).write.format("noop").mode("overwrite").save()
+    return [int(peak) << 10 for peak in Path(out, "memory").read_text().split()]
+
+
+def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
     times = {"start": time.monotonic()}
-    result: dict[str, Any] = {"read": digests(spark, {path.name: load(spark, path) for path in files})}
+    # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
+    found = digests(load(spark, *files, splitBytes=1))
+    result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
+    assert len(found) == len(files)
     times["read"] = time.monotonic()
     load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
     times["written"] = time.monotonic()
     stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
     times["streamed"] = time.monotonic()
+    result["memory"] = memory(spark, large, out)
+    times["large"] = time.monotonic()
     result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
     return result
 
@@ -102,7 +131,7 @@ def slow(spark: Any, source: str, out: str, folder: str) -> Any:
 
 def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> list[Any]:
     """A query over a directory and one that follows a file, in small batches."""
-    few = {"follow": "true", "maxBytesPerTrigger": 9999}
+    few = {"follow": "true", "maxBytesPerTrigger": 40_000}
     return [
         stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1),
         stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few),
