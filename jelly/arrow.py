@@ -72,6 +72,7 @@ except ImportError:
 
 __all__ = [
     "check_columns",
+    "compute",
     "csv",
     "from_batches",
     "pa",
@@ -125,7 +126,7 @@ def schema(
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
 
 
-class _Maker:
+class Maker:
     """Makes record batches of Batches."""
 
     def __init__(
@@ -271,7 +272,7 @@ def from_batches(
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = _Maker(layout, dictionary, columns, batch_rows, keep)
+    maker = Maker(layout, dictionary, columns, batch_rows, keep)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -313,7 +314,7 @@ def read_arrow(
     ('en', [None])
     """
     _check_rows(batch_rows)
-    maker = _Maker(layout, dictionary, columns, batch_rows)
+    maker = Maker(layout, dictionary, columns, batch_rows)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
@@ -345,14 +346,14 @@ def _open_index(
     return None
 
 
-def _whole(reader: Reader, maker: _Maker) -> Iterator[pa.RecordBatch]:
+def _whole(reader: Reader, maker: Maker) -> Iterator[pa.RecordBatch]:
     """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
     with reader:
         yield None
         yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
 
 
-def _segments(file: JellyFile, maker: _Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
+def _segments(file: JellyFile, maker: Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
         yield None
@@ -414,6 +415,13 @@ def write_arrow(
         if (rest := intake.pull(True)) is not None:
             writer.add_batch(rest)
     return writer.statements
+
+
+def dataset() -> Any:
+    """``pyarrow.dataset``, which takes long to import."""
+    from pyarrow import dataset
+
+    return dataset
 
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
@@ -480,7 +488,7 @@ def _take(intake: Intake, writer: Writer, batch: pa.RecordBatch) -> None:
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         if name == "frame":
             frames = _numbers(array)
-        elif (column := _column(name, array)) is not None:
+        elif (column := buffers_of(name, array)) is not None:
             columns[name] = column
     intake.load(len(batch), columns, frames)
     while (full := intake.pull()) is not None:
@@ -504,7 +512,7 @@ def _cast(name: str, array: pa.Array, type: pa.DataType) -> pa.Array:
         raise JellyFormatError(f"column {name!r}: {error}") from None
 
 
-def _column(name: str, array: pa.Array) -> tuple[Any, ...] | None:
+def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
     """What Intake.load wants to know of a column; None where all of it is null."""
     index = None
     type = values = array.type

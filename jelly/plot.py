@@ -76,12 +76,15 @@ def _draw(found: Stats, title: str) -> Figure:
     curves: list[tuple[str, dict[int, int], str, str, str]] = [
         ("Statements of a subject" if whole else "Statements in a row with the same subject",
          found.degrees if whole else found.runs, "statements", "subjects" if whole else "runs", "#2f6f9f"),
+        ("Statements of an object (IRIs and blank nodes)",
+         {} if found.objects_folded else found.in_degrees, "statements", "objects", "#3b8f6e"),
         ("Length of literals", found.literal_bytes, "bytes of UTF-8", "literals", "#b9722d"),
     ]  # fmt: skip
     curves = [curve for curve in curves if curve[1]]
     # Charts side by side get the same number of lines, so that all bars are of one thickness.
     lines = [max(3, *(min(counts.distinct, _BARS) for _, counts, _ in bars[i : i + 2])) for i in range(0, len(bars), 2)]
-    heights = [0.27 * n + 0.6 for n in lines] + [3.2] * bool(curves)
+    first = len(lines)
+    heights = [0.27 * n + 0.6 for n in lines] + [3.2] * (-(-len(curves) // 2))
     layout = ConstrainedLayoutEngine(w_pad=0.18, h_pad=0.12)
     figure = Figure(figsize=(13, sum(heights) + 1.1 if heights else 2), layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
@@ -99,7 +102,8 @@ def _draw(found: Stats, title: str) -> Figure:
             place = grid[i // 2, :] if last else grid[i // 2, i % 2]
             _bar_chart(figure.add_subplot(place), name, counts, colour, found, lines[i // 2])
         for i, curve in enumerate(curves):
-            place = grid[len(heights) - 1, :] if len(curves) == 1 else grid[len(heights) - 1, i]
+            last = i == len(curves) - 1 and i % 2 == 0
+            place = grid[first + i // 2, :] if last else grid[first + i // 2, i % 2]
             _distribution(figure.add_subplot(place), *curve)
     return figure
 

@@ -20,7 +20,7 @@ from jelly.errors import JellyError
 from jelly.seek import open as open_seekable
 from jelly.stream import Reader
 
-__all__ = ["Counts", "Stats", "Tally", "stats"]
+__all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
 
 Ids = npt.NDArray[np.int32]
 
@@ -41,7 +41,7 @@ _KNOWN = {
 
 # See the Batch: IRI, blank node, three kinds of literals, quoted triple.
 _KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "")
-_IRI, _PLAIN, _LANG, _TYPED = 1, 3, 4, 5
+_IRI, _BNODE, _PLAIN, _LANG, _TYPED = 1, 2, 3, 4, 5
 _POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
 DEFAULT_GRAPH = "(default graph)"
 
@@ -80,9 +80,11 @@ class Stats:
     the datatype xsd:string.
 
     The distributions are by powers of two, keyed by the lower bound: ``degrees`` has under 4 the number of subjects
-    with 4 to 7 statements, ``runs`` that of runs of statements with the same subject, ``literal_bytes`` that of
-    literals with 4 to 7 bytes of UTF-8. ``subjects`` is the number of different subjects, without quoted triples; from
-    a million on it is a lower bound, and ``subjects_folded`` tells how many statements have others.
+    with 4 to 7 statements, ``in_degrees`` that of IRIs and blank nodes that are the object of 4 to 7, ``runs`` that of
+    runs of statements with the same subject, ``literal_bytes`` that of literals with 4 to 7 bytes of UTF-8.
+    ``subjects`` is the number of different subjects, ``objects`` that of different IRIs and blank nodes as objects;
+    from a million on they are lower bounds, and ``subjects_folded`` and ``objects_folded`` tell how many statements
+    have others.
     """
 
     statements: int
@@ -94,7 +96,10 @@ class Stats:
     languages: Counts
     subjects: int
     subjects_folded: int
+    objects: int
+    objects_folded: int
     degrees: dict[int, int]
+    in_degrees: dict[int, int]
     runs: dict[int, int]
     literal_bytes: dict[int, int]
     namespaces: dict[str, str]
@@ -150,6 +155,12 @@ class Tally:
         else:
             self.folded += n
 
+    def merge(self, other: Tally) -> None:
+        """Add what another one has counted."""
+        for key, n in other.counts.items():
+            self.add(key, n, len(key) if isinstance(key, str) else 0)
+        self.folded += other.folded
+
     def result(self, top: int) -> Counts:
         """The most frequent keys, ties by name."""
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
@@ -157,14 +168,29 @@ class Tally:
         return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
 
 
-class _Counting:
-    """All the counters, fed Batch by Batch."""
+_TALLIES = ("predicates", "classes", "graphs", "datatypes", "languages", "subjects", "objects")
 
-    def __init__(self, max_keys: int) -> None:
+
+class Counting:
+    """All the counters, fed Batch by Batch.
+
+    They can be pickled and merged, if the processes hash alike (PYTHONHASHSEED): nodes are told apart by hash.
+
+    >>> import jelly
+    >>> one, two = Counting(), Counting()
+    >>> one.add(next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")))
+    >>> two.add(next(jelly.read_batches(b"<a:s> <a:p> <a:x> .", format="nt")))
+    >>> one.merge(two)
+    >>> one.result().degrees
+    {2: 1}
+    """
+
+    def __init__(self, max_keys: int = MAX_KEYS) -> None:
         self.statements = 0
         self.kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS}
         self.predicates, self.classes, self.graphs = Tally(max_keys), Tally(max_keys), Tally(max_keys)
-        self.datatypes, self.languages, self.subjects = Tally(max_keys), Tally(max_keys), Tally(max_keys)
+        self.datatypes, self.languages = Tally(max_keys), Tally(max_keys)
+        self.subjects, self.objects = Tally(max_keys), Tally(max_keys)
         self.runs = np.zeros(65, np.int64)
         self.sizes = np.zeros(65, np.int64)
         self.namespaces: dict[str, str] = {}
@@ -173,6 +199,7 @@ class _Counting:
         self.run = 0
 
     def add(self, batch: Batch) -> None:
+        """Count the statements of a Batch."""
         if len(self.namespaces) < _MAX_NAMESPACES:
             self.namespaces |= {name: iri for _, _, name, iri in batch.namespaces if name}
         if not len(batch):
@@ -199,6 +226,10 @@ class _Counting:
                     self.kinds[name][-1] += missing
             elif name == "s":
                 self._count_subjects(batch, used)
+            else:
+                nodes = np.flatnonzero((used > 0) & ((kind == _IRI) | (kind == _BNODE)))
+                for i, times in zip(nodes.tolist(), used[nodes].tolist(), strict=True):
+                    self.objects.add(hash(_name(batch, i)), times)
         self._count_literals(batch, uses)
 
     def _count_classes(self, batch: Batch, predicates: dict[int, str]) -> None:
@@ -245,10 +276,27 @@ class _Counting:
         self.runs += _by_power(lengths[:-1])
         self.last, self.run = keys[column[-1]], int(lengths[-1])
 
-    def result(self, top: int) -> Stats:
+    def merge(self, other: Counting) -> None:
+        """Add what another one has counted of other statements. A run does not go on from one to the other."""
+        self._end_run()
+        other._end_run()
+        self.statements += other.statements
+        for name, kinds in other.kinds.items():
+            self.kinds[name] += kinds
+        for name in _TALLIES:
+            getattr(self, name).merge(getattr(other, name))
+        self.runs += other.runs
+        self.sizes += other.sizes
+        self.namespaces |= other.namespaces
+
+    def _end_run(self) -> None:
         if self.run:
             self.runs += _by_power(np.array([self.run]))
-        degrees = np.fromiter(self.subjects.counts.values(), np.int64, len(self.subjects.counts))
+        self.last, self.run = None, 0
+
+    def result(self, top: int = 20) -> Stats:
+        """What was found, with so many entries in each of the `Counts`."""
+        self._end_run()
         return Stats(
             statements=self.statements,
             terms={title: _kinds(self.kinds[name]) for name, title in _POSITIONS.items()},
@@ -257,9 +305,12 @@ class _Counting:
             graphs=self.graphs.result(top),
             datatypes=self.datatypes.result(top),
             languages=self.languages.result(top),
-            subjects=len(degrees),
+            subjects=len(self.subjects.counts),
             subjects_folded=self.subjects.folded,
-            degrees=_plain(_by_power(degrees)),
+            objects=len(self.objects.counts),
+            objects_folded=self.objects.folded,
+            degrees=_degrees(self.subjects),
+            in_degrees=_degrees(self.objects),
             runs=_plain(self.runs),
             literal_bytes=_plain(self.sizes),
             namespaces=self.namespaces,
@@ -278,6 +329,10 @@ def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int,
 def _name(batch: Batch, term: int) -> str:
     """The text of an IRI or a language tag, anything else in N-Triples syntax."""
     return batch.term_text(term) if batch.kind[term] in (_IRI, 7) else batch.term(term)
+
+
+def _degrees(nodes: Tally) -> dict[int, int]:
+    return _plain(_by_power(np.fromiter(nodes.counts.values(), np.int64, len(nodes.counts))))
 
 
 def _by_power(values: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -320,7 +375,7 @@ def stats(
     """
     if top < 0 or threads < 1 or max_keys < 0:
         raise ValueError("top and max_keys must be at least 0, threads at least 1")
-    counting = _Counting(max_keys)
+    counting = Counting(max_keys)
     for batch in _batches(src, threads, progress, settings):
         counting.add(batch)
     return counting.result(top)

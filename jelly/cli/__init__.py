@@ -1,4 +1,7 @@
-"""The command ``jelly``: convert, inspect, validate, cat, head, count, index, slice, stats. Needs the extra ``cli``."""
+"""The command ``jelly``: convert, inspect, validate, cat, head, count, index, slice, stats, spark.
+
+Needs the extra ``cli``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command with the arguments of this process, and exit."""
     try:
-        from jelly.cli.commands import cli
+        from jelly.cli.spark import cli
     except ImportError as error:
         if error.name != "click":
             raise

@@ -45,17 +45,17 @@ class Commands(click.Group):
         except Exception as error:
             if os.environ.get("JELLY_TRACEBACK"):
                 raise
-            _say(f"error: {message(error)}", "red")
+            say(f"error: {message(error)}", "red")
             ctx.exit(1)
 
 
-def _say(text: str, colour: str | None = None) -> None:
+def say(text: str, colour: str | None = None) -> None:
     """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
 @contextlib.contextmanager
-def _progress(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
     """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -75,8 +75,8 @@ def _format_of(value: str | None, name: str, option: str) -> Format:
 
 
 _format = click.Choice(list(FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
-_shape = click.option(
+from_option = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+shape_option = click.option(
     "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
 )
 
@@ -103,7 +103,7 @@ def cli() -> None:
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
-@_from
+@from_option
 @click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
 @click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of the lookup tables, all three.")
 @click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Entries of the name table.")
@@ -171,7 +171,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
         seekable = not given["no_delimited"] and _can_be_seekable(dst, target)
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
-    with _progress(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+    with progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
         done = jelly.convert(
             src,
             dst,
@@ -247,17 +247,17 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
 def _summary(done: jelly.Conversion) -> None:
     speed = done.statements / done.seconds if done.seconds else 0
     ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
-    _say(
+    say(
         f"{done.statements:,} statements, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:
         lines = "line was" if done.n_skipped == 1 else "lines were"
-        _say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
+        say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
         for line, reason in done.skipped[:5]:
-            _say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
+            say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
         if done.n_skipped > 5:
-            _say("  ...", "yellow")
+            say("  ...", "yellow")
 
 
 def _size(n: float) -> str:
@@ -275,7 +275,7 @@ def _count(n: float) -> str:
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
-@_shape
+@shape_option
 def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
@@ -284,12 +284,12 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
       jelly inspect people.jelly
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
-    with _progress("Inspecting") as progress:
+    with progress_bar("Inspecting") as progress:
         found = jelly.inspect(file, per_frame, progress=progress)
-    _show(found, shape, lambda display: display.show_inspection(file, found))
+    show(found, shape, lambda display: display.show_inspection(file, found))
 
 
-def _show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[[Any], None]) -> None:
+def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[[Any], None]) -> None:
     """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
     if shape == "json":
         click.echo(json.dumps(found.as_dict(), indent=2))
@@ -322,7 +322,7 @@ def validate(file: str, against: str | None, unordered: bool, as_json: bool, **g
     """
     if against is not None:
         _format_of(None, against, "a known suffix")
-    with _progress("Validating") as progress:
+    with progress_bar("Validating") as progress:
         problems = jelly.validate(file, against=against, ordered=not unordered, progress=progress, **given)
     if as_json:
         fields = ("message", "frame", "row", "offset")
@@ -343,7 +343,7 @@ def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
 
 @cli.command(short_help="Print files as N-Quads, one after the other.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@_from
+@from_option
 @click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
 def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None:
     """Print the statements of files on standard output.
@@ -375,7 +375,7 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
 @click.option(
     "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
 )
-@_from
+@from_option
 def head(file: str, number: int, from_format: str | None) -> None:
     """Print the first statements of a file as N-Quads; no more of it is read than that takes.
 
@@ -392,7 +392,7 @@ def head(file: str, number: int, from_format: str | None) -> None:
 
 @cli.command(short_help="Count statements.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@_from
+@from_option
 def count(files: tuple[str, ...], from_format: str | None) -> None:
     """Print the number of statements of each file, and the total where there are several.
 
@@ -406,7 +406,7 @@ def count(files: tuple[str, ...], from_format: str | None) -> None:
     _check_formats(files, from_format)
     total = 0
     for file in files:
-        with _progress("Counting") as progress:
+        with progress_bar("Counting") as progress:
             if find_format(from_format, "" if file == "-" else file) is JELLY:
                 number = jelly.inspect(file, progress=progress).statements
             else:
@@ -436,7 +436,7 @@ def index(file: str) -> None:
     Example:
       jelly index people.jelly
     """
-    with _progress("Indexing") as progress:
+    with progress_bar("Indexing") as progress:
         make_sidecar(file, progress=None if progress is None else lambda done, total: progress(done, total, None))
 
 
@@ -484,8 +484,8 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
 
 @cli.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages; draw them.")
 @click.argument("file")
-@_from
-@_shape
+@from_option
+@shape_option
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
 @click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
 @click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
@@ -505,8 +505,8 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    with _progress("Counting") as progress:
+    with progress_bar("Counting") as progress:
         found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
     if plot is not None:
         plot_stats(found, plot, os.path.basename(file))
-    _show(found, shape, lambda display: display.show_stats(file, found))
+    show(found, shape, lambda display: display.show_stats(file, found))

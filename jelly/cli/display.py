@@ -23,7 +23,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection", "show_stats", "show_table"]
+__all__ = ["as_yaml", "progress", "show_inspection", "show_report", "show_stats", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
@@ -76,6 +76,21 @@ def show_table(head: list[str], rows: list[list[str]]) -> None:
     )
     for row in rows:
         table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+def show_report(report: dict[str, Any]) -> None:
+    """A table of what a job did, on standard output."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column(justify="right", overflow="fold")
+    for name, value in report.items():
+        if isinstance(value, str):
+            table.add_row(name, Text(value))
+            continue
+        shown = len(value) if isinstance(value, list) else value
+        text = f"{shown:,.2f}" if isinstance(shown, float) and shown < 100 else f"{shown:,.0f}"
+        table.add_row(name.replace("_", " ").replace(" per ", "/"), text)
     Console().print(table)
 
 
@@ -151,12 +166,13 @@ def _frames_table(found: Inspection) -> Table:
 def show_stats(name: str, found: Stats) -> None:
     """Tables on standard output."""
     console = Console()
-    more = "" if not found.subjects_folded else "or more: the rest is not told apart"
+    more = "or more: the rest is not told apart"
     head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     head.add_column(style="dim")
     head.add_row("file", Text(name))
     head.add_row("statements", f"{found.statements:,}")
-    head.add_row("subjects", f"{found.subjects:,} {more}")
+    head.add_row("subjects", f"{found.subjects:,} {more if found.subjects_folded else ''}")
+    head.add_row("nodes as objects", f"{found.objects:,} {more if found.objects_folded else ''}")
     console.print(head)
     every = ("iri", "bnode", "literal", "triple", "default")
     kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
@@ -168,9 +184,9 @@ def show_stats(name: str, found: Stats) -> None:
         counts: Counts = getattr(found, title)
         if counts.distinct:
             console.print(_counts_table(title, counts))
-    distributions = {"statements": (found.degrees, found.runs), "bytes": (found.literal_bytes,)}
+    distributions = {"statements": (found.degrees, found.in_degrees, found.runs), "bytes": (found.literal_bytes,)}
     for what, columns in distributions.items():
-        names = ("subjects", "runs of a subject") if what == "statements" else ("literals",)
+        names = ("subjects", "nodes as objects", "runs of a subject") if what == "statements" else ("literals",)
         table = Table(_number(what), *map(_number, names))
         for low in sorted(set().union(*columns)):
             span = f"{low:,} to {2 * low - 1:,}" if low > 1 else str(low)

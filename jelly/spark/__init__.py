@@ -1,4 +1,4 @@
-"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4 and the extra ``spark``.
+"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4.1 and the extra ``spark``.
 
 Reading::
 
@@ -50,16 +50,21 @@ job that fails leaves nothing. The directory must be one that all nodes share.
 ``ifExists``        where the directory is not empty: ``append`` (default), ``error``, or ``ignore``: write nothing
 ``compression``     ``none`` (default), ``gzip``, ``zstd``
 =================== =================================================================================================
+
+Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
+moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register"]
+    from jelly.spark.udf import from_jelly, from_ntriples, to_jelly
+
+__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
@@ -67,12 +72,17 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 
     ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
     """
-    try:
-        from jelly.spark.source import JellyDataSource, PushdownDataSource
-    except ModuleNotFoundError as error:
-        from jelly.errors import MissingExtraError
+    from jelly.spark.source import JellyDataSource, PushdownDataSource
 
-        raise MissingExtraError(f"Spark needs {error.name}: python -m pip install 'jelly-rdf[spark]'") from None
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
+
+
+def __getattr__(name: str) -> Any:
+    # These import pyspark.sql, which workers do without.
+    if name in ("from_jelly", "from_ntriples", "to_jelly"):
+        from jelly.spark import udf
+
+        return getattr(udf, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

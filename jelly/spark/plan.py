@@ -32,7 +32,7 @@ from jelly.seek import JellyFile
 from jelly.sidecar import SUFFIX
 from jelly.stream import Reader
 
-__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "find_files", "read_part", "split"]
+__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "absolute", "find_files", "read_batches", "read_part", "split"]
 
 # A task of Spark costs some 50 ms before it does anything; this is a second of work.
 SPLIT_BYTES = 1 << 25
@@ -74,6 +74,17 @@ class Part:
 
 
 # ---- which files
+
+def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths that mean the same to executors, which may run elsewhere.
+
+    >>> absolute(["/data/x.jelly", "s3://bucket/day"])
+    ['/data/x.jelly', 's3://bucket/day']
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    names = [os.fspath(path) for path in given]
+    return [name if is_url(name) or name.startswith("file:") else os.path.abspath(name) for name in names]
+
 
 def find_files(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -200,7 +211,7 @@ def split(
             room = 0
             continue
         weight = file.size * (_COMPRESSION if compressed else 1)
-        if weight > room:
+        if not tasks or weight > room:
             tasks.append([])
             room = split_bytes
         tasks[-1].append(Part(file))
@@ -259,7 +270,7 @@ def read_part(
     raised: of a text the line is left out, of Jelly the rest of the file or up to the next keyframe of the part.
     Errors that are not those of the data are raised in any case.
     """
-    batches = _batches(part, batch_rows, format, storage or {}, errors)
+    batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
     except JellyError as error:
@@ -267,14 +278,17 @@ def read_part(
         raise
 
 
-def _batches(
+def read_batches(
     part: Part,
-    batch_rows: int,
-    format: str | None,
-    storage: Mapping[str, Any],
-    errors: list[JellyError] | None,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    errors: list[JellyError] | None = None,
 ) -> Iterator[Batch]:
+    """The statements of a part as Batches; the keywords are those of `read_part`."""
     path = part.file.path
+    storage = storage or {}
     if part.first == 0 and part.last is None:
         try:
             form = find_format(format, part.file.name)

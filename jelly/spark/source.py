@@ -9,26 +9,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceArrowWriter,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-    WriterCommitMessage,
-)
-from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
-
 from jelly.arrow import LAYOUTS, Layout, check_columns, pa
 from jelly.arrow import schema as arrow_schema
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.formats import find_format
 from jelly.spark.output import Output, Written
 from jelly.spark.plan import SPLIT_BYTES, find_files, read_part, split
 from jelly.spark.where import Where, where
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        EqualTo,
+        Filter,
+        In,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     # Most queries are no streams, and each worker imports this.

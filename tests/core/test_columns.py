@@ -449,3 +449,64 @@ def test_memory_comes_back():
     held = [columns.strings("object", 0, 4000)[4] for _ in range(5)]
     assert len({np.frombuffer(data, np.uint8).ctypes.data for data in held}) == 5
     assert {bytes(data) for data in held} == {b"a:b" * 20 * 4000}
+
+
+# ---- some rows
+
+@given(st.lists(with_graphs(rdf), min_size=1, max_size=20), st.data())
+def test_chosen_rows_are_as_those_of_the_whole(statements, data):
+    batch = batch_of(statements, 4)
+    chosen = sorted(data.draw(st.sets(st.integers(0, len(batch) - 1))))
+    columns = Columns(flat=True)
+    columns.start(batch)
+    whole = {name: plain(columns, name, 0, len(batch)) for name in FLAT}
+    frames = numbers(columns.frames(0, len(batch)), "q")
+    columns.start(batch, np.array(chosen, np.int64))
+    for name in FLAT:
+        assert plain(columns, name, 0, len(chosen)) == [whole[name][row] for row in chosen]
+        assert coded(columns, name, 0, len(chosen)) == [whole[name][row] for row in chosen]
+    assert numbers(columns.frames(0, len(chosen)), "q") == [frames[row] for row in chosen]
+    with pytest.raises(IndexError):
+        columns.strings("subject", 0, len(chosen) + 1)
+
+
+def test_chosen_rows_know_their_frames_kinds_and_places():
+    with jelly.Writer(out := io.BytesIO(), frame_rows=2) as writer:
+        for i in range(7):
+            o = jelly.IRI("a:o") if i % 2 else jelly.Literal(str(i), language="en" if i == 6 else None)
+            writer.add(jelly.Triple(jelly.BlankNode(f"b{i}"), jelly.IRI("a:p"), o))
+    decoder = jelly.Decoder()
+    [batch] = [*decoder.feed(out.getvalue()), *decoder.close()]
+    columns = Columns(flat=True)
+    columns.start(batch, np.array([1, 4, 6]))
+    assert plain(columns, "subject", 1, 3) == ["_:b4", "_:b6"]
+    assert plain(columns, "lang", 0, 3) == [None, None, "en"]
+    assert bytes(columns.kinds(0, 3)[1]) == b"iriliteralliteral"
+    assert list(bytes(columns.kind_codes(0, 3))) == [1, 0, 0]
+    fresh = Columns(flat=True)
+    fresh.start(batch)
+    frames = numbers(fresh.frames(0, 7), "q")
+    assert numbers(columns.frames(0, 3), "q") == [frames[1], frames[4], frames[6]]
+    assert len(set(frames)) > 2
+
+
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [2], [0, 1, 2]])
+def test_rows_that_are_not_there_or_not_in_order(rows):
+    columns = Columns(flat=True)
+    batch = batch_of([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI(f"a:{i}")) for i in range(2)])
+    with pytest.raises(IndexError, match="not in order or lead out of a Batch of 2"):
+        columns.start(batch, np.array(rows))
+    with pytest.raises(ValueError, match="call start"):
+        columns.strings("subject", 0, 1)
+    columns.start(batch, np.array([], np.int64))
+    assert plain(columns, "subject", 0, 0) == []
+
+
+def test_an_error_names_the_row_in_the_stream():
+    statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))] * 3
+    statements[2] = jelly.Triple(jelly.Literal("x"), jelly.IRI("a:p"), jelly.IRI("a:o"))
+    columns = Columns(flat=True)
+    columns.start(batch_of(statements), np.array([0, 2]))
+    with pytest.raises(jelly.JellyOptionsError) as caught:
+        columns.strings("subject", 0, 2)
+    assert caught.value.row == 2

@@ -134,6 +134,8 @@ def test_small_files_share_a_task(tmp_path: Path) -> None:
     tasks = split(find_files(tmp_path), 7 * size)
     assert [len(task) for task in tasks] == [7, 7, 6]
     assert objects(tasks) == list(range(20))
+    (tmp_path / "-.nt").write_bytes(b"")
+    assert [len(task) for task in split(find_files(tmp_path), 7 * size)] == [8, 7, 6]
     compressed = tmp_path / "gz"
     compressed.mkdir()
     for i in range(4):
@@ -141,6 +143,11 @@ def test_small_files_share_a_task(tmp_path: Path) -> None:
     size = (compressed / "0.nt.gz").stat().st_size
     assert [len(task) for task in split(find_files(compressed), 16 * size)] == [2, 2]
     assert objects(split(find_files(compressed))) == [0, 1, 2, 3]
+
+
+def test_plans_need_a_size() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        split([], 0)
 
 
 def test_a_file_that_changed_after_planning_is_refused(tmp_path: Path) -> None:

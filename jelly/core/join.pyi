@@ -1,0 +1,3 @@
+from jelly.core.batch import Batch
+
+def join_batches(batches: list[Batch]) -> Batch: ...

@@ -1,0 +1,73 @@
+"""A Spark session for the commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from jelly.errors import JellyError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["plain_error", "session"]
+
+
+@contextmanager
+def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session as it is, or one on a master, quiet, with this Python for its workers, and stopped at the end.
+
+    ``conf`` are further settings of Spark for the latter. MissingExtraError where PySpark is not installed.
+
+    >>> def cores():
+    ...     with session("local[2]") as spark:
+    ...         return spark.sparkContext.defaultParallelism
+    """
+    if not isinstance(spark, str):
+        yield spark
+        return
+    master = spark
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError("Spark needs pyspark: python -m pip install 'jelly-rdf[spark]'") from None
+    if master.startswith("local"):
+        # The workers of a cluster have an interpreter of their own.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.python.unix.domain.socket.enabled": "true",
+    }
+    builder = SparkSession.builder.master(master).appName("jelly")
+    for name, value in (settings | dict(conf or {})).items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PySpark's, of pandas
+        started = builder.getOrCreate()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def plain_error(error: BaseException) -> BaseException:
+    """What a worker raised, without the traces of Python and of the JVM around it.
+
+    >>> str(plain_error(ValueError("one\\nOSError: [Errno 28] No space left on device\\n at java")))
+    'a task failed: OSError: [Errno 28] No space left on device'
+    """
+    found = re.findall(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", str(error), re.M)
+    own = [f"{name}: {text}" for name, text in found if not name.startswith(("Py4J", "Spark", "PythonException"))]
+    if not own:
+        return error
+    failure = JellyError(f"a task failed: {own[0]}")
+    failure.__cause__ = error
+    return failure

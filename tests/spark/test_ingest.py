@@ -1,0 +1,358 @@
+"""Ingest and stats over many files, their journal, and the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from click.testing import CliRunner
+
+import jelly
+from jelly.cli.spark import cli
+from jelly.spark import ingest as room
+from jelly.spark.ingest import ingest
+from jelly.spark.manifest import JOURNAL, TEMPORARY, Manifest
+from jelly.spark.plan import absolute, find_files, split
+from jelly.spark.stats import stats
+from jelly.stats import Counting
+
+EX = "http://example.org/"
+
+
+def triples(name: str, n: int) -> list[Any]:
+    return [
+        jelly.Triple(jelly.IRI(f"{EX}{name}/{i // 3}"), jelly.IRI(f"{EX}p{i % 3}"), jelly.Literal(str(i)))
+        for i in range(n)
+    ]
+
+
+def quads(name: str, n: int) -> list[Any]:
+    graph = jelly.IRI(EX + name)
+    return [jelly.Quad(*triple, graph) for triple in triples(name, n)]
+
+
+@pytest.fixture
+def src(tmp_path: Path) -> Path:
+    """Files of each kind; one is cut by its index where tasks are small."""
+    folder = tmp_path / "src"
+    (folder / "deep").mkdir(parents=True)
+    jelly.write(folder / "large.jelly", triples("large", 20_000), seekable=True, keyframe_rows=4096)
+    jelly.write(folder / "text.nt.gz", triples("text", 300))
+    jelly.write(folder / "deep" / "quads.nq", quads("quads", 200))
+    jelly.write(folder / "deep" / "quads.jelly", quads("more", 100))
+    return folder
+
+
+SMALL = 40_000  # bytes of a task: large.jelly is cut
+
+
+def rows(folder: Path) -> Counter[tuple[Any, ...]]:
+    """The statements of a directory of Parquet, without its partitions."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for path in folder.rglob("*.parquet"):
+        assert TEMPORARY not in path.parts
+        table = parquet.ParquetFile(path).read()
+        found.update(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+    return found
+
+
+def expected(folder: Path) -> Counter[tuple[Any, ...]]:
+    return Counter(
+        tuple(row.values())
+        for file in find_files(folder)
+        for row in jelly.read_arrow(file.path).read_all().to_pylist()
+    )
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Ingest without Spark: tasks run one after the other, and the files of each are noted here."""
+    ran: list[list[str]] = []
+
+    def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
+        for task in tasks:
+            done = room._run_task(work, task)
+            if "error" in done:
+                raise room.Trouble(**done["error"]).error()
+            ran.append(sorted({os.path.basename(part.file.path) for part in task}))
+            commit(done)
+
+    monkeypatch.setattr(room, "_run", run_here)
+    return ran
+
+
+HERE: Any = object()  # in the place of a session
+
+
+def test_a_second_run_does_what_is_missing(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    first = ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert rows(out) == expected(src)
+    assert first.tasks == len(run) > 3
+    assert (first.sources, first.statements, first.files) == (4, 20_600, first.tasks)
+    assert first.bytes_written == sum(path.stat().st_size for path in out.glob("*.parquet"))
+    assert (out / "_SUCCESS").exists()
+    assert not (out / TEMPORARY).exists()
+
+    run.clear()
+    again = ingest(src, out, spark="a master that is not asked for", split_bytes=SMALL)
+    assert (again.sources, again.done_before, again.statements, run) == (0, 4, 0, [])
+
+    jelly.write(src / "new.jelly", triples("new", 10))
+    jelly.write(src / "deep" / "quads.nq", quads("changed", 50))
+    third = ingest(src, out, spark=HERE, split_bytes=SMALL)
+    # What shares a task with the changed file is done again with it.
+    assert {"new.jelly", "quads.nq"} <= {name for names in run for name in names}
+    assert not {"large.jelly"} & {name for names in run for name in names}
+    assert third.done_before >= 1
+    assert rows(out) == expected(src)
+
+
+def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    for name in ("a", "b"):
+        shutil.copy(src / "large.jelly", tmp_path / f"{name}.jelly")
+    jelly.write(src / "large.jelly", triples("large", 20_000))
+    os.utime(src / "large.jelly", (1, 1))
+    out = tmp_path / "out"
+    ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL)
+    from jelly.sidecar import make_sidecar
+
+    make_sidecar(src / "large.jelly", distance=4096, chunk=4096)
+    run.clear()
+    assert len(split(find_files(src / "large.jelly"), SMALL)) > 1
+    ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL)
+    assert run == []  # it is done as a whole
+
+    parts = tmp_path / "parts"
+    ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
+    assert len(run) > 1
+    journal = (parts / JOURNAL).read_text().splitlines(keepends=True)
+    gone = json.loads(journal[-1])
+    (parts / gone["files"][0][0]).unlink()
+    (parts / JOURNAL).write_text("".join(journal[:-1]))  # as if the last task had not been
+    (src / "large.jelly.idx").unlink()
+    from jelly.spark import plan
+
+    plan._cuts.clear()
+    ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
+    assert rows(parts) == expected(src / "large.jelly")
+
+
+@pytest.mark.parametrize("moment", ["before rename", "after rename", "after journal", "torn journal"])
+def test_a_crash_loses_and_doubles_nothing(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    out = tmp_path / "out"
+    append, replace, unlink = Manifest._append, os.replace, os.unlink
+    calls = 0
+
+    def crash(when: str, then: Any) -> Any:
+        def done(*given: Any) -> Any:
+            nonlocal calls
+            mine = when != "journal" or "task" in given[1]
+            if when == "rename" and not str(given[1]).startswith(str(out / "part-")):
+                mine = False
+            if when == "unlink" and not str(given[0]).endswith(".json"):
+                mine = False
+            calls += mine
+            if mine and calls == 2:
+                if moment == "torn journal":
+                    given[0]._file.write(json.dumps(given[1])[:30])
+                    given[0]._file.flush()
+                raise KeyboardInterrupt
+            return then(*given)
+
+        return done
+
+    with monkeypatch.context() as patch:
+        # The driver is gone: nobody cleans up.
+        patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
+        if moment == "before rename":
+            patch.setattr("jelly.spark.manifest.os.replace", crash("rename", replace))
+        elif moment == "after journal":
+            patch.setattr("jelly.spark.manifest.os.unlink", crash("unlink", unlink))
+        else:
+            patch.setattr(Manifest, "_append", crash("journal", append))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert not (out / "_SUCCESS").exists()
+    n = len(split(find_files(src), SMALL))
+    run.clear()
+    ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert len(run) == n - 2  # the second one was found
+    assert rows(out) == expected(src)
+
+
+def test_broken_files(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    data = (src / "large.jelly").read_bytes()
+    (src / "deep" / "cut.jelly").write_bytes(data[: len(data) // 2])
+    (src / "deep" / "lines.nt").write_text("<a:s> <a:p> <a:o> .\nno statement\n<a:s> <a:p> <a:x> .\n")
+    with pytest.raises(jelly.JellyError, match=r"cut.jelly: frame \d+, byte \d+"):
+        ingest(src, out, spark=HERE)
+    assert not list(out.glob("*.parquet"))
+    assert not (out / "_SUCCESS").exists()
+    with pytest.raises(jelly.JellyError, match="cut.jelly"):
+        ingest(src, out, spark=HERE, split_bytes=SMALL)
+    done = ingest(src, out, spark=HERE, split_bytes=SMALL, on_error="skip")
+    assert (out / "_SUCCESS").exists()
+    found = {os.path.basename(error.file or ""): error for error in done.errors}
+    assert found.keys() == {"cut.jelly", "lines.nt"}
+    assert found["lines.nt"].line == 2
+    assert found["cut.jelly"].frame is not None
+    assert found["cut.jelly"].offset is not None
+    assert json.loads(json.dumps(done.as_dict()))["errors"][0]["file"].startswith(str(src))
+
+
+def test_partitions(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    ingest(src, tmp_path / "p", spark=HERE, partition_by="predicate")
+    folders = sorted(path.name for path in (tmp_path / "p").iterdir() if path.is_dir())
+    assert folders == [f"predicate=http%3A%2F%2Fexample.org%2Fp{i}" for i in range(3)]
+    assert sum(rows(tmp_path / "p").values()) == 20_600
+    ingest(src, tmp_path / "g", spark=HERE, partition_by="graph", layout="ntriples")
+    assert len([path for path in (tmp_path / "g").iterdir() if path.is_dir()]) == 3
+    for name, settings in {"p": {"partition_by": "graph"}, "g": {}}.items():
+        with pytest.raises(jelly.JellyError, match="the directory was made with"):
+            ingest(src, tmp_path / name, spark=HERE, **settings)
+
+
+def test_to_jelly(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    ingest(src, tmp_path / "out", spark=HERE, to="jelly", split_bytes=SMALL)
+    assert expected(tmp_path / "out") == expected(src)
+    for path in (tmp_path / "out").glob("*.jelly"):
+        with jelly.open(path) as file:
+            assert (file.options.physical_type.name == "QUADS") == path.stem.endswith("-quads")
+
+
+def test_what_is_refused(src: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        ingest(src / "nowhere", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(jelly.JellyError, match="not by an ingest"):
+        ingest(src, src)
+    with pytest.raises(jelly.JellyOptionsError, match="Parquet only"):
+        ingest(src, tmp_path / "out", to="jelly", partition_by="graph")
+    with pytest.raises(jelly.JellyUnsupportedError, match="not to a URL"):
+        ingest(src, "memory://out")
+    settings = {"to": "parquet", "layout": "flat", "partition_by": None}
+    with Manifest(str(tmp_path / "out"), settings), pytest.raises(jelly.JellyError, match="another ingest"):
+        ingest(src, tmp_path / "out")
+    (tmp_path / "out" / JOURNAL).write_text("{}\n")
+    with pytest.raises(jelly.JellyError, match="damaged"):
+        ingest(src, tmp_path / "out")
+
+
+def test_an_empty_directory(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    done = ingest(tmp_path / "src", tmp_path / "out")
+    assert (done.sources, done.statements) == (0, 0)
+    assert stats(tmp_path / "src")[0].statements == 0
+
+
+def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jelly.files.Sink.write", full)
+        with pytest.raises(OSError, match="No space left"):
+            ingest(src, tmp_path / "out", spark=HERE)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL]
+
+
+# ---- statistics
+
+def test_counts_that_are_merged_are_those_of_the_whole(src: Path) -> None:
+    whole, parts = Counting(), [Counting(), Counting()]
+    for i, batch in enumerate(jelly.read_batches(src / "large.jelly", batch_rows=999)):
+        whole.add(batch)
+        parts[i >= 7].add(batch)
+    parts[0].merge(parts[1])
+    one, two = (counting.result().as_dict() for counting in (whole, parts[0]))
+    assert sum(one.pop("runs").values()) <= sum(two.pop("runs").values())
+    assert one == two
+
+
+# ---- in Spark
+
+def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int, int]] = []
+    out = tmp_path / "out"
+    done = ingest(src, out, spark=spark, split_bytes=SMALL, progress=lambda *now: seen.append(now))
+    assert done.tasks == len(seen) == len(split(find_files(absolute(src)), SMALL))
+    assert seen[-1] == (done.bytes_read, done.bytes_read, 20_600)
+    assert rows(out) == expected(src)
+    table = spark.read.parquet(str(out))
+    assert table.columns == ["subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"]
+    assert table.where("graph is not null").count() == 300
+
+    found, errors = stats(src, spark=spark, split_bytes=SMALL, top=2)
+    assert (found.statements, found.graphs.distinct, found.subjects, errors) == (20_600, 3, 6868, [])
+    counted = table.groupBy("predicate").count().collect()
+    assert found.predicates.total == sum(row["count"] for row in counted)
+    assert all(row["count"] == found.predicates.top.get(row.predicate, row["count"]) for row in counted)
+
+
+def test_a_broken_file_in_spark(spark: Any, src: Path, tmp_path: Path) -> None:
+    (src / "bad.jelly").write_bytes(b"\x05hello")
+    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, row 0, byte 4"):
+        ingest(src, tmp_path / "out", spark=spark, split_bytes=1)
+    with pytest.raises(jelly.JellyFormatError, match=r"bad.jelly: frame 0, row 0, byte 4"):
+        stats(src, spark=spark)
+    # What other tasks had done is kept.
+    (src / "bad.jelly").unlink()
+    ingest(src, tmp_path / "out", spark=spark, split_bytes=1)
+    assert rows(tmp_path / "out") == expected(src)
+
+
+def test_what_a_worker_raises_is_told_plainly(spark: Any, src: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copy(src / "large.jelly", tmp_path / "x.jelly")
+
+    def gone(*given: Any) -> None:
+        os.unlink(tmp_path / "x.jelly")
+
+    done = find_files(tmp_path / "x.jelly")
+    assert len(done) == 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_run", lambda *given, run=room._run: (gone(), run(*given)))
+        with pytest.raises(jelly.JellyError, match="a task failed: FileNotFoundError.*x.jelly"):
+            ingest(tmp_path / "x.jelly", out, spark=spark)
+    assert not list(out.glob("*.parquet"))
+
+
+def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    import contextlib
+
+    monkeypatch.setattr(room, "session", lambda *given: contextlib.nullcontext(HERE))
+    (src / "bad.jelly").write_bytes(b"\x05hello")
+    command = ["spark", "ingest", str(src), "--out", str(tmp_path / "out")]
+    failed = CliRunner().invoke(cli, command)
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith(f"error: {src}/bad.jelly: frame 0, row 0, byte 4:")
+    done = CliRunner().invoke(cli, [*command, "--skip-errors", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["statements"] == 20_600
+    assert "bad.jelly: frame 0" in done.stderr
+    again = CliRunner().invoke(cli, [*command, "--skip-errors"])
+    assert "done before" in again.stdout
+    wrong = CliRunner().invoke(cli, [*command, "--conf", "nothing"])
+    assert (wrong.exit_code, "NAME=VALUE" in wrong.stderr) == (2, True)
+
+
+def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import contextlib
+
+    monkeypatch.setattr("jelly.spark.stats.session", lambda *given: contextlib.nullcontext(spark))
+    picture = tmp_path / "x.png"
+    done = CliRunner().invoke(cli, ["spark", "stats", str(src), "--format", "json", "--plot", str(picture)])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (found["statements"], found["subjects"], found["objects"]) == (20_600, 6868, 0)
+    assert picture.stat().st_size > 10_000
