@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster import session
+from cluster import RESULT, session
 
 COLUMNS = ("s", "p", "o", "g")
 
@@ -193,7 +193,7 @@ def main() -> None:
     url, name, *arguments = sys.argv[1:]
     spark = session(url)
     jelly.spark.register(spark)
-    print(json.dumps(globals()[name](spark, *arguments)))
+    print(RESULT + json.dumps(globals()[name](spark, *arguments)), flush=True)
     spark.stop()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,7 @@ def test_read_write_and_stream_all_data(
 ) -> None:
     driver = cluster.driver("drivers", "everything", data, tmp_path, large)
     expected = {path.name: library(path) for path in data.rglob("*.*")}
-    result = json.loads(cluster.finish(driver))
+    result = cluster.finish(driver)
     print(result)
     assert result["read"] == expected
     whole = [sum(column) for column in zip(*(expected[path.name] for path in (data / "plain").iterdir()), strict=True)]
@@ -97,7 +96,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: P
     cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
     cluster.kill(cluster.workers[-1])
     (folder / "go").touch()
-    result = json.loads(cluster.finish(driver))
+    result = cluster.finish(driver)
     cluster.add_worker()
     assert result["partitions"] == 8
     assert len(list(folder.glob("started-*"))) > 8
