@@ -148,19 +148,19 @@ def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Clu
         folder = tmp_path / name
         folder.mkdir()
         driver = cluster.driver("drivers", "slow_ingest", source, out, folder)
-        wait_for("tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2, 60)
+        cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
         return folder, driver
 
     folder, driver = start("first")
     committed = out / "_ingest.jsonl"
-    wait_for("two tasks committed", lambda: len(committed.read_text().splitlines()) == 3, 20)
+    cluster.wait(driver, "two tasks committed", lambda: len(committed.read_text().splitlines()) == 3)
     cluster.kill(driver)
     (folder / "go").touch()
     assert not (out / "_SUCCESS").exists()
     folder, driver = start("second")
     cluster.kill(cluster.workers[-1])
     (folder / "go").touch()
-    result = json.loads(cluster.finish(driver))
+    result = cluster.finish(driver)
     cluster.add_worker()
     # Of the two that had written their files and not told, none was taken; or both, if they told before they ended.
     assert 2 <= result["done_before"] <= 4
