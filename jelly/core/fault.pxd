@@ -86,6 +86,9 @@ cdef enum:
     NOT_LITERAL = -99
     EMPTY_VALUE = -100
     AFTER_TERM = -101
+    # of message logs
+    MESSAGE_LIMIT = -110
+    NOT_ANNOUNCED = -111
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

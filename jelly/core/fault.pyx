@@ -97,6 +97,10 @@ _TABLE = {
     NOT_LITERAL: (JellyFormatError, "a value where the object is not a literal"),
     EMPTY_VALUE: (JellyFormatError, "an empty value: expected a null or a value"),
     AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
+    MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
+    NOT_ANNOUNCED: (
+        JellySyntaxError, 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+    ),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")

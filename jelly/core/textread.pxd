@@ -16,6 +16,13 @@ cdef enum:
     SLOTS = 5
 
 
+cdef enum:
+    # What ends a message (RDF Messages): nothing, the comment "# @message", the directive MESSAGE.
+    NO_MESSAGES = 0
+    BY_COMMENT = 1
+    BY_DIRECTIVE = 2
+
+
 ctypedef struct Token:
     # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
     const uint8_t* at
@@ -39,10 +46,19 @@ ctypedef struct Lines:
     int64_t max_rows
     int64_t max_text
     int64_t max_line
+    # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
+    int messages
+    bint announced  # VERSION "1.2-messages" was read, or stood in the media type
+    bint begun  # there was a statement or a delimiter
+    const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`
+    int64_t message_bytes
+    int64_t max_message
+    Writer note  # what stood behind the delimiter of the present message
     Fault fault
 
 
 cdef int read_lines(Lines* t) noexcept nogil
 cdef void skip_line(Lines* t) noexcept nogil
 cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
+cdef int end_message(Lines* t) noexcept nogil
 cdef void forget_tokens(Lines* t) noexcept nogil
