@@ -13,7 +13,6 @@ ctypedef struct Markup:
     int64_t depth  # of elements
     int64_t brackets  # of a DOCTYPE
     bint apart  # a line end came since the last document
-    bint begun  # something of the present document was there
 
 
 cdef int find_document_end(Markup* t) noexcept nogil

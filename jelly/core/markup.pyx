@@ -65,7 +65,6 @@ cdef int skip_content(Markup* t) noexcept nogil:
     if t.at < t.end:
         if t.at[0] != 0x3C or not t.apart:
             return STRAY
-        t.begun = True
         t.state = LESS
         t.at += 1
     return USED_UP
@@ -75,7 +74,7 @@ cdef int end_element(Markup* t) noexcept nogil:
     t.state = CONTENT
     if t.depth > 0:
         return USED_UP
-    t.apart = t.begun = False
+    t.apart = False
     return ENDED if t.depth == 0 else STRAY
 
 
@@ -182,8 +181,8 @@ cdef class DocumentScanner:
 
     @property
     def begun(self) -> bool:
-        """Whether something of a document stands behind the last one that ended."""
-        return self.t.begun
+        """Whether the input ends inside a document."""
+        return self.t.depth > 0 or self.t.state != CONTENT
 
     def feed(self, data) -> list:
         """What ends in the next chunk of bytes."""
