@@ -299,7 +299,9 @@ def _show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable
     if shape == "table" or (shape is None and sys.stdout.isatty()):
         as_table(display)
     else:
-        click.echo(display.as_yaml(found.as_dict()), nl=False)
+        from jelly.yamls import dump_yaml
+
+        click.echo(dump_yaml(found.as_dict()), nl=False)
 
 
 @cli.command(short_help="Find everything that is wrong with a Jelly file.")

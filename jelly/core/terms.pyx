@@ -15,6 +15,7 @@ from jelly.core.batch cimport (
 )
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
+from jelly.core.scope cimport drop_tail
 
 cdef extern from *:
     """
@@ -408,6 +409,11 @@ cdef class Collector:
                     <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
+
+    def undo(self) -> None:
+        """Take away what was added after the last frame ended."""
+        self.waiting.clear()
+        drop_tail(&self.batch.a)
 
 
 cdef void fetch_terms(list block):
