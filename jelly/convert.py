@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 from jelly.formats import JELLY
 from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.stream import Reader, Writer, default_options
+from jelly.stream import Reader, Writer
 
 __all__ = ["Conversion", "Progress", "convert"]
 
@@ -134,12 +135,13 @@ def _size(writer: Writer) -> int:
 def _choose(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
     """The options to write with."""
     source = reader.options
+    # Namespaces may come late, when the version is written already.
+    version = source.version if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
-        # Namespaces may come late, when the version is written already.
-        if options.version == 0 and source is not None:
-            options = options.replace(version=source.version)
+        if options.version == 0:
+            options = options.replace(version=version)
         return options
-    base = source or default_options(arity)
+    base = source or default_options(arity).replace(version=version)
     if not options:
         return base
     changes = dict(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -14,27 +15,68 @@ __all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "table_kind"]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its name, what it calls itself elsewhere, and whether a statement may be in a named graph."""
+    """A format: its name, what it calls itself elsewhere, whether a statement may be in a named graph, and its codec.
+
+    ``codec`` is the module that reads and writes it, imported when it is first used. It has two functions, which get
+    the Format and the keywords of `Reader` or `Writer`: ``open_reader(format, *, delimited, strict, on_error,
+    **settings)`` and ``open_writer(format, options, arity, **settings)``.
+
+    - What reads either is fed (``push(chunk)``, ``finish()``, ``pull(flush)`` as a `Decoder` has them) or reads the
+      source itself (``batches(source)``, an iterator of Batches; what comes before an error is given before it is
+      raised). It counts its ``statements``, and may have ``options``, ``skipped`` and ``n_skipped``.
+    - What writes has ``encode(batch, keep_frames) -> bytes`` and ``close() -> bytes``, and may have ``options``.
+
+    ``namespaces`` says that the format declares prefixes; ``binary`` that it is not for a terminal.
+    """
 
     name: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
     quads: bool
     title: str
+    codec: str
+    namespaces: bool = False
+    binary: bool = False
+
+    def open_reader(self, **settings: Any) -> Any:
+        """What reads this format."""
+        return importlib.import_module(self.codec).open_reader(self, **settings)
+
+    def open_writer(self, options: Any, arity: int, **settings: Any) -> Any:
+        """What writes this format."""
+        return importlib.import_module(self.codec).open_writer(self, options, arity, **settings)
 
 
-JELLY = Format("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly")
-NT = Format("nt", (".nt", ".ntriples"), ("application/n-triples", "text/plain"), False, "N-Triples")
-NQ = Format("nq", (".nq", ".nquads"), ("application/n-quads",), True, "N-Quads")
+_OWN = "jelly.codecs"
+_OXIGRAPH = "jelly.oxigraph"
 
-FORMATS = {format.name: format for format in (JELLY, NT, NQ)}
+JELLY = Format("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly", _OWN, True, True)
+NT = Format("nt", (".nt", ".ntriples"), ("application/n-triples", "text/plain"), False, "N-Triples", _OWN)
+NQ = Format("nq", (".nq", ".nquads"), ("application/n-quads",), True, "N-Quads", _OWN)
+TURTLE = Format(
+    "ttl", (".ttl", ".turtle"), ("text/turtle", "application/x-turtle"), False, "Turtle", _OXIGRAPH, namespaces=True
+)
+TRIG = Format("trig", (".trig",), ("application/trig", "application/x-trig"), True, "TriG", _OXIGRAPH, namespaces=True)
+RDF_XML = Format(
+    "rdf",
+    (".rdf", ".owl", ".xml", ".rdfxml"),
+    ("application/rdf+xml", "application/xml", "text/xml"),
+    False,
+    "RDF/XML",
+    _OXIGRAPH,
+    namespaces=True,
+)
+JSON_LD = Format("jsonld", (".jsonld", ".json-ld"), ("application/ld+json",), True, "JSON-LD", _OXIGRAPH)
+N3 = Format("n3", (".n3",), ("text/n3", "text/rdf+n3"), False, "N3", _OXIGRAPH, namespaces=True)
+
+FORMATS = {format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3)}
 
 
 def find_format(format: str | None, name: str = "") -> Format:
     """The format called ``format`` (name, suffix or media type), or else that of the file ``name``, or else Jelly.
 
-    >>> find_format(None, "data.nq.zst").title, find_format("application/n-triples").name
-    ('N-Quads', 'nt')
+    >>> find_format(None, "data.nq.zst").title, find_format("text/turtle; charset=utf-8").name
+    ('N-Quads', 'ttl')
     """
     wanted = format.partition(";")[0].strip().lower() if format else split_suffix(name)[0]
     if not wanted:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from types import TracebackType
 from typing import Any, Literal
 
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
+from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import Collector, StatementIterator, Terms
-from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.formats import JELLY, find_format
-from jelly.index import INDEX_KEY, KEYFRAME_ROWS, pack_index
-from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.index import KEYFRAME_ROWS
+from jelly.options import PhysicalType, StreamOptions
 
 __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "read_batches", "read_frames", "write"]
 
@@ -32,8 +32,9 @@ class Reader:
     """A stream being read. Take its statements, its frames or its Batches, one of them, once.
 
     ``src`` is a path (``-`` is standard input), bytes-like, a binary file object or an iterable of chunks of bytes;
-    gzip, zstd, bz2 and xz are recognised. ``format`` is ``"jelly"``, ``"nt"`` or ``"nq"`` (or a suffix or media type);
-    by default the suffix of the file decides, else it is Jelly.
+    gzip, zstd, bz2 and xz are recognised. ``format`` is ``"jelly"``, ``"nt"``, ``"nq"``, or with pyoxigraph ``"ttl"``,
+    ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"`` (or a suffix or media type); by default the suffix of the file
+    decides, else it is Jelly.
 
     For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
     notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
@@ -59,11 +60,7 @@ class Reader:
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
         self.format = find_format(format, self.source.name)
-        self._decoder: Any
-        if self.format is JELLY:
-            self._decoder = Decoder(delimited=delimited, **limits)
-        else:
-            self._decoder = TextReader(quads=self.format.quads, strict=strict, on_error=on_error, **limits)
+        self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
 
     def __enter__(self) -> Reader:
         return self
@@ -111,25 +108,9 @@ class Reader:
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream. What comes before an error is given before it is raised."""
         decoder = self._decoder
-        chunks = self.source.chunks()
-        broken: JellyError | None = None
+        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else fed(decoder, self.source)
         try:
-            while True:
-                try:
-                    chunk = next(chunks, None)
-                except JellyError as error:
-                    broken = error
-                    break
-                if chunk is None:
-                    decoder.finish()
-                    break
-                decoder.push(chunk)
-                while (batch := decoder.pull()) is not None:
-                    yield batch
-            while (batch := decoder.pull(True)) is not None:
-                yield batch
-            if broken is not None:
-                raise broken
+            yield from batches
         except JellyError as error:
             if error.source is None and self.source.name:
                 error.source = self.source.name
@@ -137,11 +118,33 @@ class Reader:
         finally:
             self.source.close()
 
-    def frames(self) -> Iterator[Frame]:
-        """The frames of the stream, empty ones included. A text is one frame."""
+    def frames(self, library: Library | None = None) -> Iterator[Frame]:
+        """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
         if self.format is JELLY:
-            return frames_of(self.batches())
-        return iter([Frame(0, list(self))])
+            return frames_of(self.batches(), library=library)
+        return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
+
+
+def fed(decoder: Any, source: Source) -> Iterator[Batch]:
+    """The Batches of a decoder that is fed with chunks. What comes before an error is given before it is raised."""
+    chunks = source.chunks()
+    broken: JellyError | None = None
+    while True:
+        try:
+            chunk = next(chunks, None)
+        except JellyError as error:
+            broken = error
+            break
+        if chunk is None:
+            decoder.finish()
+            break
+        decoder.push(chunk)
+        while (batch := decoder.pull()) is not None:
+            yield batch
+    while (batch := decoder.pull(True)) is not None:
+        yield batch
+    if broken is not None:
+        raise broken
 
 
 class Frame:
@@ -171,13 +174,13 @@ class Frame:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
 
 
-def frames_of(batches: Iterable[Batch], index: int = 0) -> Iterator[Frame]:
+def frames_of(batches: Iterable[Batch], index: int = 0, library: Library | None = None) -> Iterator[Frame]:
     """The frames of Jelly that came as Batches; the first of them has number ``index``."""
     statements: list[Statement] = []
     namespaces: list[tuple[str, str]] = []
     metadata: dict[str, bytes] = {}
     for batch in batches:
-        terms = Terms(batch)
+        terms = Terms(batch, library)
         declared = batch.namespaces
         described = batch.metadata
         row = 0
@@ -255,6 +258,8 @@ class Writer:
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
+    With a ``library`` its terms are taken besides ours.
+
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with jelly.Writer(out) as writer:
@@ -275,14 +280,18 @@ class Writer:
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
+        library: Library | None = None,
+        **settings: Any,
     ) -> None:
         self._settings: dict[str, Any] = {
             "frame_rows": frame_rows,
             "frame_bytes": frame_bytes,
             "delimited": delimited,
             "keyframe_rows": keyframe_rows if seekable else 0,
+            **settings,
         }
         self._given = options
+        self._library = library
         self._collector: Collector | None = None
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
@@ -322,10 +331,7 @@ class Writer:
 
     def _start(self, arity: int) -> None:
         """Make the encoder; the first statement has said whether it is one of quads."""
-        if self.format is not JELLY:
-            self._encoder = TextWriter(quads=self.format.quads)
-            return
-        self._encoder = Encoder(self._given or default_options(arity), **self._settings)
+        self._encoder = self.format.open_writer(self._given, arity, **self._settings)
 
     def _collect(self, arity: int) -> Collector:
         """The collector that takes objects, of quads if need be."""
@@ -339,7 +345,7 @@ class Writer:
                 arity = 3 if options.physical_type == PhysicalType.TRIPLES else 4
             elif self.format is not JELLY:
                 arity = 4 if self.format.quads else 3
-            self._collector = Collector(arity)
+            self._collector = Collector(arity, library=self._library)
             for name, iri in self._early:
                 self._collector.namespace(name, iri)
             self._early = []
@@ -378,10 +384,7 @@ class Writer:
         if self._early:
             self._collect(batch.arity)
         self._flush()
-        if self.format is JELLY:
-            self._sink.write(self._encoder.encode(batch, keep_frames))
-        else:
-            self._sink.write(self._encoder.encode(batch))
+        self._sink.write(self._encoder.encode(batch, keep_frames))
         self.statements += len(batch)
 
     def namespace(self, name: str, iri: str) -> None:
@@ -407,10 +410,7 @@ class Writer:
             return
         batch = collector.batch
         self.statements += len(batch)
-        if self.format is JELLY:
-            self._sink.write(self._encoder.encode(batch, keep_frames=True))
-        elif len(batch):
-            self._sink.write(self._encoder.encode(batch))
+        self._sink.write(self._encoder.encode(batch, True))
         collector.clear()
 
     def flush(self) -> None:
@@ -427,8 +427,7 @@ class Writer:
             if self._encoder is None or self._early:
                 self._collect(3)
             self._flush()
-            if self.format is JELLY:
-                self._sink.write(close_encoder(self._encoder))
+            self._sink.write(self._encoder.close())
         except BaseException:
             self.abort()
             raise
@@ -441,26 +440,6 @@ class Writer:
         self._closed = True
         self._collector = None
         self._sink.abort()
-
-
-def close_encoder(encoder: Encoder) -> bytes:
-    """The last bytes of a stream, with the index where it has keyframes."""
-    if not encoder.keyframe_rows:
-        return encoder.close()
-    encoder.finish()
-    keys = [key for key in encoder.keyframes if key[0] < encoder.n_bytes]
-    index = pack_index(encoder.options, keys, encoder.last_frame, encoder.statements, encoder.frames)
-    return encoder.close({INDEX_KEY: index})
-
-
-@cache
-def default_options(arity: int) -> StreamOptions:
-    """Options for those who give none: flat triples or quads, quoted triples allowed."""
-    return StreamOptions(
-        physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
-        logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
-        rdf_star=True,
-    )
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:

@@ -153,14 +153,14 @@ def test_convert_errors(folder):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["convert", "a.ttl", "b.jelly"], "unknown suffix '.ttl'"),
+        (["convert", "a.ods", "b.jelly"], "unknown suffix '.ods'"),
         (["convert", "a.nt", "b.xyz"], "--to"),
         (["convert", "a.nt"], "Missing argument 'OUT'"),
         (["convert", "a.nt", "b.jelly", "--names", "7"], "--names"),
         (["convert", "a.nt", "b.jelly", "--seekable", "--no-delimited"], "does not go with"),
         (["convert", "a.nt", "b.jelly", "--logical", "nothing"], "--logical"),
-        (["validate", "a.jelly", "--against", "b.ttl"], "b.ttl"),
-        (["cat", "a.ttl"], "--from"),
+        (["validate", "a.jelly", "--against", "b.ods"], "b.ods"),
+        (["cat", "a.ods"], "--from"),
         (["count"], "FILE"),
         (["head", "-n", "-1", "a.nt"], "-n"),
         (["nothing"], "No such command"),
@@ -436,7 +436,7 @@ def test_process(folder):
     assert err.count("\n") == 1
     assert "\x1b" not in err  # no colours, no progress bar
     assert finished("cat", "none.jelly") == (1, "", "error: none.jelly: No such file or directory\n")
-    assert finished("cat", "a.ttl")[0] == 2
+    assert finished("cat", "a.ods")[0] == 2
 
 
 def test_entry_point(folder):

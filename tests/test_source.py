@@ -27,8 +27,8 @@ EVERYTHING = [
 # Whoever stands here may import from those before it. encode and pack share a struct, so each sees the other's .pxd.
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "decode", "snapshot", "encode",
-    "pack", "decoder", "encoder", "scope", "lexer", "markup", "textread", "textwrite", "text", "pool", "render", "columns", "intake", "model",
-    "terms",
+    "pack", "decoder", "encoder", "scope", "lexer", "markup", "textread", "textwrite", "text", "pool", "render",
+    "columns", "intake", "model", "library", "terms", "parsed",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 

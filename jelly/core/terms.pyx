@@ -4,18 +4,23 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memcpy, memset
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_Compare
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.string cimport memset
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch,
     Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, clear_arena, clear_interner,
-    free_interner, init_interner, intern_term, load_u64, new_batch,
+    free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
+from jelly.core.library cimport Library, make_str
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 from jelly.core.scope cimport drop_tail
+
+from jelly.errors import JellyUnsupportedError
+
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 cdef extern from *:
     """
@@ -42,33 +47,22 @@ cdef enum:
 
 # ---- Batch to objects
 
-cdef inline str make_str(const uint8_t* text, int64_t n):
-    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
-    cdef uint64_t high = 0
-    cdef int64_t i
-    cdef object made
-    if n < 8:
-        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
-    for i in range(0, n - 7, 8):
-        high |= load_u64(text + i)
-    high |= load_u64(text + n - 8)
-    if high & <uint64_t>0x8080808080808080:
-        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
-    made = PyUnicode_New(n, 127)
-    memcpy(PyUnicode_DATA(made), text, n)
-    return made
-
-
 cdef class Terms:
-    """The terms of one Batch as objects, each made once, when it is first asked for."""
+    """The terms of one Batch as objects, ours or those of a `Library`, each made once, when it is first asked for."""
 
     cdef Batch batch
     cdef PyObject** made
     cdef int32_t n
     cdef DefaultGraph default
+    cdef Library library
+    # What the library has for the graph of the last row.
+    cdef object graph
+    cdef int32_t graph_term
 
-    def __cinit__(self, Batch batch not None):
+    def __cinit__(self, Batch batch not None, Library library=None):
         self.batch = batch
+        self.library = library
+        self.graph_term = UNSET
         self.default = DefaultGraph()
         self.n = batch.a.n_terms
         self.made = <PyObject**>PyMem_Calloc(self.n + 1, sizeof(PyObject*))
@@ -101,7 +95,9 @@ cdef class Terms:
         cdef BlankNode bnode
         cdef Literal literal
         cdef QuotedTriple quoted
-        if kind == KIND_IRI:
+        if self.library is not None:
+            new = self.make_foreign(term)
+        elif kind == KIND_IRI:
             iri = IRI.__new__(IRI)
             iri.value = self.text(term)
             new = iri
@@ -130,6 +126,42 @@ cdef class Terms:
         self.made[term] = <PyObject*>new
         return new
 
+    cdef object make_foreign(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        cdef int kind = a.kind[term]
+        cdef int32_t aux = a.aux[term]
+        if kind == KIND_TRIPLE:
+            return self.library.make_quoted(
+                self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
+            )
+        return self.library.make(
+            kind, None if aux < 0 else self.get(aux), a.text + a.start[term], a.start[term + 1] - a.start[term]
+        )
+
+    cdef object foreign(self, int64_t row):
+        """The statement of a row as the library has it."""
+        cdef Arena* a = &self.batch.a
+        cdef Library library = self.library
+        cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
+        cdef int s = a.kind[a.s[row]]
+        if a.kind[a.p[row]] != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
+            graph >= 0 and a.kind[graph] != KIND_IRI and a.kind[graph] != KIND_BNODE
+        ):
+            raise JellyUnsupportedError(
+                f"{library.name} has no generalized statements, such as number {self.batch.first_row + row}, from 0"
+            )
+        subject = self.get(a.s[row])
+        predicate = self.get(a.p[row])
+        object_ = self.get(a.o[row])
+        if a.g == NULL and not library.quads:
+            return (subject, predicate, object_) if library.triple is None else library.triple(subject, predicate, object_)
+        if graph != self.graph_term:
+            self.graph = library.graph(None if graph == NO_TERM else self.get(graph))
+            self.graph_term = graph
+        if library.quad is None:
+            return subject, predicate, object_, self.graph
+        return library.quad(subject, predicate, object_, self.graph)
+
     cdef inline object triple(self, int64_t row):
         cdef Arena* a = &self.batch.a
         cdef Triple triple = Triple.__new__(Triple)
@@ -148,6 +180,8 @@ cdef class Terms:
         return quad
 
     cdef inline object statement(self, int64_t row):
+        if self.library is not None:
+            return self.foreign(row)
         return self.triple(row) if self.batch.a.g == NULL else self.quad(row)
 
     def term(self, int32_t term):
@@ -157,7 +191,7 @@ cdef class Terms:
         return self.get(term)
 
     def statements(self, int64_t start=0, stop=None) -> list:
-        """The statements of rows ``start`` to ``stop`` as Triples or Quads."""
+        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or what the library has."""
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
         if not 0 <= start <= end <= self.batch.a.n_rows:
@@ -170,13 +204,15 @@ cdef class StatementIterator:
     """Statements one by one out of an iterator of Batches. A Batch's terms are shared by its statements."""
 
     cdef object batches
+    cdef Library library
     cdef Terms terms
     cdef int64_t row
     cdef int64_t n
     cdef bint quads
 
-    def __cinit__(self, batches):
+    def __cinit__(self, batches, Library library=None):
         self.batches = iter(batches)
+        self.library = library
 
     def __iter__(self):
         return self
@@ -187,6 +223,8 @@ cdef class StatementIterator:
             self.advance()
             row = 0
         self.row = row + 1
+        if self.library is not None:
+            return self.terms.foreign(row)
         return self.terms.quad(row) if self.quads else self.terms.triple(row)
 
     cdef int advance(self) except -1:
@@ -198,7 +236,7 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
-        terms = Terms(batch)
+        terms = Terms(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms
         self.quads = batch.a.g != NULL
@@ -224,6 +262,8 @@ ctypedef struct Recent:
 cdef class Collector:
     """Fills a Batch with statements: term objects are found by address first, then by what they say.
 
+    Besides our terms it takes those of a `Library`.
+
     ``batch`` is the one being filled. It is written again after ``clear()``, so it must not be handed out.
     """
 
@@ -232,11 +272,16 @@ cdef class Collector:
     cdef Interner index
     cdef Recent* recent
     cdef int arity
+    cdef Library library
+    # The graph that the library had in the last statement, and its id.
+    cdef object graph
+    cdef int32_t graph_term
 
-    def __cinit__(self, int arity, int64_t rows=256):
+    def __cinit__(self, int arity, int64_t rows=256, Library library=None):
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
+        self.library = library
         self.waiting = []
         self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
         if self.recent == NULL or init_interner(&self.index) < 0:
@@ -264,6 +309,7 @@ cdef class Collector:
         clear_arena(&self.batch.a)
         clear_interner(&self.index)
         self.forget()
+        self.graph = None
 
     cdef int32_t checked(self, int32_t term) except -1:
         cdef Fault fault
@@ -273,7 +319,7 @@ cdef class Collector:
             raise fault_error(&fault, {})
         return term
 
-    cdef int32_t intern(self, int kind, int32_t aux, str text) except -1:
+    cdef int32_t intern(self, int kind, int32_t aux, object text) except -1:
         cdef Py_ssize_t n
         cdef const char* utf8 = PyUnicode_AsUTF8AndSize(text, &n)
         return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
@@ -313,19 +359,53 @@ cdef class Collector:
             p = self.find(quoted.p)
             o = self.find(quoted.o)
             return self.checked(add_quoted(&self.batch.a, s, p, o))
+        if self.library is not None and (found := self.library.kind_of(term)) != 0:
+            return self.add_foreign(term, found)
         raise TypeError(
             f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
         )
+
+    cdef int32_t add_foreign(self, object term, int kind) except -1:
+        cdef int32_t aux, s, p, o
+        if kind == KIND_TRIPLE:
+            subject, predicate, object_ = term
+            s = self.find(subject)
+            p = self.find(predicate)
+            o = self.find(object_)
+            return self.checked(add_quoted(&self.batch.a, s, p, o))
+        text = text_of(term)
+        if kind != KIND_LITERAL:
+            return self.intern(kind, NO_TERM, text)
+        language = term.language
+        if language is not None:
+            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), text)
+        datatype = term.datatype
+        if datatype is None or PyUnicode_Compare(text_of(datatype), _XSD_STRING) == 0:
+            return self.intern(KIND_LITERAL, NO_TERM, text)
+        aux = self.find(datatype)
+        return self.intern(KIND_TYPED, aux, text)
+
+    cdef int32_t find_graph(self, object g) except? -1:
+        """The id of a graph's name; NO_TERM for the default graph."""
+        if type(g) is DefaultGraph:
+            return NO_TERM
+        if self.library is None or self.library.graph_name is None:
+            return self.find(g)
+        if g is not self.graph:
+            name = self.library.graph_name(g)
+            self.graph_term = NO_TERM if name is None else self.find(name)
+            self.graph = g
+        return self.graph_term
 
     cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
         cdef int32_t graph = NO_TERM
         cdef int32_t subject = self.find(s)
         cdef int32_t predicate = self.find(p)
         cdef int32_t object_ = self.find(o)
-        if g is not None and type(g) is not DefaultGraph:
-            if self.arity == 3:
+        if g is not None:
+            graph = self.find_graph(g)
+            if graph != NO_TERM and self.arity == 3:
                 raise ValueError(f"a quad in graph {g} cannot go into a stream of triples")
-            graph = self.find(g)
         self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
         return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
@@ -414,6 +494,11 @@ cdef class Collector:
         """Take away what was added after the last frame ended."""
         self.waiting.clear()
         drop_tail(&self.batch.a)
+
+
+cdef inline object text_of(object term):
+    """The text of a library's term."""
+    return term if isinstance(term, str) else term.value
 
 
 cdef void fetch_terms(list block):

@@ -11,7 +11,7 @@ import re
 import secrets
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -20,8 +20,12 @@ from jelly.core.markup import DocumentScanner
 from jelly.core.scope import drop_open_frame
 from jelly.core.text import TextReader
 from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
+from jelly.formats import JSON_LD, RDF_XML, TRIG, TURTLE
 from jelly.messages.documents import Contexts, check_depth, check_entities, load_json
 from jelly.options import LogicalType
+
+if TYPE_CHECKING:
+    from jelly.oxigraph import BrokenText
 
 __all__ = ["JellyLog", "Log", "NdjsonLog", "TextLog", "TurtleLog", "XmlLog", "YamlLog"]
 
@@ -136,7 +140,10 @@ class TurtleLog(TextLog):
             trailing=trailing,
             max_message_bytes=NO_LIMIT,
         )
-        self._format = format
+        from jelly.oxigraph import BrokenText, to_nquads
+
+        self._broken, self._parser = BrokenText, to_nquads
+        self._format = TRIG if format == "trig" else TURTLE
         self._lexer = Lexer(directive=self._directive)
         self._base = base
         self._prefixes: dict[str, str] = {}
@@ -230,10 +237,10 @@ class TurtleLog(TextLog):
             at = stop
         head = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in self._prefixes.items())
         marked = b"".join([head.encode(), b"\n", *pieces, text[at:]])
-        broken: Broken | None = None
+        broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = to_nquads(marked, self._format, self._base)
-        except Broken as error:
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
+        except self._broken as error:
             broken = error
             nquads, prefixes = error.before, dict(self._prefixes)
         messages = nquads.split(self._sentinel + b"\n")
@@ -272,7 +279,7 @@ class TurtleLog(TextLog):
                 waiting.append(b"MESSAGE\n" if self._directive else b"# @message %b\n" % cuts[i][2])
         yield from super().feed(b"".join(waiting))
 
-    def _tell(self, broken: Broken, text: bytes, cuts: list[tuple[int, int, bytes]]) -> JellyError:
+    def _tell(self, broken: BrokenText, text: bytes, cuts: list[tuple[int, int, bytes]]) -> JellyError:
         if broken.line is None:
             return JellySyntaxError(broken.reason, line=self._line)
         line = max(broken.line - 1, 1)  # without the head
@@ -287,10 +294,13 @@ class TurtleLog(TextLog):
 class _Documents(TextLog):
     """Logs whose messages are documents of their own."""
 
-    format: str
+    format = JSON_LD
 
     def __init__(self, *, base: str | None, max_message_bytes: int) -> None:
-        super().__init__(quads=self.format != "rdf", messages="directive", announced=True, max_message_bytes=NO_LIMIT)
+        from jelly.oxigraph import BrokenText, to_nquads
+
+        self._broken, self._parser = BrokenText, to_nquads
+        super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
         self._base = base
         self._max = max_message_bytes
         self._rest: list[bytes] = []
@@ -315,16 +325,14 @@ class _Documents(TextLog):
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with their end."""
         try:
-            return to_nquads(document, self.format, self._base)[0] + b"MESSAGE\n"
-        except Broken as error:
+            return self._parser(document, self.format, self._base)[0] + b"MESSAGE\n"
+        except self._broken as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None
 
 
 class NdjsonLog(_Documents):
     """NDJSON-LD: a line is a message (section 2.2)."""
-
-    format = "jsonld"
 
     def __init__(self, *, contexts: Any, strict: bool, dialect: str | None, **settings: Any) -> None:
         super().__init__(**settings)
@@ -385,8 +393,6 @@ _NO_DOCUMENT = re.compile(rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\
 class YamlLog(_Documents):
     """YAML-LD: a document of the stream is a message (section 2.3)."""
 
-    format = "jsonld"
-
     def __init__(self, *, contexts: Any, **settings: Any) -> None:
         from jelly.yamls import load_documents
 
@@ -438,7 +444,7 @@ class YamlLog(_Documents):
 class XmlLog(_Documents):
     """RDF/XML: documents follow each other, each on a new line (section 2.4)."""
 
-    format = "rdf"
+    format = RDF_XML
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -10,8 +10,8 @@ from measure import SANITIZED, run
 from shared import shared
 
 import jelly
+from jelly.codecs import StreamEncoder
 from jelly.core.terms import Collector
-from jelly.stream import close_encoder
 
 # Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
 STEP = 11 if SANITIZED else 1
@@ -33,12 +33,12 @@ def seekable(path: Path) -> bytes:
     statements = [
         jelly.Triple(jelly.IRI(f"http://e/{i % 9}"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(40)
     ]
-    encoder = jelly.Encoder(jelly.StreamOptions(max_name_table_size=16), frame_rows=8, keyframe_rows=10)
+    encoder = StreamEncoder(jelly.StreamOptions(max_name_table_size=16), frame_rows=8, keyframe_rows=10)
     collector = Collector(3)
     for statement in statements:
         collector.add(statement)
     data = encoder.encode(collector.batch)
-    data += close_encoder(encoder)
+    data += encoder.close()
     path.write_bytes(data)
     with jelly.open(path) as file:
         assert list(file) == statements

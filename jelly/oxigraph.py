@@ -1,0 +1,566 @@
+"""pyoxigraph: the syntaxes that it parses and serializes, as formats of ours, and its terms in and out of every format.
+
+Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
+Labels of blank nodes are kept; nodes without one get a random label.
+
+pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
+with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). In JSON
+a tag cannot be told from other strings: it gets its capitals back there if all strings of these letters have the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Literal
+
+from jelly.core.batch import Batch
+from jelly.core.library import Library
+from jelly.core.parsed import QuadIntake
+from jelly.core.terms import Terms
+from jelly.core.text import TextWriter
+from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.files import Source
+from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
+from jelly.marks import Marks, Spellings
+from jelly.options import StreamOptions
+from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
+
+try:
+    import pyoxigraph as ox
+except ImportError:
+    raise MissingExtraError(
+        "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
+    ) from None
+
+__all__ = ["BrokenText", "SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "to_nquads", "write"]
+
+SYNTAXES: dict[Format, Any] = {
+    TURTLE: ox.RdfFormat.TURTLE,
+    TRIG: ox.RdfFormat.TRIG,
+    RDF_XML: ox.RdfFormat.RDF_XML,
+    JSON_LD: ox.RdfFormat.JSON_LD,
+    N3: ox.RdfFormat.N3,
+}
+CLASSES = (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple, ox.DefaultGraph)
+
+BATCH_ROWS = 16384
+BATCH_BYTES = 1 << 24
+
+# What is marked and looked through at a time.
+PIECE = 1 << 18
+
+# ---- reading
+
+
+class _File:
+    """Pieces of bytes as the file that pyoxigraph reads.
+
+    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
+    that it finds there do not tell the line, and so it has read no further.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
+        self._pieces = pieces
+        self._last = self._piece = b""
+        self._at = 0
+        self._by_line = by_line
+        self.line = 1  # that is being read, where they are given one by one
+
+    def read(self, size: int = -1) -> bytes:
+        while self._at >= len(self._piece):
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._last, self._piece, self._at = self._piece, piece, 0
+        end = len(self._piece) if size < 0 else self._at + size
+        if self._by_line:
+            newline = self._piece.find(b"\n", self._at, end)
+            if newline >= 0:
+                end = newline + 1
+                self.line += 1
+        data = self._piece[self._at : end]
+        self._at += len(data)
+        return data
+
+    def recent(self) -> bytes:
+        """What was given last: a piece or two."""
+        return self._last + self._piece[: self._at]
+
+
+# The place that a message begins with.
+_PLACE = re.compile(r"Parser error (?:at|between) .*?: ", re.S)
+_CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
+
+
+class SyntaxReader:
+    """Reads one of the `SYNTAXES`: see `jelly.formats.Format`.
+
+    Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
+    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster.
+    """
+
+    def __init__(
+        self,
+        format: Format,
+        *,
+        base: str | None = None,
+        lenient: bool = False,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+    ) -> None:
+        if batch_rows < 1 or batch_bytes < 1:
+            raise ValueError("batch_rows and batch_bytes must be at least 1")
+        self.format = format
+        self._settings: dict[str, Any] = {
+            "base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads
+        }  # fmt: skip
+        self._rows = batch_rows
+        self._bytes = batch_bytes
+        self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._by_line = format in (RDF_XML, JSON_LD)
+        self._known: dict[str, str] = {}
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
+        if base is not None:
+            ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+        return self._intake.statements
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The Batches of a source. What comes before an error is given before it is raised."""
+        intake = self._intake
+        file: Any = _File(self._pieces(source.chunks()), self._by_line)
+        parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
+        more = True
+        while more:
+            broken: JellyError | None = None
+            try:
+                # One statement first: the prefixes that stand before it are to come before it.
+                first = next(parser, None)
+                self._declare(parser.prefixes)
+                more = first is not None and (
+                    intake.extend(iter((first,)), self._rows, self._bytes)
+                    or intake.extend(parser, self._rows, self._bytes)
+                )
+                self._declare(parser.prefixes)
+            except SyntaxError as error:
+                broken = self._error(error, file)
+            except JellyError as error:
+                broken = error
+            if (batch := intake.take()) is not None:
+                yield batch
+            if broken is not None:
+                raise broken
+
+    def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
+        """The bytes of a source, with marks."""
+        rest = b""
+        begun = False
+        for chunk in chunks:
+            for at in range(0, len(chunk), PIECE):
+                piece = rest + bytes(chunk[at : at + PIECE])
+                rest = b""
+                if not begun:
+                    if len(piece) < 3:
+                        rest = piece
+                        continue
+                    piece = piece.removeprefix(b"\xef\xbb\xbf")
+                    begun = True
+                piece, rest = self._tags.split(piece)
+                yield self._marked(piece)
+        yield self._marked(rest)
+
+    def _marked(self, piece: bytes) -> bytes:
+        piece = self._tags.put(piece)
+        if self._tags.used:
+            self._intake.mark = self._tags.word
+        return piece
+
+    def _declare(self, prefixes: dict[str, str]) -> None:
+        """Note the prefixes that are new."""
+        for name, iri in prefixes.items():
+            iri = self._tags.take_str(iri)
+            if self._known.get(name) != iri:
+                self._known[name] = iri
+                self._intake.namespace(name, iri)
+
+    def _error(self, error: SyntaxError, file: _File) -> JellySyntaxError:
+        text = self._tags.take_str(error.msg)
+        if "LoadDocumentCallback" in text:
+            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
+        reason = _PLACE.sub("", text, 1)
+        if error.lineno is None:
+            return JellySyntaxError(reason, line=file.line if self._by_line else None)
+        # Marks shift the columns.
+        if error.offset is not None and not self._tags.used:
+            reason = f"column {error.offset}: {reason}"
+        return JellySyntaxError(reason, line=error.lineno)
+
+
+def _remote(text: bytes) -> str:
+    """The URL of the remote context in a part of a JSON-LD document; "" where it is not found."""
+    decoder = json.JSONDecoder()
+    for match in _CONTEXT.finditer(text):
+        with contextlib.suppress(ValueError):
+            found, _ = decoder.raw_decode(text[match.end() : match.end() + 4096].decode(errors="replace"))
+            for part in found if isinstance(found, list) else [found]:
+                if isinstance(part, str):
+                    return part
+    return ""
+
+
+def open_reader(
+    format: Format,
+    *,
+    delimited: bool | None,
+    strict: bool,
+    on_error: Literal["raise", "skip"],
+    **settings: Any,
+) -> SyntaxReader:
+    """What reads one of the `SYNTAXES`. ``strict`` overrules ``lenient``."""
+    if on_error != "raise":
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements are not lines")
+    if strict:
+        settings["lenient"] = False
+    return SyntaxReader(format, **settings)
+
+
+# ---- Batches to quads
+
+
+def _lang(mark: Callable[[bytes], bytes] | None) -> Callable[[str, str], Any]:
+    def lang(text: str, tag: str) -> Any:
+        tag, _, direction = tag.partition("--")
+        if mark is not None:
+            tag = mark(f"@{tag}".encode()).decode()[1:]
+        if not direction:
+            return ox.Literal(text, language=tag)
+        return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
+
+    return lang
+
+
+def _library(mark: Callable[[bytes], bytes] | None = None) -> Library:
+    return Library(
+        "pyoxigraph",
+        classes=CLASSES[:4],
+        iri=ox.NamedNode,
+        bnode=ox.BlankNode,
+        plain=ox.Literal,
+        lang=_lang(mark),
+        typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
+        quoted=_statement(ox.Triple),
+        triple=_statement(ox.Triple),
+        quad=_statement(ox.Quad),
+        default=ox.DefaultGraph(),
+    )
+
+
+def _statement(make: Any) -> Callable[..., Any]:
+    def statement(*terms: Any) -> Any:
+        if type(terms[0]) is ox.Triple:
+            raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only, and here one is a subject")
+        return make(*terms)
+
+    return statement
+
+
+class _Quads:
+    """Makes quads or triples of Batches.
+
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
+    quoted triples have to be made, as RDF 1.2 writes them in another way.
+    """
+
+    def __init__(self, quads: bool, marks: Marks | None) -> None:
+        self._named = quads
+        self._marks = marks
+        self._text = TextWriter(quads=quads)
+        self._library: Library | None = None
+
+    def of(self, batch: Batch) -> Iterator[Any]:
+        if len(batch.quoted):
+            if self._library is None:
+                self._library = _library(None if self._marks is None else self._marks.put)
+            return iter(Terms(batch, self._library).statements())
+        text = self._text.encode(batch)
+        # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
+        lenient = self._marks is None or b"\\u00" not in text
+        if self._marks is not None:
+            text = self._marks.put(text)
+        if self._named:
+            return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
+        return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+
+    def text_of(self, batch: Batch) -> bytes:
+        """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
+        if not len(batch.quoted):
+            return self._text.encode(batch)
+        format = ox.RdfFormat.N_QUADS if self._named else ox.RdfFormat.N_TRIPLES
+        return ox.serialize(self.of(batch), format=format) or b""
+
+
+def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:
+    """The error for what the parser of our N-Quads raised: one line is one statement."""
+    reason = _PLACE.sub("", error.msg, 1)
+    return JellyUnsupportedError(
+        f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
+    )
+
+
+# ---- writing
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
+_PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
+_XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
+_NC_NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.\-\x80-\xff]*"
+_BAD_TAG = re.compile(rb"<(?!/?(?:%b:)?%b[\s/>])[^>]*" % (_NC_NAME, _NC_NAME))
+# XML 1.0, production Char.
+_BAD_CHAR = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
+_END = b"</rdf:RDF>"
+_LABEL = "where-the-header-ends"
+
+
+class SyntaxWriter:
+    """Writes one of the `SYNTAXES`, each Batch when it comes: see `jelly.formats.Format`.
+
+    Prefixes are those of the namespaces so far; RDF/XML, which has them in its first line, takes only those before the
+    first statement, and JSON-LD none. Names that a syntax cannot have are left out, as all that is lost is brevity.
+    """
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self._marks = Marks()
+        self._quads = _Quads(format.quads, self._marks)
+        self._prefixes: dict[str, str] = {}
+        self._header = b""
+        self._begun = False
+        self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The text of a Batch. Frames leave no trace."""
+        declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
+        if not len(batch):
+            return declared
+        try:
+            made = self._make(self._serialized(self._quads.of(batch)))
+        except SyntaxError as error:
+            raise _refusal(self.format.title, error, batch.first_row) from None
+        self._begun = True
+        return declared + self._marks.take(made)
+
+    def close(self) -> bytes:
+        """The end of the document."""
+        if self.format is JSON_LD:
+            return b"]\n" if self._begun else b"[]\n"
+        if self.format is RDF_XML:
+            return _END + b"\n" if self._begun else self._serialized([]) + b"\n"
+        return b""
+
+    def _serialized(self, quads: Iterable[Any]) -> bytes:
+        try:
+            return ox.serialize(quads, format=SYNTAXES[self.format], prefixes=self._prefixes) or b""
+        except (ValueError, OSError) as error:
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold a statement: {error}") from None
+
+    def _declare(self, name: str, iri: str) -> bytes:
+        """Note a prefix; the line that declares it, in the Turtle family."""
+        if self._prefixes.get(name) == iri or self.format is JSON_LD or not _PREFIX.fullmatch(name):
+            return b""
+        if self.format is RDF_XML:
+            if not self._begun and name not in _XML_RESERVED and iri != _RDF:
+                with contextlib.suppress(ValueError):
+                    _header({name: iri})
+                    self._prefixes[name] = iri
+            return b""
+        try:
+            line = _header({name: iri})
+        except ValueError:  # a relative IRI
+            return b""
+        self._prefixes[name] = iri
+        self._header = _header(self._prefixes)
+        return line
+
+    def _turtle(self, made: bytes) -> bytes:
+        return made.removeprefix(self._header)
+
+    def _json(self, made: bytes) -> bytes:
+        return (b",\n" if self._begun else b"[") + made[1:-1]
+
+    def _xml(self, made: bytes) -> bytes:
+        begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
+        body = made[begin : made.rindex(_END)]
+        if (bad := _BAD_TAG.search(body)) is not None:
+            tag = self._marks.take(bad[0]).decode()
+            raise JellyUnsupportedError(f"RDF/XML cannot hold a predicate whose IRI does not end with a name: {tag}>")
+        if (bad := _BAD_CHAR.search(body)) is not None:
+            raise JellyUnsupportedError(f"RDF/XML cannot hold the character {bad[0].decode()!r}")
+        # A line feed is what XML makes of a carriage return as it is. Labels that are no names get one more "_", and so
+        # do those that begin with it, so that all stay different.
+        body = _BAD_NODE_ID.sub(b'rdf:nodeID="_', body.replace(b"\r", b"&#13;"))
+        return body if self._begun else made[:begin] + body
+
+
+def _header(prefixes: dict[str, str]) -> bytes:
+    """How pyoxigraph declares prefixes in Turtle."""
+    statement = ox.Triple(ox.BlankNode(_LABEL), ox.NamedNode("x:y"), ox.BlankNode())
+    made = ox.serialize([statement], format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b""
+    return made[: made.index(f"_:{_LABEL}".encode())]
+
+
+def open_writer(
+    format: Format,
+    options: StreamOptions | None,
+    arity: int,
+    *,
+    frame_rows: int,
+    frame_bytes: int,
+    delimited: bool,
+    keyframe_rows: int,
+) -> SyntaxWriter:
+    """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
+    return SyntaxWriter(format)
+
+
+# ---- the terms of pyoxigraph
+
+
+def read(src: Any, **settings: Any) -> Iterator[Any]:
+    """The statements of ``src``, in any format, as pyoxigraph's Triples or Quads. Memory stays flat.
+
+    ``src`` and ``settings`` are those of `jelly.Reader`. pyoxigraph holds quoted triples as objects only and no
+    generalized statements: others raise `JellyUnsupportedError`. Its language tags are in lower case. IRIs are not
+    checked.
+
+    >>> import jelly.oxigraph
+    >>> for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt"):
+    ...     print(triple.object)
+    "o"@en
+    """
+    settings.setdefault("batch_rows", READ_ROWS)
+    makers: dict[int, _Quads] = {}
+    for batch in Reader(src, **settings).batches():
+        if batch.arity not in makers:
+            makers[batch.arity] = _Quads(batch.arity == 4, None)
+        try:
+            yield from makers[batch.arity].of(batch)
+        except SyntaxError as error:
+            raise _refusal("pyoxigraph", error, batch.first_row) from None
+
+
+def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
+    """Write Quads, or Triples, of pyoxigraph to ``dst`` in any format; the number of them.
+
+    ``dst``, ``options`` and ``settings`` are those of `jelly.Writer`; the first statement tells whether all are Quads.
+
+    >>> import io, jelly.oxigraph, pyoxigraph
+    >>> quads = pyoxigraph.parse(b"<a:s> <a:p> <a:o> .", pyoxigraph.RdfFormat.TURTLE)
+    >>> jelly.oxigraph.write(io.BytesIO(), quads)
+    1
+    """
+    iterator = iter(statements)
+    first = next(iterator, None)
+    with Writer(dst, options, **settings) as writer:
+        if first is None:
+            return 0
+        kind = ox.Triple if type(first) is ox.Triple else ox.Quad
+        intake = QuadIntake(3 if kind is ox.Triple else 4, CLASSES)
+        rest = _checked(chain((first,), iterator), kind)
+        more = True
+        while more:
+            more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)
+            if (batch := intake.take()) is not None:
+                writer.add_batch(batch)
+    return writer.statements
+
+
+def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
+    for statement in statements:
+        if type(statement) is not kind:
+            raise TypeError(f"expected one more {kind.__name__} of pyoxigraph, got {type(statement).__name__}")
+        yield statement
+
+
+def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
+    """Load ``src``, in any format, into a pyoxigraph ``Store`` by its ``bulk_load``; the number of statements.
+
+    Triples go into the graph ``to_graph``, by default the default graph. Blank nodes are new ones, so that nodes of
+    different files are never mixed up; for those with the labels that they have, give `read` to ``bulk_extend``. See
+    `read` for the rest.
+
+    >>> import jelly.oxigraph, pyoxigraph
+    >>> store = pyoxigraph.Store()
+    >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
+    (1, 1)
+    """
+    reader = Reader(src, **settings)
+
+    def pieces() -> Iterator[bytes]:
+        makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+        for batch in reader.batches():
+            if to_graph is not None and batch.arity == 4:
+                raise JellyError("to_graph is for triples, and these are quads", source=reader.source.name or None)
+            yield makers[batch.arity].text_of(batch)
+
+    file: Any = _File(pieces())
+    format = ox.RdfFormat.N_TRIPLES if to_graph is not None else ox.RdfFormat.N_QUADS
+    try:
+        store.bulk_load(file, format, to_graph=to_graph, lenient=True)
+    except SyntaxError as error:
+        raise _refusal("pyoxigraph", error, 0) from None
+    return reader.statements
+
+
+# ---- texts of message logs
+
+
+class BrokenText(Exception):
+    """A text has a syntax error: what came before it as N-Quads, the reason, and the line from 1, where it is known."""
+
+    def __init__(self, before: bytes, reason: str, line: int | None) -> None:
+        super().__init__(reason)
+        self.before = before
+        self.reason = reason
+        self.line = line
+
+
+# The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
+
+
+def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
+    """A text in one of the `SYNTAXES` as N-Quads, with the prefixes and the base IRI at its end. `BrokenText` may be raised.
+
+    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    """
+    marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    marked = marks.put(text)
+
+    def taken(nquads: bytes | None) -> bytes:
+        if not nquads:
+            return b""
+        if marks.of_tag is None:
+            return bytes(marks.take(nquads))
+        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+
+    parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    try:
+        nquads = ox.serialize(parser, format=ox.RdfFormat.N_QUADS)
+    except SyntaxError as error:
+        quads: list[Any] = []
+        with contextlib.suppress(SyntaxError):
+            quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+        reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
+        raise BrokenText(taken(before), reason, error.lineno) from None
+    prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
+    return taken(nquads), prefixes, parser.base_iri

@@ -1,0 +1,342 @@
+"""RDFLib: its plug-ins for Jelly, and statements of its terms without a graph.
+
+With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``:
+
+>>> import rdflib
+>>> graph = rdflib.Graph().parse(data='<a:s> <a:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .', format="nt")
+>>> from jelly.rdflib import JellyParser, JellySerializer  # only where it is not installed
+>>> rdflib.plugin.register("jelly", rdflib.parser.Parser, "jelly.rdflib", "JellyParser")
+>>> rdflib.plugin.register("jelly", rdflib.serializer.Serializer, "jelly.rdflib", "JellySerializer")
+>>> data = graph.serialize(format="jelly", encoding="utf-8")
+>>> len(rdflib.Graph().parse(data=data, format="jelly"))
+1
+
+The suffix alone, ``Graph.parse("x.jelly")``, is enough once this module was imported or a plug-in used: RDFLib knows
+suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches; with ``format=``, or
+a media type from a web server, nothing need be imported.
+
+What RDFLib cannot hold is an error: quoted triples, literals as subjects, language tags that it refuses. Lexical forms
+stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them; labels of blank nodes do too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from dataclasses import fields
+from functools import partial
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+from jelly.core.batch import Batch
+from jelly.core.library import Library
+from jelly.core.terms import StatementIterator
+from jelly.errors import JellyUnsupportedError, MissingExtraError
+from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.stream import READ_ROWS, Frame, Reader, Writer
+
+try:
+    import rdflib
+    from rdflib import BNode, Literal, URIRef
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph, QuotedGraph
+    from rdflib.parser import InputSource, Parser
+    from rdflib.serializer import Serializer
+    from rdflib.util import SUFFIX_FORMAT_MAP
+except ImportError:
+    raise MissingExtraError("RDFLib is not installed: pip install 'jelly-rdf[rdflib]'") from None
+
+__all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs", "write", "write_graphs"]
+
+SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
+
+# Terms remembered: a stream's, and those of a graph, where comparing equal terms that are two objects costs more.
+MEMO = 1 << 14
+GRAPH_MEMO = 1 << 17
+
+_OPTIONS = {field.name for field in fields(StreamOptions)}
+_first = itemgetter(0)
+
+
+# ---- terms
+
+# As URIRef() and BNode() do it, without a look at each character of a text that is an IRI already.
+_uriref: Callable[[str], Any] = partial(str.__new__, URIRef)
+_bnode: Callable[[str], Any] = partial(str.__new__, BNode)
+
+
+def _typed(text: str, datatype: Any) -> Any:
+    literal = Literal(text, None, datatype, False)
+    if not str.__eq__(literal, text):
+        # xsd:token and xsd:normalizedString are changed whatever one says; so a literal takes that datatype later.
+        literal = Literal(text)
+        literal.__setstate__((None, {"language": None, "datatype": datatype}))
+    return literal
+
+
+def _graph_name(graph: Any) -> Any:
+    """The name of a graph of a quad, None for the default graph."""
+    if isinstance(graph, Graph):
+        graph = graph.identifier
+    return None if graph == DATASET_DEFAULT_GRAPH_ID else graph
+
+
+def _library(**settings: Any) -> Library:
+    terms = {"iri": _uriref, "bnode": _bnode, "plain": Literal, "lang": Literal, "typed": _typed}
+    classes = (URIRef, BNode, Literal, None)
+    return Library("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
+
+
+# ---- reading
+
+def read(src: Any, **settings: Any) -> StatementIterator:
+    """The statements of ``src`` one by one as tuples of RDFLib terms, 3 or 4; memory stays flat.
+
+    The fourth is the graph's name, ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID`` in the default graph. See `jelly.Reader`
+    for the sources (compressed ones too) and the keywords.
+
+    >>> from jelly.rdflib import read
+    >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
+    [('a:s', 'en')]
+    """
+    settings.setdefault("batch_rows", READ_ROWS)
+    return StatementIterator(Reader(src, **settings).batches(), _library(default=DATASET_DEFAULT_GRAPH_ID))
+
+
+def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
+    """The frames of ``src``, each a `jelly.stream.Frame` whose statements are those of `read`.
+
+    >>> import jelly
+    >>> from jelly.rdflib import read_frames
+    >>> [len(frame) for frame in read_frames(jelly.dumps([]))]
+    [0]
+    """
+    return Reader(src, **settings).frames(_library(default=DATASET_DEFAULT_GRAPH_ID))
+
+
+def read_graphs(
+    src: Any,
+    graph: Callable[[], Graph] = Graph,
+    dataset: Callable[[], Dataset] = Dataset,
+    **settings: Any,
+) -> Iterator[Graph]:
+    """For each frame of ``src`` a graph, or a dataset where the stream is one of quads; empty ones included.
+
+    ``graph`` and ``dataset`` make the empty ones. A graph has the namespaces that its frame declares.
+
+    >>> import io
+    >>> from jelly.rdflib import read_graphs, write_graphs
+    >>> out = io.BytesIO()
+    >>> write_graphs(out, [rdflib.Graph(), rdflib.Graph().add((rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property))])
+    2
+    >>> [len(graph) for graph in read_graphs(out.getvalue())]
+    [0, 1]
+    """
+    reader = Reader(src, **settings)
+    for frame in reader.frames(_library(memo=GRAPH_MEMO)):
+        quads = reader.options.physical_type != PhysicalType.TRIPLES if reader.options else reader.format.quads
+        made = dataset() if quads else graph()
+        for name, iri in frame.namespaces:
+            made.bind(name, _uriref(iri))
+        default = _default_graph(made)
+        if quads:
+            place = _Places(made)
+            made.store.addN((s, p, o, default if g is None else place[g]) for s, p, o, g in frame)
+        else:
+            made.store.addN((s, p, o, default) for s, p, o in frame)
+        yield made
+
+
+def _default_graph(graph: Graph) -> Graph:
+    if isinstance(graph, Dataset):
+        # Its default_context is deprecated; older ones have nothing else.
+        return getattr(graph, "default_graph", None) or graph.default_context
+    return graph.default_context if isinstance(graph, ConjunctiveGraph) else graph
+
+
+class _Places(dict[Any, Graph]):
+    """The graph of a name, beside a graph in its store."""
+
+    def __init__(self, sink: Graph) -> None:
+        if not sink.store.context_aware:
+            raise JellyUnsupportedError(f"the store {type(sink.store).__name__} has no named graphs")
+        self.sink = sink
+
+    def __missing__(self, name: Any) -> Graph:
+        made = Graph(self.sink.store, name, self.sink.namespace_manager)
+        self[name] = made
+        return made
+
+
+def _declare(batches: Iterable[Batch], sink: Graph) -> Iterator[Batch]:
+    for batch in batches:
+        for _, _, name, iri in batch.namespaces:
+            sink.bind(name, _uriref(iri))
+        yield batch
+
+
+class JellyParser(Parser):
+    """RDFLib's plug-in that reads Jelly: ``graph.parse("x.jelly", format="jelly")``.
+
+    Statements of the default graph go to the graph that is parsed into, others to the graph of their name in its store:
+    parse quads into a ``Dataset``. gzip, zstd, bz2 and xz are recognised.
+
+    >>> import jelly
+    >>> data = jelly.dumps([jelly.Quad(*map(jelly.IRI, ("a:s", "a:p", "a:o", "a:g")))])
+    >>> dataset = rdflib.Dataset().parse(data=data, format="jelly")
+    >>> len(dataset.graph(rdflib.URIRef("a:g")))
+    1
+    """
+
+    def parse(
+        self, source: InputSource, sink: Graph, bnode_context: MutableMapping[str, BNode] | None = None, **settings: Any
+    ) -> None:
+        """Add the statements of ``source`` to ``sink``.
+
+        Blank nodes keep their labels. With ``bnode_context``, a dict of labels and blank nodes (as for RDFLib's
+        N-Triples), those of other labels are new ones: give ``{}`` so that files do not share any. Further keywords are
+        those of `jelly.Reader`.
+        """
+        stream = source.getByteStream()
+        if stream is None:
+            raise TypeError("Jelly is binary: parse bytes, or a file opened in binary mode")
+        default = _default_graph(sink)
+        places: _Places | None = None
+
+        def place(name: Any) -> Graph:
+            nonlocal places
+            places = _Places(default) if places is None else places
+            return places[name]
+
+        def fresh(label: str) -> Any:
+            return bnode_context[label] if label in bnode_context else bnode_context.setdefault(label, BNode())
+
+        terms = {} if bnode_context is None else {"bnode": fresh}
+        library = _library(default=default, quads=True, place=place, memo=GRAPH_MEMO, **terms)
+        batches = Reader(stream, format="jelly", **settings).batches()
+        quads = StatementIterator(_declare(batches, sink), library)
+        if type(sink).add is Graph.add and type(sink).addN is Graph.addN:
+            # Graph.addN would look at the classes of the terms once more.
+            sink.store.addN(quads)
+        else:
+            sink.addN(quads)
+
+
+# ---- writing
+
+def _triples(graph: Graph) -> Iterable[Any]:
+    if type(graph).triples is Graph.triples:
+        return map(_first, graph.store.triples((None, None, None), graph))
+    return graph
+
+
+def _quads(graphs: ConjunctiveGraph) -> Iterator[Any]:
+    default = _default_graph(graphs).identifier
+    for graph in graphs.contexts():
+        name = None if graph.identifier == default else graph.identifier
+        for s, p, o in _triples(graph):
+            yield s, p, o, name
+
+
+def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
+    if isinstance(graph, QuotedGraph):
+        raise JellyUnsupportedError("Jelly has no quoted graphs")
+    if quads:
+        return _quads(graph) if isinstance(graph, ConjunctiveGraph) else _triples(graph)
+    if isinstance(graph, ConjunctiveGraph):
+        return chain.from_iterable(map(_triples, graph.contexts()))
+    return _triples(graph)
+
+
+def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings: dict[str, Any]) -> StreamOptions:
+    """The options of the stream: as given, changed by the keywords that are fields of them; and by default."""
+    changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
+    if options is None:
+        flat, group = (
+            (LogicalType.FLAT_QUADS, LogicalType.DATASETS) if quads else (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+        )
+        physical = PhysicalType.QUADS if quads else PhysicalType.TRIPLES
+        options = StreamOptions(physical, group if grouped else flat)
+        # A physical type that is asked for has its own logical type.
+        if changes.get("physical_type", physical) != physical and "logical_type" not in changes:
+            return _options(changes["physical_type"] != PhysicalType.TRIPLES, grouped, None, changes)
+    return options.replace(**changes)
+
+
+def _declare_all(writer: Writer, graph: Graph) -> None:
+    for name, iri in graph.namespaces():
+        writer.namespace(name, str(iri))
+
+
+def write(
+    dst: Any,
+    statements: Graph | Iterable[Any],
+    options: StreamOptions | None = None,
+    *,
+    namespaces: bool = True,
+    **settings: Any,
+) -> int:
+    """Write a graph, a dataset, or statements (tuples of 3 or 4 RDFLib terms) to ``dst``; the number of statements.
+
+    Of a graph the namespaces are declared too, unless ``namespaces=False``. Further keywords are fields of
+    `StreamOptions` and those of `jelly.Writer`, which tells of ``dst`` too.
+
+    >>> import io
+    >>> from jelly.rdflib import write
+    >>> write(io.BytesIO(), [(rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property)], stream_name="types")
+    1
+    """
+    graph = statements if isinstance(statements, Graph) else None
+    if graph is not None:
+        options = _options(isinstance(graph, ConjunctiveGraph), False, options, settings)
+        statements = _statements(graph, options.physical_type != PhysicalType.TRIPLES)
+    elif options is not None or _OPTIONS & set(settings):
+        iterator = iter(statements)
+        first = next(iterator, None)
+        options = _options(first is not None and len(first) == 4, False, options, settings)
+        statements = iterator if first is None else chain([first], iterator)
+    with Writer(dst, options, library=_library(), **settings) as writer:
+        if graph is not None and namespaces:
+            _declare_all(writer, graph)
+        writer.extend(statements)
+    return writer.statements
+
+
+def write_graphs(
+    dst: Any,
+    graphs: Iterable[Graph],
+    options: StreamOptions | None = None,
+    *,
+    namespaces: bool = False,
+    **settings: Any,
+) -> int:
+    """Write graphs, or datasets, one frame each; the number of them. The first one decides which.
+
+    With ``namespaces`` each frame declares those of its graph. The rest is as for `write`.
+    """
+    iterator = iter(graphs)
+    first = next(iterator, None)
+    options = _options(isinstance(first, ConjunctiveGraph), True, options, settings)
+    quads = options.physical_type != PhysicalType.TRIPLES
+    count = 0
+    with Writer(dst, options, library=_library(), **settings) as writer:
+        for graph in () if first is None else chain([first], iterator):
+            if namespaces:
+                _declare_all(writer, graph)
+            writer.extend(_statements(graph, quads))
+            writer.end_frame()
+            count += 1
+    return count
+
+
+class JellySerializer(Serializer):
+    """RDFLib's plug-in that writes Jelly: ``graph.serialize("x.jelly", format="jelly")``.
+
+    Keywords are those of `write`: ``namespaces``, fields of `StreamOptions` such as ``stream_name``, ``frame_rows``...
+
+    >>> len(rdflib.Graph().serialize(format="jelly", encoding="utf-8", stream_name="nothing")) > 0
+    True
+    """
+
+    def serialize(self, stream: Any, base: str | None = None, encoding: str | None = None, **settings: Any) -> None:
+        """Write the graph to ``stream``. IRIs are absolute and text is UTF-8, whatever ``base`` and ``encoding`` are."""
+        write(stream, self.store, **({"format": "jelly"} | settings))
