@@ -26,6 +26,7 @@ ctypedef struct Scan:
     bint directive  # the dialect: MESSAGE and @message, else the comment
     bint final
     bint after_string  # an @ begins a language tag
+    bint after_version  # a string is no literal
     int64_t depth  # of braces
     # of what was found, as offsets of the input
     int64_t found_at

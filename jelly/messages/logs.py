@@ -207,6 +207,8 @@ class TurtleLog(TextLog):
                 cuts.append((at, stop, text[note - self._origin : stop].strip() if not self._directive else b""))
                 if not final:
                     end = stop
+        if not final or wrong is not None:
+            declared = [each for each in declared if each[0] < len(cuts)]  # not of what still waits
         yield from self._read(text[:end], cuts, declared)
         if wrong is not None:
             raise self._error(wrong)

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from jelly.core.batch import Batch
+from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 from jelly.messages.media import Dialect
@@ -56,7 +57,8 @@ class Rows:
         self.batch = batch
         self.kind: list[int] = batch.kind.tolist()
         self.aux: list[int] = batch.aux.tolist()
-        self.known: dict[int, Any] = {}  # of the Encoder
+        self.terms = Terms(batch)
+        self.known: dict[int, str] = {}  # of the Encoder
 
     def frames(self) -> Iterator[list[Row]]:
         batch = self.batch
@@ -181,7 +183,7 @@ class TurtleEncoder(Encoder):
             yield term(rows, s) + " " + " ;\n    ".join(lines) + " .\n"
 
     def _term(self, rows: Rows, term: int) -> str:
-        found: str | None = rows.known.get(term)
+        found = rows.known.get(term)
         if found is None:
             found = rows.known[term] = self._make(rows, term)
         return found
@@ -189,8 +191,7 @@ class TurtleEncoder(Encoder):
     def _make(self, rows: Rows, term: int) -> str:
         kind = rows.kind[term]
         if kind == TRIPLE:
-            aux = rows.aux[term]
-            s, p, o = rows.batch.quoted[3 * aux : 3 * aux + 3].tolist()
+            s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
             if rows.kind[s] not in (IRI, BNODE) or rows.kind[p] != IRI:
                 raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only")
             return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
@@ -200,7 +201,7 @@ class TurtleEncoder(Encoder):
             name = self._names.get(text[:cut])
             if name is not None and _LOCAL.match(text[cut:]):
                 return f"{name}:{text[cut:]}"
-        text = rows.batch.term(term)
+        text = str(rows.terms.term(term))
         if kind == TYPED:
             end = text.rindex('"') + 1
             return f"{text[:end]}^^{self._term(rows, rows.aux[term])}"
