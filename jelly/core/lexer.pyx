@@ -123,6 +123,7 @@ cdef int take_name(Scan* t) noexcept nogil:
     elif is_word(begin + at_sign, n - at_sign, b"version", 7):
         t.at = end
         t.after_string = False
+        t.after_version = True
         return -VERSION
     elif not t.directive:
         t.at = end
@@ -153,6 +154,11 @@ cdef int take_at_message(Scan* t, const uint8_t* at) noexcept nogil:
     return -BAD_MESSAGE
 
 
+cdef inline void end_string(Scan* t) noexcept nogil:
+    t.after_string = not t.after_version
+    t.after_version = False
+
+
 cdef int take_quote(Scan* t) noexcept nogil:
     """The opening of a string, or an empty one."""
     cdef const uint8_t* at = t.at
@@ -164,7 +170,7 @@ cdef int take_quote(Scan* t) noexcept nogil:
         t.state = IN_LONG_STRING
         t.at += 3
     elif left >= 2 and at[1] == at[0]:
-        t.after_string = True
+        end_string(t)
         t.at += 2
     else:
         t.state = IN_STRING
@@ -265,11 +271,11 @@ cdef int scan_string(Scan* t, bint long_one) noexcept nogil:
             at += 1
         elif not long_one:
             t.at += 1
-            t.after_string = True
+            end_string(t)
             break
         elif left >= 3 and at[1] == t.quote and at[2] == t.quote:
             t.at += 3
-            t.after_string = True
+            end_string(t)
             break
         elif left < 3 and not t.final and (left == 1 or at[1] == t.quote):
             return USED_UP
