@@ -122,6 +122,10 @@ _PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
 _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 
 
+# The place of a delimiter in a text: its beginning, its end, and between them where its note begins.
+Cut = tuple[int, int, int]
+
+
 class TurtleLog(TextLog):
     """Turtle and TriG. The lexer finds the delimiters; a statement of random IRIs takes the place of each, so that one
     parser reads many messages. In an unfinished statement it is a syntax error, as a delimiter there has to be.
@@ -131,7 +135,7 @@ class TurtleLog(TextLog):
         self, *, format: str, dialect: str | None, announced: bool, trailing: Any, base: str | None, max_message_bytes: int
     ) -> None:
         self._directive = dialect != "comment"
-        self._announced = announced
+        self._announced = announced or not self._directive
         # A document that is no log has MESSAGE for what it is, a syntax error.
         super().__init__(
             quads=format == "trig",
@@ -153,7 +157,7 @@ class TurtleLog(TextLog):
         self._n = 0  # bytes that wait in the parts
         self._origin = 0  # the offset of the first of them in the input
         self._line = 1  # its line
-        iri = f"<urn:uuid:{secrets.token_hex(16)}>"
+        iri = f"<x:{secrets.token_hex(12)}>"
         self._sentinel = f"{iri} {iri} {iri} .".encode()
         self._begun = False
 
@@ -187,26 +191,23 @@ class TurtleLog(TextLog):
     def _parse(self, final: bool) -> Iterator[Batch]:
         """Read what waits, up to its last delimiter; to its end if that is final."""
         text = b"".join(self._parts)
+        origin = self._origin
         wrong: JellyError | None = None
-        cuts: list[tuple[int, int, bytes]] = []  # the places of delimiters in the text, what stands behind them
+        cuts: list[Cut] = []
         declared: list[tuple[int, str, str]] = []  # of the message with this number in the text, name, IRI
-        end = len(text) if final else 0
         for kind, begin, stop, note, depth in self._marks:
-            at, stop = begin - self._origin, stop - self._origin
             if kind == "prefix":
-                if (match := _PREFIX.match(text, at)) is not None:
+                if (match := _PREFIX.match(text, begin - origin)) is not None:
                     declared.append((len(cuts), match[1].decode(errors="replace"), match[2].decode(errors="replace")))
             elif kind == "version":
-                match = _VERSION.match(text, at)
+                match = _VERSION.match(text, begin - origin)
                 self._announced |= match is not None and (match[1] or match[2] or b"").endswith(b"-messages")
+            elif kind == "bad" or depth or not self._announced:
+                wrong = self._refuse(kind, depth, self._line + text.count(b"\n", 0, begin - origin))
+                break
             else:
-                wrong = self._refuse(kind, depth, 1 + text.count(b"\n", 0, at))
-                if wrong is not None:
-                    end = cuts[-1][1] if cuts else 0
-                    break
-                cuts.append((at, stop, text[note - self._origin : stop].strip() if not self._directive else b""))
-                if not final:
-                    end = stop
+                cuts.append((begin - origin, stop - origin, note - origin))
+        end = len(text) if final and wrong is None else cuts[-1][1] if cuts else 0
         if not final or wrong is not None:
             declared = [each for each in declared if each[0] < len(cuts)]  # not of what still waits
         yield from self._read(text[:end], cuts, declared)
@@ -218,70 +219,78 @@ class TurtleLog(TextLog):
         self._n = len(text) - end
         self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
 
-    def _refuse(self, kind: str, depth: int, line: int) -> JellyError | None:
-        line += self._line - 1
-        if self._directive and not self._announced:
+    def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
+        if not self._announced:
             return JellySyntaxError(
                 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before', line=line
             )
         if kind == "bad":
             return JellySyntaxError("@message without a dot: expected '@message .'", line=line)
-        if depth:
-            return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
-        return None
+        return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
 
     def _read(
-        self, text: bytes, cuts: list[tuple[int, int, bytes]], declared: list[tuple[int, str, str]]
+        self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]
     ) -> Iterator[Batch]:
         pieces, at = [], 0
         for begin, stop, _ in cuts:
-            pieces += (text[at:begin], self._sentinel)
+            pieces.append(text[at:begin])
             at = stop
+        pieces.append(text[at:])
         head = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in self._prefixes.items())
-        marked = b"".join([head.encode(), b"\n", *pieces, text[at:]])
+        marked = head.encode() + b"\n" + self._sentinel.join(pieces)
         broken: BrokenText | None = None
         try:
             nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
         except self._broken as error:
             broken = error
             nquads, prefixes = error.before, dict(self._prefixes)
-        messages = nquads.split(self._sentinel + b"\n")
         if broken is not None:
-            messages[-1] = b""  # not whole
-        yield from self._push(messages, cuts, declared, prefixes)
+            nquads = nquads[: nquads.rfind(self._sentinel) + len(self._sentinel) + 1]  # the last message is not whole
+            if self._sentinel not in nquads:
+                nquads = b""
+        notes = [] if self._directive else [text[note:stop] for _, stop, note in cuts if note < stop]
+        if notes:
+            notes = [text[note:stop].strip() for _, stop, note in cuts]
+        yield from self._push(nquads, notes, declared, prefixes)
         self._prefixes = prefixes
         if broken is not None:
             raise self._error(self._tell(broken, text, cuts))
 
     def _push(
         self,
-        messages: list[bytes],
-        cuts: list[tuple[int, int, bytes]],
+        nquads: bytes,
+        notes: list[bytes],
         declared: list[tuple[int, str, str]],
         prefixes: dict[str, str],
     ) -> Iterator[Batch]:
-        """Give the N-Quads of messages to the reader, and to their place the prefixes."""
+        """Give the N-Quads of messages to the reader, delimiters in place of sentinels, and to their place the prefixes."""
+        sentinel = self._sentinel + b"\n"
         known = dict(self._prefixes)
-        waiting: list[bytes] = []
-        at = 0
-        for i, message in enumerate(messages):
-            while at < len(declared) and declared[at][0] <= i:
-                _, name, iri = declared[at]
-                at += 1
-                if ":" not in iri or "\\" in iri:
-                    iri = prefixes.get(name, iri)  # relative, or with an escape: as the parser has it
-                if known.get(name) == iri:
-                    continue
+        new: list[tuple[int, str, str]] = []
+        for number, name, iri in declared:
+            if ":" not in iri or "\\" in iri:
+                iri = prefixes.get(name, iri)  # relative, or with an escape: as the parser has it
+            if known.get(name) != iri:
                 known[name] = iri
+                new.append((number, name, iri))
+        delimiter = b"MESSAGE\n" if self._directive else b"# @message\n"
+        if not new and not notes:
+            yield from super().feed(nquads.replace(sentinel, delimiter))
+            return
+        messages = nquads.split(sentinel)
+        new.append((len(messages), "", ""))
+        waiting: list[bytes] = []
+        for i, message in enumerate(messages):
+            while new[0][0] <= i:
                 yield from super().feed(b"".join(waiting))
                 waiting = []
-                self._reader.namespace(name, iri)
+                self._reader.namespace(*new.pop(0)[1:])
             waiting.append(message)
             if i < len(messages) - 1:
-                waiting.append(b"MESSAGE\n" if self._directive else b"# @message %b\n" % cuts[i][2])
+                waiting.append(b"# @message %b\n" % notes[i] if notes else delimiter)
         yield from super().feed(b"".join(waiting))
 
-    def _tell(self, broken: BrokenText, text: bytes, cuts: list[tuple[int, int, bytes]]) -> JellyError:
+    def _tell(self, broken: BrokenText, text: bytes, cuts: list[Cut]) -> JellyError:
         if broken.line is None:
             return JellySyntaxError(broken.reason, line=self._line)
         line = max(broken.line - 1, 1)  # without the head

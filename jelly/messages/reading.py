@@ -17,7 +17,7 @@ from jelly.messages.message import Message, messages_of
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
 # Bytes given to a log at a time: what comes out of them is in memory at once.
-PIECE = 1 << 18
+PIECE = 1 << 17
 
 _BY_MEDIA_TYPE: Any = object()
 
