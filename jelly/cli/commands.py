@@ -15,6 +15,7 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.cli.messages import messages
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
 from jelly.formats import FORMATS, JELLY, Format, find_format, table_kind
@@ -98,6 +99,9 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
+
+
+cli.add_command(messages)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")

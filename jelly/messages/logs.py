@@ -514,5 +514,7 @@ class XmlLog(_Documents):
             self._begun = True
             yield from self.feed(b"")
         if self._scanner.begun:
-            raise self._error(JellyTruncatedError("the input ends inside an XML document"), self._line)
+            rest = b"".join(self._rest)
+            line = self._line + rest.count(b"\n", 0, len(rest) - len(rest.lstrip()))
+            raise self._error(JellyTruncatedError("the input ends inside the XML document that begins here"), line)
         yield from super().close()
