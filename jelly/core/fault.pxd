@@ -127,6 +127,9 @@ cdef enum:
     VARIABLES_LIMIT = -128
     NO_HEADER = -129
     BNODE_IRI = -130
+    # of message logs
+    MESSAGE_LIMIT = -140
+    NOT_ANNOUNCED = -141
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

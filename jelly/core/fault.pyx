@@ -139,6 +139,10 @@ _TABLE = {
     VARIABLES_LIMIT: (JellyLimitError, "a result set has more than {a} variables"),
     NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
     BNODE_IRI: (JellyFormatError, "IRI term {a} begins with _: and would be read as a blank node"),
+    MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
+    NOT_ANNOUNCED: (
+        JellySyntaxError, 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+    ),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")
