@@ -487,33 +487,31 @@ cdef class TextWriter:
     def frames(self, Batch batch not None) -> list:
         """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
         cdef list found = []
-        cdef int64_t i, first, n
+        cdef int64_t no_limit = 0x1000000000000000
+        cdef int64_t i, first, end, n
         cdef int64_t row = 0
         cdef Arena* a = &batch.a
-        cdef Arena part = a[0]  # its rows end with a frame
         cdef Lengths t
         cdef bytes lines
         cdef uint8_t* out
         memset(&t, 0, sizeof(Lengths))
-        t.batch = &part
+        t.batch = a
         t.quads = self.quads
         t.of_term = <int64_t*>calloc(a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
         try:
             for i in range(a.n_frames + (1 if count_whole(a) < a.n_rows else 0)):
-                part.n_rows = a.frames[i] if i < a.n_frames else a.n_rows
+                end = a.frames[i] if i < a.n_frames else a.n_rows
                 first = row
-                n = 0
                 with nogil:
-                    while row < part.n_rows and n >= 0:
-                        n = len_rows(&t, &row, 0x1000000000000000)
+                    n = len_rows(&t, &row, end, no_limit)
                 if n < 0:
                     raise fault_error(&t.fault, {"row": batch.first_row + row, "message": batch.first_frame + i})
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 out = <uint8_t*>PyBytes_AS_STRING(lines)
                 with nogil:
-                    put_rows(&t, out, first, row)
+                    put_rows(&t, out, first, end)
                 found.append(lines)
         finally:
             free(t.of_term)
