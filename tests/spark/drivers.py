@@ -8,6 +8,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,43 @@ def rest(spark: Any, *arguments: str) -> Any:
     """Both queries until they have read what there is."""
     for query in both(spark, *arguments, once=True):
         query.awaitTermination()
+
+
+def run_slowly(folder: str, work: Any, task: Any) -> Any:
+    """A task of an ingest that has written its files, and waits before it tells of them until ``go`` is there."""
+    from pyspark import TaskContext
+
+    from jelly.spark import ingest as room
+
+    context = TaskContext.get()
+    assert context is not None
+    # Partitions 0 and 1 are done at once.
+    name, held = f"{context.partitionId()}-{context.attemptNumber()}", context.partitionId() > 1
+    tell = room.write_whole
+
+    def wait(path: str, text: str) -> None:
+        if held:
+            Path(folder, f"waits-{name}").touch()
+            end = time.monotonic() + 60
+            while not Path(folder, "go").exists():
+                if time.monotonic() > end:
+                    raise TimeoutError("nobody said go")
+                time.sleep(0.02)
+        tell(path, text)
+
+    room.write_whole = wait
+    try:
+        return room._run_task(work, task)
+    finally:
+        room.write_whole = tell
+
+
+def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
+    """An ingest that stops in the middle until it may go on."""
+    from jelly.spark import ingest as room
+
+    room._run_task = partial(run_slowly, folder)
+    return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
 
 
 def main() -> None:

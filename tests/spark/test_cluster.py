@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 from cluster import Cluster, cluster  # noqa: F401
 from drivers import digest
@@ -131,3 +133,38 @@ def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: 
     assert len(list(outs[0].glob("batch=*"))) == 7
     for out in outs:
         assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
+
+
+def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for number in range(8):
+        rows = ((jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(5_000))
+        jelly.write(source / f"{number}.jelly", rows)
+
+    def start(name: str) -> tuple[Path, Any]:
+        folder = tmp_path / name
+        folder.mkdir()
+        driver = cluster.driver("drivers", "slow_ingest", source, out, folder)
+        cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
+        return folder, driver
+
+    folder, driver = start("first")
+    committed = out / "_ingest.jsonl"
+    cluster.wait(driver, "two tasks committed", lambda: len(committed.read_text().splitlines()) == 3)
+    cluster.kill(driver)
+    (folder / "go").touch()
+    assert not (out / "_SUCCESS").exists()
+    folder, driver = start("second")
+    cluster.kill(cluster.workers[-1])
+    (folder / "go").touch()
+    result = cluster.finish(driver)
+    cluster.add_worker()
+    # Of the two that had written their files and not told, none was taken; or both, if they told before they ended.
+    assert 2 <= result["done_before"] <= 4
+    batches = [batch for path in parts_of(out) for batch in parquet.ParquetFile(path).iter_batches()]
+    assert digest(batches) == tuple(library(*sorted(source.iterdir())))
+    assert len(parts_of(out)) == 8
+    assert (out / "_SUCCESS").exists()
+    assert not (out / "_temporary").exists()
+    cluster.wait_for_workers(2, 30)
