@@ -42,7 +42,7 @@ try:
     )
     from pyspark.sql.types import StructType
 except ImportError:
-    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+    raise MissingExtraError("streaming in Spark needs pyspark 4.2: python -m pip install 'jelly-rdf[spark]'") from None
 
 __all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 

@@ -30,7 +30,7 @@ def digest(batches: Iterable[Any]) -> tuple[int, int]:
 
 
 def digests(frame: Any) -> dict[int, list[int]]:
-    """The digest of each partition of a DataFrame that is not empty."""
+    """The digest of each partition of a DataFrame."""
 
     def each(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -48,15 +48,16 @@ def load(spark: Any, *paths: Any, **options: Any) -> Any:
 
 
 def memory(spark: Any, path: str, out: str) -> list[int]:
-    """Peak bytes of the Python worker that reads a file in one task: before it, and after it."""
+    """Peak bytes of the Python worker that reads a file in one task: after a quarter of the batches, and at the end."""
     from jelly.spark.source import JellyDataSource, JellyReader
 
     class Measured(JellyReader):
         def read(self, partition: Any) -> Iterator[Any]:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            yield from super().read(partition)
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            Path(out, "memory").write_text(f"{before} {after}")
+            peaks = []
+            for batch in super().read(partition):
+                yield batch
+                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+            Path(out, "memory").write_text(f"{peaks[len(peaks) // 4]} {peaks[-1]}")
 
     class MeasuredSource(JellyDataSource):
         @classmethod
@@ -75,19 +76,13 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    times = {"start": time.monotonic()}
     # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
     found = digests(load(spark, *files, splitBytes=1))
     result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
     assert len(found) == len(files)
-    times["read"] = time.monotonic()
     load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
-    times["written"] = time.monotonic()
     stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
-    times["streamed"] = time.monotonic()
     result["memory"] = memory(spark, large, out)
-    times["large"] = time.monotonic()
-    result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
     return result
 
 
