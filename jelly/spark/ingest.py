@@ -241,7 +241,7 @@ def _run(
     try:
         while thread.is_alive():
             thread.join(_TICK)
-            for done in reports(os.path.dirname(work.folder)):
+            for done in reports(work.folder):
                 settle(done)
     except BaseException:
         context.cancelJobGroup(job)

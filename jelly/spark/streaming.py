@@ -15,15 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSourceStreamArrowWriter,
-    DataSourceStreamReader,
-    InputPartition,
-    WriterCommitMessage,
-)
-from pyspark.sql.types import StructType
-
 from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.remote import is_url
@@ -35,6 +26,13 @@ from jelly.spark.sink import abort_batch, commit_batch, job_of
 from jelly.spark.source import Settings, choose, to_arrow
 
 try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSourceStreamArrowWriter,
+        DataSourceStreamReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
         ReadLimit,
@@ -42,8 +40,9 @@ try:
         ReadMaxFiles,
         SupportsTriggerAvailableNow,
     )
+    from pyspark.sql.types import StructType
 except ImportError:
-    raise MissingExtraError("streaming needs PySpark 4.2: python -m pip install 'pyspark>=4.2'") from None
+    raise MissingExtraError("streaming in Spark needs pyspark 4.2: python -m pip install 'jelly-rdf[spark]'") from None
 
 __all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 

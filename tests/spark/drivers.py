@@ -30,7 +30,7 @@ def digest(batches: Iterable[Any]) -> tuple[int, int]:
 
 
 def digests(frame: Any) -> dict[int, list[int]]:
-    """The digest of each partition of a DataFrame that is not empty."""
+    """The digest of each partition of a DataFrame."""
 
     def each(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -76,19 +76,13 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    times = {"start": time.monotonic()}
     # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
     found = digests(load(spark, *files, splitBytes=1))
     result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
     assert len(found) == len(files)
-    times["read"] = time.monotonic()
     load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
-    times["written"] = time.monotonic()
     stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
-    times["streamed"] = time.monotonic()
     result["memory"] = memory(spark, large, out)
-    times["large"] = time.monotonic()
-    result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
     return result
 
 

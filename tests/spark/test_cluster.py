@@ -74,7 +74,6 @@ def test_read_write_and_stream_all_data(
     driver = cluster.driver("drivers", "everything", data, tmp_path, large)
     expected = {path.name: library(path) for path in data.rglob("*.*")}
     result = cluster.finish(driver)
-    print(result)
     assert result["read"] == expected
     whole = [sum(column) for column in zip(*(expected[path.name] for path in (data / "plain").iterdir()), strict=True)]
     assert library(*parts_of(tmp_path / "written")) == whole
@@ -127,9 +126,7 @@ def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: 
     driver = cluster.driver("drivers", "endless", source, growing, tmp_path)
     cluster.wait(driver, "batches", lambda: all(len(list(out.glob("batch=*"))) >= 2 for out in outs), step=0.005)
     cluster.kill(driver)
-    committed = [len(list(out.glob("batch=*"))) for out in outs]
-    print(committed)
-    assert max(committed) < 6
+    assert max(len(list(out.glob("batch=*"))) for out in outs) < 6
     add(6)
     file.close()
     cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
