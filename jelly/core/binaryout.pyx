@@ -149,7 +149,7 @@ cdef class ResultWriter:
     """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes: first `header`, then `encode`.
 
     >>> import numpy
-    >>> from jelly.core.terms import Collector
+    >>> from jelly.core.collector import Collector
     >>> writer = ResultWriter("protobuf", ["x"])
     >>> writer.header().hex(), writer.encode(Collector(3).batch, numpy.array([[-1]], "int32")).hex()
     ('050a030a0178', '040a024200')

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jelly.core.batch import Batch
+from jelly.core.collector import Collector
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
-from jelly.core.terms import Collector, Terms
+from jelly.core.terms import Terms
 from jelly.errors import JellyOptionsError
 from jelly.grpc.protocol import put_varint, split_frames
 from jelly.options import PhysicalType, StreamOptions

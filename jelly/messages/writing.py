@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from jelly.core.batch import Batch
+from jelly.core.collector import Collector
 from jelly.core.encoder import Encoder
-from jelly.core.terms import Collector
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.files import Sink
 from jelly.messages.media import Dialect, LogFormat, find_log
