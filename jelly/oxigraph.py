@@ -538,7 +538,7 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
 def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text in one of the `SYNTAXES` as N-Quads, with the prefixes and the base IRI at its end. `BrokenText` may be raised.
+    """A text in one of the `SYNTAXES` as N-Quads, the prefixes and the base IRI at its end. It may raise `BrokenText`.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
     """

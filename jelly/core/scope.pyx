@@ -1,14 +1,13 @@
-cimport cython
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
     copy_term, new_batch,
 )
-from jelly.core.fault cimport NO_MEMORY, OK, TEXT_LIMIT, Fault, fail, fault_error
+from jelly.core.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"

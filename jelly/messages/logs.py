@@ -132,7 +132,14 @@ class TurtleLog(TextLog):
     """
 
     def __init__(
-        self, *, format: str, dialect: str | None, announced: bool, trailing: Any, base: str | None, max_message_bytes: int
+        self,
+        *,
+        format: str,
+        dialect: str | None,
+        announced: bool,
+        trailing: Any,
+        base: str | None,
+        max_message_bytes: int,
     ) -> None:
         self._directive = dialect != "comment"
         self._announced = announced or not self._directive
@@ -222,15 +229,14 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before', line=line
+                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+                line=line,
             )
         if kind == "bad":
             return JellySyntaxError("@message without a dot: expected '@message .'", line=line)
         return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
 
-    def _read(
-        self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]
-    ) -> Iterator[Batch]:
+    def _read(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
         pieces, at = [], 0
         for begin, stop, _ in cuts:
             pieces.append(text[at:begin])
@@ -263,7 +269,7 @@ class TurtleLog(TextLog):
         declared: list[tuple[int, str, str]],
         prefixes: dict[str, str],
     ) -> Iterator[Batch]:
-        """Give the N-Quads of messages to the reader, delimiters in place of sentinels, and to their place the prefixes."""
+        """Give the N-Quads of messages to the reader, with delimiters for sentinels, and to their place the prefixes."""
         sentinel = self._sentinel + b"\n"
         known = dict(self._prefixes)
         new: list[tuple[int, str, str]] = []
@@ -398,7 +404,9 @@ class NdjsonLog(_Documents):
 
 # A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
 _MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
-_NO_DOCUMENT = re.compile(rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\n?|\n))*[ \t]*(?:#[^\r\n]*|%[^\r\n]*)?\Z")
+_NO_DOCUMENT = re.compile(
+    rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\n?|\n))*[ \t]*(?:#[^\r\n]*|%[^\r\n]*)?\Z"
+)
 
 
 class YamlLog(_Documents):

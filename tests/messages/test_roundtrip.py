@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from itertools import product
 
@@ -94,7 +95,7 @@ def test_a_message_is_written_as_a_whole_or_not_at_all(kind):
 
 
 def test_no_half_file(tmp_path):
-    with pytest.raises(KeyError), jelly.messages.MessageWriter(tmp_path / "log.ttl") as writer:
+    with contextlib.suppress(KeyError), jelly.messages.MessageWriter(tmp_path / "log.ttl") as writer:
         writer.write(PLAIN)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
@@ -116,7 +117,11 @@ def test_metadata_stays_in_jelly():
 
 @pytest.mark.parametrize("kind", [("ttl", "comment"), ("trig", "directive"), ("jelly", "comment")], ids="-".join)
 def test_prefixes(kind):
-    messages = [Message(PLAIN, namespaces=[("e", "http://e/")]), Message([]), Message(PLAIN, namespaces=[("e", "http://e/T#")])]
+    messages = [
+        Message(PLAIN, namespaces=[("e", "http://e/")]),
+        Message([]),
+        Message(PLAIN, namespaces=[("e", "http://e/T#")]),
+    ]
     found = list(read_messages(written(messages, *kind), format=kind[0], dialect=kind[1]))
     assert [message.namespaces for message in found] == [[("e", "http://e/")], [], [("e", "http://e/T#")]]
     assert [message.prefixes for message in found] == [{"e": "http://e/"}] * 2 + [{"e": "http://e/T#"}]
@@ -129,7 +134,8 @@ def test_prefixes(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] in ("nt", "trig", "jelly")], ids="-".join)
 def test_quoted_triples(kind):
-    message = [Triple(IRI("a:s"), IRI("a:p"), QuotedTriple(X, IRI("a:p"), QuotedTriple(X, IRI("a:p"), Literal("o", language="en"))))]
+    inner = QuotedTriple(X, P, Literal("o", language="en"))
+    message = [Triple(IRI("a:s"), P, QuotedTriple(X, P, inner))]
     [found] = read_messages(written([message], *kind), format=kind[0], dialect=kind[1])
     assert canonical(found) == canonical(message)
 
