@@ -37,7 +37,8 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = ["BrokenText", "SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "to_nquads", "write"]
+__all__ = ["BrokenText", "SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "to_nquads"]
+__all__ += ["write"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,

@@ -11,7 +11,7 @@ from jelly.errors import JellyLimitError, JellySyntaxError, MissingExtraError
 try:
     import yaml
 except ImportError:
-    raise MissingExtraError("YAML needs PyYAML: python -m pip install 'jelly-rdf[cli]'") from None
+    raise MissingExtraError("YAML needs the PyYAML package: python -m pip install 'jelly-rdf[messages]'") from None
 
 __all__ = ["dump_yaml", "load_documents"]
 

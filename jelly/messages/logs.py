@@ -269,7 +269,7 @@ class TurtleLog(TextLog):
         declared: list[tuple[int, str, str]],
         prefixes: dict[str, str],
     ) -> Iterator[Batch]:
-        """Give the N-Quads of messages to the reader, with delimiters for sentinels, and to their place the prefixes."""
+        """Give the N-Quads of messages to the reader, delimiters for sentinels, and to their place the prefixes."""
         sentinel = self._sentinel + b"\n"
         known = dict(self._prefixes)
         new: list[tuple[int, str, str]] = []

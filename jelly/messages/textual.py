@@ -1,4 +1,4 @@
-"""Batches of whole messages as delimited N-Triples, N-Quads, Turtle and TriG, as lines of JSON-LD, as YAML documents."""
+"""Batches of whole messages as N-Triples, N-Quads, Turtle and TriG with delimiters, and as JSON-LD and YAML-LD."""
 
 from __future__ import annotations
 
