@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
+from jelly.core.scope import number_random_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError
 from jelly.files import Source
@@ -56,6 +57,8 @@ class MessageReader:
         self.messages = 0
         self.statements = 0
         name = self.format.name
+        # What another parser reads has random labels for nodes without one.
+        self._parsed = name not in ("jelly", "nt", "nq")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(force=force, max_frame_bytes=max_message_bytes)
@@ -104,6 +107,8 @@ class MessageReader:
         for batch in batches:
             self.messages += len(batch.frames)
             self.statements += len(batch)
+            if self._parsed:
+                batch = number_random_labels(batch)
             yield renamed(batch) if self._rename else batch
 
     def batches(self) -> Iterator[Batch]:

@@ -94,6 +94,29 @@ def test_a_message_is_written_as_a_whole_or_not_at_all(kind):
     assert read(out.getvalue(), *kind) == [canonical(PLAIN)]
 
 
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("ttl", "[ <a:p> [] ] <a:p> ( _:anon0 _:x ) , << _:y <a:p> _:x >> .\n# @message\n[] <a:p> 1 .\n"),
+        ("ndjsonld", '{"a:p":{"a:p":[{},{"a:p":1}]}}\n{"a:p":{"a:p":"_:anon0"}}\n'),
+    ],
+)
+def test_nodes_without_a_label_are_numbered(format, text):
+    """The same text gives the same bytes, and no two nodes become one."""
+
+    def labels(message):
+        terms = [term for statement in message for term in statement]
+        return sorted({term.value for term in terms if isinstance(term, BlankNode)})
+
+    first, second = (list(read_messages(text.encode(), format=format)) for _ in range(2))
+    assert [str(statement) for message in first for statement in message] == [
+        str(statement) for message in second for statement in message
+    ]
+    own = ["anon_anon0", "x"] if format == "ttl" else []
+    assert labels(first[0]) == [f"anon{i}" for i in range(5 if own else 4)] + own
+    assert labels(first[1])[0] == "anon0"
+
+
 def test_no_half_file(tmp_path):
     with contextlib.suppress(KeyError), jelly.messages.MessageWriter(tmp_path / "log.ttl") as writer:
         writer.write(PLAIN)
