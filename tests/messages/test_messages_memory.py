@@ -19,7 +19,7 @@ def log(n, head=b""):
     yield head
     for at in range(n // 100):
         yield b"".join([
-            b'# @message no %d\\n<http://e/%d> <http://e/p> "%d"@en .\\n_:b <http://e/p> _:c .\\n# @message\\n' % (i, i, i)
+            b'# @message %d\\n<http://e/%d> <http://e/p> "%d"@en .\\n_:b <http://e/p> _:c .\\n# @message\\n' % (i, i, i)
             for i in range(at * 50, at * 50 + 50)
         ])
 
