@@ -16,7 +16,7 @@ from jelly.formats import JELLY
 from jelly.options import LogicalType, PhysicalType, StreamOptions
 from jelly.stream import Reader, Writer
 
-__all__ = ["Conversion", "Progress", "convert"]
+__all__ = ["Conversion", "Progress", "choose_options", "convert"]
 
 # Called now and then with bytes read, bytes there are (None: not known), statements so far.
 Progress = Callable[[int, "int | None", int], object]
@@ -86,7 +86,7 @@ def convert(
             batches = reader.batches()
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
             batch: Batch | None = next(batches, None)
-            chosen = _choose(options, reader, batch.arity if batch is not None else _arity(reader))
+            chosen = choose_options(options, reader, batch.arity if batch is not None else _arity(reader))
             writer = Writer(
                 dst,
                 chosen,
@@ -132,8 +132,8 @@ def _size(writer: Writer) -> int:
     return writer.bytes_written
 
 
-def _choose(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
-    """The options to write with."""
+def choose_options(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
+    """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
     version = source.version if source is not None else 2 if reader.format.namespaces else 0

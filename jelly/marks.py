@@ -13,18 +13,18 @@ _GRANDFATHERED = frozenset(
     b"sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu zh-hakka zh-min zh-min-nan "
     b"zh-xiang".split()
 )
-_TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)"
+_TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?![A-Za-z0-9])"
 # In the Turtle family, N-Quads among them; in RDF/XML.
 _AT = re.compile(b"@" + _TAG)
 _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
 # Any tag as a string of JSON.
 _STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # Where a piece must not end: within a tag.
-_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}\Z')
+_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}"?\Z')
 _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
-_DIGITS = re.compile(rb"[0-9a-f]+")
+_DIGITS = re.compile(rb"[0-9a-f]{8}")
 # The letters of a longer tag cannot be told by the digits of one subtag.
 _LONGEST = 31
 # Strings that look like tags; a document that has more is no longer looked at.
@@ -35,9 +35,9 @@ class Marks:
     """Carries the capitals of language tags through software that makes them small.
 
     ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
-    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-58``. What looks like a tag and is none, within
-    an IRI, a string or a comment, gets one too: `take`, which restores the letters and removes the mark, does so
-    wherever it finds one, so that all other text is again what it was.
+    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. What looks like a tag and is none,
+    within an IRI, a string or a comment, gets one too: `take`, which restores the letters and removes the mark, does
+    so wherever it finds one, so that all other text is again what it was.
 
     >>> marks = Marks()
     >>> marks.take(marks.put(b'"colour"@en-GB').lower())
@@ -62,7 +62,7 @@ class Marks:
         bits = 1 << len(tag)  # the topmost tells the length
         for i, letter in enumerate(tag):
             bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
-        return b"%b%b%x" % (match[0], self._word, bits)
+        return b"%b%b%08x" % (match[0], self._word, bits)
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
         """The text up to a tag that goes on in the next piece, and the rest."""

@@ -11,6 +11,7 @@ a tag cannot be told from other strings: it gets its capitals back there if all 
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +24,10 @@ from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
+from jelly.guard import guard_triple_terms, guard_xml
 from jelly.marks import Marks, Spellings
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
@@ -70,7 +72,8 @@ class _File:
         self._last = self._piece = b""
         self._at = 0
         self._by_line = by_line
-        self.line = 1  # that is being read, where they are given one by one
+        self.line = 1  # that was given last, where they are given one by one
+        self._ended = False
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece):
@@ -80,10 +83,11 @@ class _File:
             self._last, self._piece, self._at = self._piece, piece, 0
         end = len(self._piece) if size < 0 else self._at + size
         if self._by_line:
+            self.line += self._ended
             newline = self._piece.find(b"\n", self._at, end)
+            self._ended = newline >= 0
             if newline >= 0:
                 end = newline + 1
-                self.line += 1
         data = self._piece[self._at : end]
         self._at += len(data)
         return data
@@ -162,6 +166,8 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
+        # JSON has limits of its own in pyoxigraph.
+        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
         rest = b""
         begun = False
         for chunk in chunks:
@@ -175,7 +181,9 @@ class SyntaxReader:
                     piece = piece.removeprefix(b"\xef\xbb\xbf")
                     begun = True
                 piece, rest = self._tags.split(piece)
+                check(piece)
                 yield self._marked(piece)
+        check(rest)
         yield self._marked(rest)
 
     def _marked(self, piece: bytes) -> bytes:
@@ -186,7 +194,8 @@ class SyntaxReader:
 
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
-        for name, iri in prefixes.items():
+        # pyoxigraph has them in no order.
+        for name, iri in sorted(prefixes.items()):
             iri = self._tags.take_str(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
@@ -287,6 +296,8 @@ class _Quads:
         self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         if len(batch.quoted):
             if self._library is None:
                 self._library = _library(None if self._marks is None else self._marks.put)
@@ -322,11 +333,13 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
-_NC_NAME = rb"[A-Za-z_\x80-\xff][A-Za-z0-9_.\-\x80-\xff]*"
-_BAD_TAG = re.compile(rb"<(?!/?(?:%b:)?%b[\s/>])[^>]*" % (_NC_NAME, _NC_NAME))
-# XML 1.0, production Char.
-_BAD_CHAR = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+# What XML 1.0 cannot hold: all but production Char.
+_CONTROLS = bytes({*range(32)} - {9, 10, 13})
+_NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
+# A class as the name of an element, where its IRI gives none.
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
+_CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
 _LABEL = "where-the-header-ends"
 
@@ -352,10 +365,17 @@ class SyntaxWriter:
         declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
         if not len(batch):
             return declared
+        if len(batch.quoted) and self.format in (JSON_LD, N3):
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold quoted triples")
         try:
-            made = self._make(self._serialized(self._quads.of(batch)))
+            made = self._serialized(self._quads.of(batch))
+            if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):
+                for name in names:
+                    del self._prefixes[name]
+                made = self._serialized(self._quads.of(batch))
         except SyntaxError as error:
             raise _refusal(self.format.title, error, batch.first_row) from None
+        made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
 
@@ -400,15 +420,29 @@ class SyntaxWriter:
     def _xml(self, made: bytes) -> bytes:
         begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
         body = made[begin : made.rindex(_END)]
-        if (bad := _BAD_TAG.search(body)) is not None:
-            tag = self._marks.take(bad[0]).decode()
-            raise JellyUnsupportedError(f"RDF/XML cannot hold a predicate whose IRI does not end with a name: {tag}>")
-        if (bad := _BAD_CHAR.search(body)) is not None:
-            raise JellyUnsupportedError(f"RDF/XML cannot hold the character {bad[0].decode()!r}")
+        if b"<oxprefix:" in body:
+            body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
+            if (at := body.find(b"<oxprefix:")) >= 0:
+                tag = self._marks.take(body[at : body.index(b">", at)]).decode()
+                iri = html.unescape(tag.partition('"')[2].partition('"')[0])
+                raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
+        if len(body.translate(None, _CONTROLS)) != len(body) or any(char in body for char in _NO_CHARS):
+            raise JellyUnsupportedError("RDF/XML cannot hold a control character other than tab and line ends")
         # A line feed is what XML makes of a carriage return as it is. Labels that are no names get one more "_", and so
         # do those that begin with it, so that all stay different.
         body = _BAD_NODE_ID.sub(b'rdf:nodeID="_', body.replace(b"\r", b"&#13;"))
         return body if self._begun else made[:begin] + body
+
+
+def _is_bare(name: str, made: bytes) -> bool:
+    """Whether a prefix stands for a whole IRI somewhere: as the name of an element that is not well-formed."""
+    return any(f"<{name}:{after}".encode() in made for after in " />") if name else b"< " in made or b"<>" in made
+
+
+def _as_type(match: re.Match[bytes]) -> bytes:
+    iri, attributes, closed = match.groups()
+    end = b"\n\t</rdf:Description>" if closed else b""
+    return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
 
 
 def _header(prefixes: dict[str, str]) -> bytes:
@@ -539,11 +573,13 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
 def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text in one of the `SYNTAXES` as N-Quads, the prefixes and the base IRI at its end. It may raise `BrokenText`.
+    """A text in one of the `SYNTAXES` as N-Quads, the prefixes and the base IRI at its end. `BrokenText` or JellyLimitError is raised.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    if format is not JSON_LD:
+        (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
     marked = marks.put(text)
 
     def taken(nquads: bytes | None) -> bytes:

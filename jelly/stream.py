@@ -38,7 +38,8 @@ class Reader:
 
     For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
     notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
-    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``.
+    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
+    pyoxigraph also ``base`` (the IRI that relative ones are resolved against) and ``lenient=True`` (check less).
 
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
@@ -59,8 +60,12 @@ class Reader:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
-        self.format = find_format(format, self.source.name)
-        self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+        try:
+            self.format = find_format(format, self.source.name)
+            self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+        except BaseException:
+            self.source.close()
+            raise
 
     def __enter__(self) -> Reader:
         return self
@@ -253,7 +258,8 @@ class Writer:
 
     ``options`` are the `StreamOptions`; where they leave the physical type open, the first statement decides. Without
     options, quoted triples are allowed and the logical type is flat. ``frame_rows`` and ``frame_bytes`` bound a frame
-    (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame.
+    (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame. Further
+    keywords are those of the format (`jelly.formats.Format`), if it has any.
 
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.

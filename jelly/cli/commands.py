@@ -16,9 +16,10 @@ import click
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
+from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, Format, find_format, table_kind
+from jelly.formats import FORMATS, JELLY, TURTLE, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
@@ -89,9 +90,10 @@ _shape = click.option(
 )
 @click.version_option(jelly.__version__, prog_name="jelly", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Convert, inspect and check RDF in Jelly, N-Triples and N-Quads.
+    """Convert, inspect and check RDF in Jelly, N-Triples, N-Quads, and other syntaxes.
 
-    Files may be compressed with gzip, zstd, bzip2 or xz; "-" is standard input or output.
+    Turtle, TriG, RDF/XML, JSON-LD and N3 need jelly-rdf[oxigraph]. Files may be compressed with gzip, zstd, bzip2 or
+    xz; "-" is standard input or output.
 
     \b
       jelly convert people.nt.gz people.jelly
@@ -136,7 +138,9 @@ cli.add_command(messages)
     help="Write an index, so that any part can be read at once; default for files that are not compressed.",
 )
 @click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
-@click.option("--skip-errors", is_flag=True, help="Leave out lines of text that have an error, and go on.")
+@click.option("--skip-errors", is_flag=True, help="Leave out lines of N-Triples and N-Quads that have an error.")
+@click.option("--base", metavar="IRI", help="What relative IRIs stand on, in Turtle, TriG, RDF/XML, JSON-LD and N3.")
+@click.option("--lenient", is_flag=True, help="Check less in these, IRIs above all, which is faster.")
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
 )
@@ -157,6 +161,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     Examples:
       jelly convert people.nt.gz people.jelly
       jelly convert people.jelly people.nq.zst
+      jelly convert --base http://example.org/ people.ttl people.jelly
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
       jelly convert --threads 4 people.jelly people.parquet
@@ -189,9 +194,18 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             delimited=not given["no_delimited"],
             seekable=seekable,
             progress=progress,
+            **_of_syntax(source, given),
         )
     if not quiet:
         _summary(done)
+
+
+def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
+    """The options that only the syntaxes of pyoxigraph have."""
+    wanted = {name: given[name] for name in ("base", "lenient") if given[name]}
+    if wanted and source.codec != TURTLE.codec:
+        raise click.UsageError(f"--{next(iter(wanted))} does not go with {source.title}")
+    return wanted
 
 
 def _can_be_seekable(dst: str, target: Format) -> bool:
@@ -370,7 +384,8 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
             reader = stack.enter_context(jelly.Reader(file, format=from_format))
             for batch in reader.batches():
                 if writer is None:
-                    writer = stack.enter_context(jelly.Writer("-", reader.options, format=to_format))
+                    options = choose_options(None, reader, batch.arity)
+                    writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
                 writer.add_batch(batch)
         if writer is None:
             stack.enter_context(jelly.Writer("-", format=to_format))

@@ -247,6 +247,11 @@ class TurtleLog(TextLog):
         broken: BrokenText | None = None
         try:
             nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
+        except JellyLimitError as error:
+            if not cuts:
+                raise self._error(error, self._line) from None
+            yield from self._read_each(text, cuts, declared)
+            return
         except self._broken as error:
             broken = error
             nquads, prefixes = error.before, dict(self._prefixes)
@@ -261,6 +266,19 @@ class TurtleLog(TextLog):
         self._prefixes = prefixes
         if broken is not None:
             raise self._error(self._tell(broken, text, cuts))
+
+    def _read_each(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
+        """The same message by message, where one of them is refused: those before it are given."""
+        line, at = self._line, 0
+        for i, (begin, stop, note) in enumerate([*cuts, (len(text), len(text), len(text))]):
+            names = [(0, name, iri) for number, name, iri in declared if number == i]
+            self._line = line + text.count(b"\n", 0, at)
+            # First the message, then its delimiter, which cannot be refused.
+            yield from self._read(text[at:begin], [], names)
+            if i < len(cuts):
+                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin)], [])
+            at = stop
+        self._line = line
 
     def _push(
         self,

@@ -146,6 +146,16 @@ def test_yaml_bombs():
     ] == [1]
 
 
+@pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
+def test_nested_triple_terms(format):
+    deep = f"# @message\n<a:s> <a:p> {'<<( <a:s> <a:p> ' * 5000}<a:o>{' )>>' * 5000} .\n"
+    found, error = broken(f"# @message\n{A}" * 3 + deep + A, format)
+    assert isinstance(error, jelly.JellyLimitError)
+    assert found == [1, 1, 1]
+    assert error.line in (7, 8)
+    assert isinstance(broken(deep, format)[1], jelly.JellyLimitError)
+
+
 def test_xml_entities():
     use = f'{RDF}<rdf:Description rdf:about="a:s"><e:p>&e;</e:p></rdf:Description></rdf:RDF>\n'
     lol = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 10))
