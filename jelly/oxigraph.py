@@ -39,18 +39,8 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = [
-    "BrokenText",
-    "SyntaxReader",
-    "SyntaxWriter",
-    "load",
-    "open_reader",
-    "open_writer",
-    "ox",
-    "read",
-    "to_nquads",
-    "write",
-]
+__all__ = ["BrokenText", "SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "ox", "read"]
+__all__ += ["to_nquads", "write"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,
@@ -583,11 +573,13 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
 def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text in one of the `SYNTAXES` as N-Quads, with the prefixes and the base IRI at its end. `BrokenText` may be raised.
+    """A text in one of the `SYNTAXES` as N-Quads, the prefixes and the base IRI at its end. `BrokenText` or JellyLimitError is raised.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    if format is not JSON_LD:
+        (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
     marked = marks.put(text)
 
     def taken(nquads: bytes | None) -> bytes:

@@ -11,7 +11,7 @@ from jelly.errors import JellyLimitError, JellySyntaxError, MissingExtraError
 try:
     import yaml
 except ImportError:
-    raise MissingExtraError("YAML needs PyYAML: python -m pip install 'jelly-rdf[cli]'") from None
+    raise MissingExtraError("YAML needs the PyYAML package: python -m pip install 'jelly-rdf[messages]'") from None
 
 __all__ = ["dump_yaml", "load_documents"]
 
@@ -41,7 +41,7 @@ def dump_yaml(value: Any) -> str:
 
 
 def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
-    """The documents of a YAML stream as dicts, lists, str, int, float, bool and None, after the core schema of YAML 1.2.
+    """The documents of a YAML stream, dicts, lists, str, int, float, bool and None by the core schema of YAML 1.2.
 
     Keys are strings and stand once in a mapping; tags other than those of the core schema are refused.
     JellySyntaxError with the line, counted from ``first_line``; JellyLimitError where values are nested deeper than 128

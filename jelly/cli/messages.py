@@ -26,9 +26,13 @@ def messages() -> None:
 def _reading(command: _F) -> _F:
     """The options of a log that is read."""
     for option in (
-        click.option("--from", "from_format", metavar="FORMAT", help="Format or media type of the input; default: suffix."),
+        click.option(
+            "--from", "from_format", metavar="FORMAT", help="Format or media type of the input; default: suffix."
+        ),
         click.option("--dialect", type=click.Choice(["comment", "directive"]), help="What delimits its messages."),
-        click.option("--trailing", type=click.Choice(["open", "close"]), default="open", help="A delimiter at the end."),
+        click.option(
+            "--trailing", type=click.Choice(["open", "close"]), default="open", help="A delimiter at the end."
+        ),
         click.option("--rename-blank-nodes", is_flag=True, help="Put the number of the message before each label."),
         click.option("--base", metavar="IRI", help="What relative IRIs are resolved against."),
         click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="A JSON-LD context in a file."),
@@ -141,14 +145,14 @@ def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> N
 @click.argument("files", nargs=-1, required=True)
 @_reading
 @click.option("--strict", is_flag=True, help="RDF 1.1 only; one object on each line of NDJSON-LD.")
-@click.pass_context
-def validate(ctx: click.Context, files: tuple[str, ...], strict: bool, **reading: Any) -> None:
+def validate(files: tuple[str, ...], strict: bool, **reading: Any) -> None:
     """Read logs and print the first error of each, with its message and line. Exit code 1 where there is one."""
     failed = False
     for file, error in _errors(files, {**_settings(**reading), "strict": strict}):
         failed = failed or error is not None
         click.echo(f"{file}: {error.__class__.__name__}: {error}" if error else f"{file}: ok")
-    ctx.exit(1 if failed else 0)
+    if failed:
+        raise click.exceptions.Exit(1)
 
 
 def _errors(files: tuple[str, ...], settings: dict[str, Any]) -> Iterator[tuple[str, JellyError | None]]:

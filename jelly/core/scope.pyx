@@ -1,16 +1,20 @@
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
     copy_term, new_batch,
 )
+from jelly.core.chars cimport is_digit
 from jelly.core.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
+    # Hexadecimal digits of a random label.
+    RANDOM_MIN = 16
+    RANDOM_MAX = 32
 
 
 cdef void drop_tail(Arena* b) noexcept nogil:
@@ -71,6 +75,33 @@ ctypedef struct Renaming:
     int64_t message
     uint8_t head[32]
     int64_t n_head
+    bint random_only  # rename labels that a parser made up, and number them
+    int numbered
+
+
+cdef inline bint is_random(const uint8_t* label, int64_t n) noexcept nogil:
+    """Whether a label may be one of a random number in hexadecimal digits."""
+    cdef int64_t i
+    if n < RANDOM_MIN or n > RANDOM_MAX:
+        return False
+    for i in range(n):
+        if not (is_digit(label[i]) or 0x61 <= label[i] <= 0x66):
+            return False
+    return True
+
+
+cdef int32_t rename_label(Renaming* r, const uint8_t* label, int64_t n) noexcept nogil:
+    cdef const char* own = b"anon"
+    if not r.random_only:
+        return add_joined(r.target, KIND_BNODE, r.head, r.n_head, label, n)
+    if is_random(label, n):
+        r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"anon%d", r.numbered)
+        r.numbered += 1
+        return add_joined(r.target, KIND_BNODE, r.head, r.n_head, NULL, 0)
+    # No label of the text may be one of those.
+    if n >= 4 and memcmp(label, own, 4) == 0:
+        return add_joined(r.target, KIND_BNODE, <const uint8_t*>b"anon_", 5, label, n)
+    return add_joined(r.target, KIND_BNODE, label, n, NULL, 0)
 
 
 cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
@@ -85,9 +116,7 @@ cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
     if r.copied[term] >= 0 and r.of[term] == r.message:
         return r.copied[term]
     if kind == KIND_BNODE:
-        found = add_joined(
-            r.target, KIND_BNODE, r.head, r.n_head, b.text + b.start[term], b.start[term + 1] - b.start[term]
-        )
+        found = rename_label(r, b.text + b.start[term], b.start[term + 1] - b.start[term])
     else:
         for slot in range(3):
             ids[slot] = rename_term(r, b.quoted[3 * b.aux[term] + slot])
@@ -110,6 +139,7 @@ cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
     column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for i in range(b.n_frames + 1):
         r.message = first_frame + i
+        r.numbered = 0
         r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"m%lld-", <long long>r.message)
         end = b.frames[i] if i < b.n_frames else b.n_rows
         while True:
@@ -149,6 +179,30 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
     ['_:m1-x', '_:m1-x']
     """
+    return renamed(batch, False)
+
+
+def number_random_labels(Batch batch not None) -> Batch:
+    """The Batch, or a copy in which labels of blank nodes that a parser made up are anon0, anon1 ... in each frame.
+
+    Such are all of 16 to 32 hexadecimal digits. Labels that begin with "anon" themselves get another "anon_" before.
+
+    >>> from jelly.core.text import TextReader
+    >>> reader = TextReader(quads=False)
+    >>> [batch] = reader.feed(b"_:0123456789abcdef <a:p> _:anon0 .\\n")
+    >>> numbered = number_random_labels(batch)
+    >>> [numbered.term(term) for term in (*numbered.s, *numbered.o)]
+    ['_:anon0', '_:anon_anon0']
+    """
+    cdef Arena* b = &batch.a
+    cdef int32_t term
+    for term in range(b.n_terms):
+        if b.kind[term] == KIND_BNODE and is_random(b.text + b.start[term], b.start[term + 1] - b.start[term]):
+            return renamed(batch, True)
+    return batch
+
+
+cdef Batch renamed(Batch batch, bint random_only):
     cdef Arena* b = &batch.a
     cdef Renaming r
     cdef Batch made = new_batch(batch.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
@@ -156,6 +210,7 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     cdef Fault fault
     memset(&r, 0, sizeof(Renaming))
     made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
+    r.random_only = random_only
     r.source = b
     r.target = &made.a
     r.copied = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))

@@ -132,7 +132,14 @@ class TurtleLog(TextLog):
     """
 
     def __init__(
-        self, *, format: str, dialect: str | None, announced: bool, trailing: Any, base: str | None, max_message_bytes: int
+        self,
+        *,
+        format: str,
+        dialect: str | None,
+        announced: bool,
+        trailing: Any,
+        base: str | None,
+        max_message_bytes: int,
     ) -> None:
         self._directive = dialect != "comment"
         self._announced = announced or not self._directive
@@ -222,15 +229,14 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before', line=line
+                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+                line=line,
             )
         if kind == "bad":
             return JellySyntaxError("@message without a dot: expected '@message .'", line=line)
         return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
 
-    def _read(
-        self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]
-    ) -> Iterator[Batch]:
+    def _read(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
         pieces, at = [], 0
         for begin, stop, _ in cuts:
             pieces.append(text[at:begin])
@@ -241,6 +247,11 @@ class TurtleLog(TextLog):
         broken: BrokenText | None = None
         try:
             nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
+        except JellyLimitError as error:
+            if not cuts:
+                raise self._error(error, self._line) from None
+            yield from self._read_each(text, cuts, declared)
+            return
         except self._broken as error:
             broken = error
             nquads, prefixes = error.before, dict(self._prefixes)
@@ -256,6 +267,19 @@ class TurtleLog(TextLog):
         if broken is not None:
             raise self._error(self._tell(broken, text, cuts))
 
+    def _read_each(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
+        """The same message by message, where one of them is refused: those before it are given."""
+        line, at = self._line, 0
+        for i, (begin, stop, note) in enumerate([*cuts, (len(text), len(text), len(text))]):
+            names = [(0, name, iri) for number, name, iri in declared if number == i]
+            self._line = line + text.count(b"\n", 0, at)
+            # First the message, then its delimiter, which cannot be refused.
+            yield from self._read(text[at:begin], [], names)
+            if i < len(cuts):
+                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin)], [])
+            at = stop
+        self._line = line
+
     def _push(
         self,
         nquads: bytes,
@@ -263,7 +287,7 @@ class TurtleLog(TextLog):
         declared: list[tuple[int, str, str]],
         prefixes: dict[str, str],
     ) -> Iterator[Batch]:
-        """Give the N-Quads of messages to the reader, delimiters in place of sentinels, and to their place the prefixes."""
+        """Give the N-Quads of messages to the reader, delimiters for sentinels, and to their place the prefixes."""
         sentinel = self._sentinel + b"\n"
         known = dict(self._prefixes)
         new: list[tuple[int, str, str]] = []
@@ -398,7 +422,9 @@ class NdjsonLog(_Documents):
 
 # A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
 _MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
-_NO_DOCUMENT = re.compile(rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\n?|\n))*[ \t]*(?:#[^\r\n]*|%[^\r\n]*)?\Z")
+_NO_DOCUMENT = re.compile(
+    rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\n?|\n))*[ \t]*(?:#[^\r\n]*|%[^\r\n]*)?\Z"
+)
 
 
 class YamlLog(_Documents):

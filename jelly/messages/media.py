@@ -43,9 +43,15 @@ LOG_FORMATS = {
             True,
             "NDJSON-LD",
         ),
-        LogFormat("yamlld", (".yamlld", ".yaml", ".yml"), ("application/rdfm+yaml", "application/ld+yaml"), True, "YAML-LD"),
         LogFormat(
-            "rdfxml", (".rdfxml", ".rdf", ".xml", ".owl"), ("application/rdfm+xml", "application/rdf+xml"), False, "RDF/XML"
+            "yamlld", (".yamlld", ".yaml", ".yml"), ("application/rdfm+yaml", "application/ld+yaml"), True, "YAML-LD"
+        ),
+        LogFormat(
+            "rdfxml",
+            (".rdfxml", ".rdf", ".xml", ".owl"),
+            ("application/rdfm+xml", "application/rdf+xml"),
+            False,
+            "RDF/XML",
         ),
     )
 }
@@ -117,8 +123,8 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
 def media_type(format: str, dialect: Dialect = "comment") -> str:
     """The media type to send with a log in a format (RDF Messages, section 2).
 
-    >>> media_type("trig"), media_type("trig", "directive"), media_type("ndjsonld")
-    ('application/trig; version=1.2; messages=rdfm', 'application/trig; version=1.2-messages', 'application/x-ld+ndjson')
+    >>> media_type("trig"), media_type("trig", "directive")
+    ('application/trig; version=1.2; messages=rdfm', 'application/trig; version=1.2-messages')
     """
     known = find_log(format)[0]
     if not known.delimited:
@@ -145,10 +151,10 @@ def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect
     for part in re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+', accept):
         if part.strip():
             kind, parameters = parse_media_type(part)
-            quality = parameters.pop("q", "1")
-            if not re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", quality):
-                raise JellyError(f"q={quality} in the Accept header: expected 0 to 1 with three digits")
-            ranges.append((kind, parameters, float(quality)))
+            weight = parameters.pop("q", "1")
+            if not re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", weight):
+                raise JellyError(f"q={weight} in the Accept header: expected 0 to 1 with three digits")
+            ranges.append((kind, parameters, float(weight)))
     best, chosen = 0.0, None
     for offer in _offered(dialect) if offered is None else offered:
         kind, parameters = parse_media_type(offer)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
+from jelly.core.scope import number_random_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError
 from jelly.files import Source
@@ -56,6 +57,8 @@ class MessageReader:
         self.messages = 0
         self.statements = 0
         name = self.format.name
+        # What another parser reads has random labels for nodes without one.
+        self._parsed = name not in ("jelly", "nt", "nq")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(force=force, max_frame_bytes=max_message_bytes)
@@ -104,6 +107,8 @@ class MessageReader:
         for batch in batches:
             self.messages += len(batch.frames)
             self.statements += len(batch)
+            if self._parsed:
+                batch = number_random_labels(batch)
             yield renamed(batch) if self._rename else batch
 
     def batches(self) -> Iterator[Batch]:
@@ -151,9 +156,9 @@ class MessageReader:
 def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     """The messages of a log, one after the other, each as soon as it is whole. Memory stays flat.
 
-    ``src`` is what `jelly.Reader` takes: a path, bytes, a binary file, chunks of bytes; compressed or not. ``format`` is
-    a name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``) or a media type with parameters; by default the
-    suffix of the file decides, else it is Jelly.
+    ``src`` is what `jelly.Reader` takes: a path, bytes, a binary file, chunks of bytes; compressed or not. ``format``
+    is a name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``) or a media type with parameters; else
+    the suffix of the file decides, or it is Jelly.
 
     ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
     Messages, section 2.1), or ``"directive"``, ``MESSAGE`` and ``@message .`` in a document that announces them with

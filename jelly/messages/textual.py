@@ -1,4 +1,4 @@
-"""Batches of whole messages as text: delimited N-Triples, N-Quads, Turtle and TriG; lines of JSON-LD; YAML documents."""
+"""Batches of whole messages as N-Triples, N-Quads, Turtle and TriG with delimiters, and as JSON-LD and YAML-LD."""
 
 from __future__ import annotations
 
@@ -161,7 +161,11 @@ class TurtleEncoder(Encoder):
     def _declare(self, rows: Rows, declared: Any) -> Iterator[str]:
         for name, iri in declared:
             # What cannot stand in the text as it is is written in full.
-            if self._prefixes.get(name) == iri or not _PREFIX_NAME.match(name) or re.search(r'[\x00-\x20<>"{}|^`\\]', iri):
+            if (
+                self._prefixes.get(name) == iri
+                or not _PREFIX_NAME.match(name)
+                or re.search(r'[\x00-\x20<>"{}|^`\\]', iri)
+            ):
                 continue
             self._names.pop(self._prefixes.get(name, ""), None)
             self._prefixes[name] = iri
@@ -243,7 +247,9 @@ def _id(rows: Rows, term: int) -> str:
         return rows.absolute(term, "JSON-LD")
     if kind == BNODE:
         return "_:" + rows.text(term)
-    raise JellyUnsupportedError("JSON-LD has IRIs and blank nodes as subjects and graph names only, and no quoted triples")
+    raise JellyUnsupportedError(
+        "JSON-LD has IRIs and blank nodes as subjects and graph names only, and no quoted triples"
+    )
 
 
 def _value(rows: Rows, term: int) -> dict[str, str]:

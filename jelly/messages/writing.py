@@ -52,7 +52,9 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
         raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
     if format.name == "jelly":
         if options is not None and not options.is_grouped:
-            raise JellyOptionsError(f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}")
+            raise JellyOptionsError(
+                f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}"
+            )
         return _JellyEncoder(options)
     if format.name in ("nt", "nq"):
         return LinesEncoder(format.quads, dialect)
@@ -215,7 +217,7 @@ class MessageWriter:
 
 
 def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:
-    """Write messages to ``dst``, each a `Message` or an iterable of statements; the number of them. See `MessageWriter`.
+    """Write messages, each a `Message` or an iterable of statements; the number of them. See `MessageWriter`.
 
     >>> import io
     >>> out = io.BytesIO()

@@ -14,11 +14,26 @@ __all__ = ["XmlEncoder"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*\Z")
 # RDF/XML, section 7.2.4: these have a meaning of their own.
 _RESERVED = frozenset(
-    "RDF ID about parseType resource nodeID datatype li Description aboutEach aboutEachPrefix bagID".split()
+    [
+        "RDF",
+        "ID",
+        "about",
+        "parseType",
+        "resource",
+        "nodeID",
+        "datatype",
+        "li",
+        "Description",
+        "aboutEach",
+        "aboutEachPrefix",
+        "bagID",
+    ]
 )
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # Line ends are written as references: what is read would else be another character, or another line of the log.
-_ESCAPES = {38: "&amp;", 60: "&lt;", 62: "&gt;", 34: "&quot;", 9: "&#9;", 10: "&#10;", 13: "&#13;", 0x85: "&#x85;", 0x2028: "&#x2028;"}
+_ESCAPES = {ord(letter): f"&#{ord(letter)};" for letter in "\t\n\r\x85\u2028"} | str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+)
 
 
 def _escaped(text: str) -> str:

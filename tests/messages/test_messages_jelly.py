@@ -28,7 +28,9 @@ def stream(frames, logical, physical=PhysicalType.TRIPLES, **settings):
 @pytest.mark.parametrize(
     "logical", [LogicalType.GRAPHS, LogicalType.SUBJECT_GRAPHS, LogicalType.UNSPECIFIED], ids=lambda kind: kind.name
 )
-@pytest.mark.parametrize("frames", [[[B], [B]], [[B], [], [B]], [[], [B]], [[], []], [[B]]], ids=lambda f: str([len(x) for x in f]))
+@pytest.mark.parametrize(
+    "frames", [[[B], [B]], [[B], [], [B]], [[], [B]], [[], []], [[B]]], ids=lambda f: str([len(x) for x in f])
+)
 def test_a_frame_is_a_message(frames, logical):
     found = list(read_messages(stream(frames, logical), rename_blank_nodes=True))
     assert [len(message) for message in found] == [len(frame) for frame in frames]
@@ -82,11 +84,13 @@ def test_a_broken_frame_is_not_given_in_part():
     data = stream([[B], [B, Triple(BlankNode("c"), jelly.IRI("a:q"), Literal("o"))]], LogicalType.GRAPHS)
     for end in range(1, len(data)):
         found = []
+        wrong = None
         try:
             for message in read_messages(data[:end]):
                 found.append(len(message))
         except jelly.JellyError as error:
-            assert error.message == len(found)
+            wrong = error.message
+        assert wrong in (None, len(found))
         assert found in ([], [1])
 
 

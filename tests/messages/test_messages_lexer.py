@@ -15,7 +15,12 @@ from jelly.core.markup import DocumentScanner
 
 ox = pytest.importorskip("pyoxigraph")
 
-SUITES = {"ttl": ox.RdfFormat.TURTLE, "trig": ox.RdfFormat.TRIG, "nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS}
+SUITES = {
+    "ttl": ox.RdfFormat.TURTLE,
+    "trig": ox.RdfFormat.TRIG,
+    "nt": ox.RdfFormat.N_TRIPLES,
+    "nq": ox.RdfFormat.N_QUADS,
+}
 BASE = "http://example.org/base/"
 # What no IRI, literal or blank node of the suites has.
 COMMENT = b"# @message 3a9f\n"
@@ -91,7 +96,8 @@ def test_what_is_no_space(space):
 @pytest.mark.parametrize(
     "text",
     [
-        "<a#@message>", "'#@message'", '"\\"#@message"', "'''\n'#@message\n''\n'''", '"""\\"""#@message"""', "e:a\\#@message",
+        "<a#@message>", "'#@message'", '"\\"#@message"', "'''\n'#@message\n''\n'''",
+        '"""\\"""#@message"""', "e:a\\#@message",
         "## @message", "# x @message", "#@Message", "<<<a#@message>>>", "'' '#@message'", '"""#@message',
     ],
 )  # fmt: skip
@@ -99,12 +105,16 @@ def test_no_delimiter(text):
     assert Lexer().feed(f"{text}\n".encode(), True) == []
 
 
-@pytest.mark.parametrize("text", ["''", '""""""', "<a>", "<<e:a", "<<", "e:a", "a.", "\"x\"@en", "<a b", "1.", "'x\n", "<a\"x\""])
+@pytest.mark.parametrize(
+    "text", ["''", '""""""', "<a>", "<<e:a", "<<", "e:a", "a.", '"x"@en', "<a b", "1.", "'x\n", '<a"x"']
+)
 def test_a_delimiter_behind(text):
     assert [mark[0] for mark in Lexer().feed(f"{text}#@message".encode(), True)] == ["message"]
 
 
-@pytest.mark.parametrize("opening", ["'''", "'", "<", "#", "# ", "#@message", "a", "a\\", "\\", "@", "@message ", "<<", ".", "{"])
+@pytest.mark.parametrize(
+    "opening", ["'''", "'", "<", "#", "# ", "#@message", "a", "a\\", "\\", "@", "@message ", "<<", ".", "{"]
+)
 def test_what_never_ends_takes_no_time(opening):
     lexer = Lexer(directive=True)
     began = process_time()
@@ -117,7 +127,11 @@ def test_what_never_ends_takes_no_time(opening):
 
 def test_documents_in_chunks():
     root = b"<r a='>' b=\"/>\">"
-    data = b"<?xml?>" + root + b"<a/><!-- </r> --><![CDATA[</r>]]></r>\n \n<!DOCTYPE r [<!ENTITY v \"]>\"><!-- ' -->]>\r\n<r/>\n"
+    data = (
+        b"<?xml?>"
+        + root
+        + b'<a/><!-- </r> --><![CDATA[</r>]]></r>\n \n<!DOCTYPE r [<!ENTITY v "]>"><!-- \' -->]>\r\n<r/>\n'
+    )
     whole = DocumentScanner().feed(data)
     assert [what for what, _ in whole] == ["end", "doctype", "end"]
     for size in range(1, 12):
@@ -126,6 +140,8 @@ def test_documents_in_chunks():
         assert not scanner.begun
 
 
-@pytest.mark.parametrize(("text", "found"), [("<a/><b/>", "stray"), ("<a/> x", "stray"), ("x", "stray"), ("</a>", "stray")])
+@pytest.mark.parametrize(
+    ("text", "found"), [("<a/><b/>", "stray"), ("<a/> x", "stray"), ("x", "stray"), ("</a>", "stray")]
+)
 def test_stray_markup(text, found):
     assert DocumentScanner().feed(text.encode())[-1][0] == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from itertools import product
 
@@ -93,8 +94,31 @@ def test_a_message_is_written_as_a_whole_or_not_at_all(kind):
     assert read(out.getvalue(), *kind) == [canonical(PLAIN)]
 
 
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("ttl", "[ <a:p> [] ] <a:p> ( _:anon0 _:x ) , << _:y <a:p> _:x >> .\n# @message\n[] <a:p> 1 .\n"),
+        ("ndjsonld", '{"a:p":{"a:p":[{},{"a:p":1}]}}\n{"a:p":{"a:p":"_:anon0"}}\n'),
+    ],
+)
+def test_nodes_without_a_label_are_numbered(format, text):
+    """The same text gives the same bytes, and no two nodes become one."""
+
+    def labels(message):
+        terms = [term for statement in message for term in statement]
+        return sorted({term.value for term in terms if isinstance(term, BlankNode)})
+
+    first, second = (list(read_messages(text.encode(), format=format)) for _ in range(2))
+    assert [str(statement) for message in first for statement in message] == [
+        str(statement) for message in second for statement in message
+    ]
+    own = ["anon_anon0", "x"] if format == "ttl" else []
+    assert labels(first[0]) == [f"anon{i}" for i in range(5 if own else 4)] + own
+    assert labels(first[1])[0] == "anon0"
+
+
 def test_no_half_file(tmp_path):
-    with pytest.raises(KeyError), jelly.messages.MessageWriter(tmp_path / "log.ttl") as writer:
+    with contextlib.suppress(KeyError), jelly.messages.MessageWriter(tmp_path / "log.ttl") as writer:
         writer.write(PLAIN)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
@@ -116,7 +140,11 @@ def test_metadata_stays_in_jelly():
 
 @pytest.mark.parametrize("kind", [("ttl", "comment"), ("trig", "directive"), ("jelly", "comment")], ids="-".join)
 def test_prefixes(kind):
-    messages = [Message(PLAIN, namespaces=[("e", "http://e/")]), Message([]), Message(PLAIN, namespaces=[("e", "http://e/T#")])]
+    messages = [
+        Message(PLAIN, namespaces=[("e", "http://e/")]),
+        Message([]),
+        Message(PLAIN, namespaces=[("e", "http://e/T#")]),
+    ]
     found = list(read_messages(written(messages, *kind), format=kind[0], dialect=kind[1]))
     assert [message.namespaces for message in found] == [[("e", "http://e/")], [], [("e", "http://e/T#")]]
     assert [message.prefixes for message in found] == [{"e": "http://e/"}] * 2 + [{"e": "http://e/T#"}]
@@ -129,7 +157,8 @@ def test_prefixes(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] in ("nt", "trig", "jelly")], ids="-".join)
 def test_quoted_triples(kind):
-    message = [Triple(IRI("a:s"), IRI("a:p"), QuotedTriple(X, IRI("a:p"), QuotedTriple(X, IRI("a:p"), Literal("o", language="en"))))]
+    inner = QuotedTriple(X, P, Literal("o", language="en"))
+    message = [Triple(IRI("a:s"), P, QuotedTriple(X, P, inner))]
     [found] = read_messages(written([message], *kind), format=kind[0], dialect=kind[1])
     assert canonical(found) == canonical(message)
 

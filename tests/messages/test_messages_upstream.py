@@ -108,7 +108,10 @@ def test_blank_nodes_are_of_one_message(format):
 
 
 def test_prefixes_and_base_stay_and_change():
-    text = f"{V}@prefix e: <a:> . BASE <b:/x>\ne:s e:p <y> .\nMESSAGE\ne:s e:p <y> . PREFIX e: <c:> MESSAGE\nBASE <z/> e:s e:p <y> ."
+    text = (
+        f"{V}@prefix e: <a:> . BASE <b:/x>\ne:s e:p <y> .\nMESSAGE\n"
+        "e:s e:p <y> . PREFIX e: <c:> MESSAGE\nBASE <z/> e:s e:p <y> ."
+    )
     assert [str(message.statements[0]) for message in read(text, "ttl")] == [
         "<a:s> <a:p> <b:/y> .",
         "<a:s> <a:p> <b:/y> .",
@@ -128,10 +131,8 @@ def test_ndjson():
         read(f"[{line}]", "ndjsonld", strict=True)
     context = '{"@context":{"p":"a:p"}}\n'
     assert sizes(f'{context}{{"@id":"a:s","p":1}}\n{{"@context":{{"p":"a:q"}}}}\n{{"p":2}}', "ndjsonld") == [1, 1]
-    assert [str(m.statements[0].p) for m in read(f'{context}{{"p":1}}\n{{"@context":{{"p":"a:q"}}}}\n{{"p":2}}', "ndjsonld")] == [
-        "<a:p>",
-        "<a:q>",
-    ]
+    found = read(f'{context}{{"p":1}}\n{{"@context":{{"p":"a:q"}}}}\n{{"p":2}}', "ndjsonld")
+    assert [message.statements[0].p.value for message in found] == ["a:p", "a:q"]
 
 
 # ---- 1.4 round trips, 1.5 errors
@@ -167,7 +168,7 @@ def test_errors(text, format):
 
 def test_media_types():
     assert parse_media_type(' text/turtle ;; a = b; A=c;q="x;\\"y" ') == ("text/turtle", {"a": "b", "q": 'x;"y'})
-    for wrong in ("", "turtle", "text/turtle; a", "text/turtle; a=\"", "text/turtle x"):
+    for wrong in ("", "turtle", "text/turtle; a", 'text/turtle; a="', "text/turtle x"):
         with pytest.raises(jelly.JellyError):
             parse_media_type(wrong)
     for name in jelly.messages.LOG_FORMATS:

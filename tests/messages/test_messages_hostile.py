@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import random
@@ -26,10 +27,9 @@ XML = f'{RDF}<rdf:Description rdf:about="a:s"><e:p>1</e:p></rdf:Description></rd
 def broken(text, format, **settings):
     """Read to the error; the sizes of the messages before it, and the error."""
     data = text if isinstance(text, bytes) else text.encode()
-    found = []
+    found: list[int] = []
     with pytest.raises(jelly.JellyError) as caught:
-        for message in read_messages(data, format=format, **settings):
-            found.append(len(message))
+        found.extend(map(len, read_messages(data, format=format, **settings)))
     assert caught.value.message == len(found)
     return found, caught.value
 
@@ -38,7 +38,7 @@ def broken(text, format, **settings):
     ("format", "good", "bad", "line"),
     [
         ("nt", f"# @message\n{A}", "# @message\n<a:s> .\n", 6),
-        ("nq", f"# @message\n{A}", f"# @message\n{A}\n<a:s> <a:p> \"\n\" .\n", 8),
+        ("nq", f"# @message\n{A}", f'# @message\n{A}\n<a:s> <a:p> "\n" .\n', 8),
         ("ttl", f"# @message\n{A}", f"# @message\n{A}\n<a:s> <a:p> .\n", 8),
         ("ttl", f"# @message\n{A}", f'# @message\n{A}<a:s> <a:p> """x\n\n', 7),
         ("trig", f"# @message\n{A}", f"# @message\n<a:g> {{ {A} \n# @message\n}}", 8),
@@ -60,10 +60,8 @@ def test_a_broken_message_is_named(format, good, bad, line, size):
 
 
 def _until_error(messages):
-    try:
+    with contextlib.suppress(jelly.JellyError):
         yield from messages
-    except jelly.JellyError:
-        pass
 
 
 @pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
@@ -116,7 +114,10 @@ def test_json_bombs(document):
     assert error.line == 2
 
 
-@pytest.mark.parametrize("document", ["NaN", '{"a:p": Infinity}', "1" * 5000, '"\\ud800"', '{"@id": "\\ud800"}x', "\xff", '{"a:p": 1e999999}x'])
+@pytest.mark.parametrize(
+    "document",
+    ["NaN", '{"a:p": Infinity}', "1" * 5000, '"\\ud800"', '{"@id": "\\ud800"}x', "\xff", '{"a:p": 1e999999}x'],
+)
 def test_json_that_is_none(document):
     assert broken(f"{LINE}{document}\n".encode("latin-1"), "ndjsonld")[0] == [1]
 
@@ -128,9 +129,31 @@ def test_yaml_bombs():
     found, error = broken(f"{LINE}---\n{bomb}", "yamlld")
     assert isinstance(error, jelly.JellyLimitError)
     assert found == [1]
-    for text in ("[" * 5000, "&a [*a]", "a: !!python/object:os.system x", "{1: 2}", "? [a]\n: b", "&a a: *b", "42", "a: .nan", "\x00"):
+    for text in (
+        "[" * 5000,
+        "&a [*a]",
+        "a: !!python/object:os.system x",
+        "{1: 2}",
+        "? [a]\n: b",
+        "&a a: *b",
+        "42",
+        "a: .nan",
+        "\x00",
+    ):
         assert broken(f"{LINE}---\n{text}\n", "yamlld")[0] == [1]
-    assert [len(m.dataset()) for m in read_messages(b'a: &a {"@id": a:x}\na:p: [*a, *a]\n"@id": a:s\n', format="yamlld")] == [1]
+    assert [
+        len(m.dataset()) for m in read_messages(b'a: &a {"@id": a:x}\na:p: [*a, *a]\n"@id": a:s\n', format="yamlld")
+    ] == [1]
+
+
+@pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
+def test_nested_triple_terms(format):
+    deep = f"# @message\n<a:s> <a:p> {'<<( <a:s> <a:p> ' * 5000}<a:o>{' )>>' * 5000} .\n"
+    found, error = broken(f"# @message\n{A}" * 3 + deep + A, format)
+    assert isinstance(error, jelly.JellyLimitError)
+    assert found == [1, 1, 1]
+    assert error.line in (7, 8)
+    assert isinstance(broken(deep, format)[1], jelly.JellyLimitError)
 
 
 def test_xml_entities():
@@ -158,7 +181,12 @@ def test_nothing_is_fetched(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    for context in ('"http://c/"', '["http://c/"]', '{"@import":"http://c/"}', '{"p":{"@id":"a:p","@context":"http://c/"}}'):
+    for context in (
+        '"http://c/"',
+        '["http://c/"]',
+        '{"@import":"http://c/"}',
+        '{"p":{"@id":"a:p","@context":"http://c/"}}',
+    ):
         for format in ("ndjsonld", "yamlld"):
             _, error = broken(f'{{"@context":{context},"a:q":{{"p":1}}}}\n', format)
             assert "http://c/" in str(error)
@@ -173,7 +201,9 @@ def test_contexts_of_the_cache():
         "http://loop/": {"@context": "http://loop/"},
         "http://i/": {"p": "a:no", "q": "a:q"},
     }
-    [message] = read_messages(b'{"@context":"http://c/","@id":"a:s","p":1,"q":{"@value":"@context"}}', format="ndjsonld", contexts=known)
+    [message] = read_messages(
+        b'{"@context":"http://c/","@id":"a:s","p":1,"q":{"@value":"@context"}}', format="ndjsonld", contexts=known
+    )
     assert sorted(statement.p.value for statement in message) == ["a:p", "a:q"]
     [message] = read_messages(
         b'{"@context":{"@import":"http://i/","p":"a:p"},"@id":"a:s","p":1,"q":2}', format="ndjsonld", contexts=known
@@ -194,12 +224,14 @@ def test_random_damage(format):
         for _ in range(chance.randrange(1, 4)):
             changed[chance.randrange(len(changed))] = chance.choice(b"\x00\"'<>#{}[]\\\n @.&;!-?\xff\x80aM")
         found = 0
+        wrong = None
         try:
             for message in read_messages(bytes(changed), format=format):
                 found += 1
-                message.statements  # noqa: B018
+                assert len(message.statements) == len(message)
         except jelly.JellyError as error:
-            assert error.message == found
+            wrong = error.message
+        assert wrong in (None, found)
 
 
 def test_compressed_and_cut():
