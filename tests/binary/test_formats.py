@@ -43,7 +43,8 @@ def test_files(encoding: str, tmp_path: Path) -> None:
         path = tmp_path / f"x{suffix}"
         assert jelly.write(path, TRIPLES) == 100
         assert list(jelly.read(path)) == TRIPLES
-        assert jelly.Reader(path).format.name == encoding
+        with jelly.Reader(path) as reader:
+            assert reader.format.name == encoding
     data = io.BytesIO()
     jelly.write(data, QUADS, format=media_type)
     assert list(jelly.read(data.getvalue(), format=suffix_of(encoding))) == QUADS
