@@ -15,7 +15,6 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
-from jelly.cli.messages import messages
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
@@ -101,9 +100,6 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
-
-
-cli.add_command(messages)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
