@@ -15,6 +15,7 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.cli.patch import patch
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
@@ -100,6 +101,9 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
+
+
+cli.add_command(patch)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
