@@ -2,7 +2,7 @@ from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport KIND_IRI, KIND_TEXT, NO_TERM, Arena, add_row
-from jelly.core.chars cimport is_digit, is_letter, is_line_end
+from jelly.core.chars cimport is_digit, is_letter
 from jelly.core.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, LITERAL_OPEN, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )

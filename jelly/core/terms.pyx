@@ -14,11 +14,10 @@ from jelly.core.batch cimport (
     free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
-from jelly.core.header cimport only_statements
-from jelly.core.library cimport Library, make_str
+from jelly.core.library cimport Library, make_str, refuse_patch
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
-from jelly.errors import JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyUnsupportedError
 
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -208,8 +207,7 @@ cdef class Terms:
         cdef int64_t row
         if not 0 <= start <= end <= self.batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
-        if not only_statements(self.batch.a.op, start, end):
-            raise JellyOptionsError("a patch is no list of statements: it has operations")
+        refuse_patch(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
 
@@ -250,8 +248,7 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
-        if batch.a.op != NULL:
-            raise JellyOptionsError("a patch is no stream of statements: read it with jelly.patch")
+        refuse_patch(batch, 0, -1)
         terms = Terms(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms

@@ -1,7 +1,7 @@
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
 )
 from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
 from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail

@@ -9,7 +9,7 @@ PROTO = Path(__file__).resolve().parent.parent.parent / "proto"
 
 @pytest.fixture(scope="session")
 def pb(tmp_path_factory):
-    """The messages of rdf.proto and patch.proto by name. Their pool is their own: pyjelly has its messages in the default one."""
+    """The messages of rdf.proto and patch.proto by name. Their pool is their own, as pyjelly uses the default one."""
     pytest.importorskip("google.protobuf")
     protoc = pytest.importorskip("grpc_tools.protoc")
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
