@@ -15,6 +15,9 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.cli.messages import messages
+from jelly.cli.patch import patch
+from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
@@ -100,6 +103,10 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
+
+
+for group in (messages, patch, results):
+    cli.add_command(group)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")

@@ -8,8 +8,9 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from jelly.core.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
+from jelly.core.header cimport only_statements
 
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 
 cdef extern from "Python.h":
@@ -88,6 +89,13 @@ cdef class Pattern:
 
     def __reduce__(self):
         raise TypeError("a Pattern cannot be pickled")
+
+
+cdef int refuse_patch(Batch batch, int64_t start, int64_t end) except -1:
+    """The statements of a Batch are asked for, some (or with an `end` of -1 all): of a patch only some rows are any."""
+    if batch.a.op != NULL and (end < 0 or not only_statements(batch.a.op, start, end)):
+        raise JellyOptionsError("a patch is no list of statements, it has operations: read it with jelly.patch")
+    return 0
 
 
 cdef class Library:

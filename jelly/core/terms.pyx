@@ -9,11 +9,10 @@ from libc.stdint cimport int32_t, int64_t
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch,
 )
-from jelly.core.header cimport only_statements
-from jelly.core.library cimport Library, make_str
+from jelly.core.library cimport Library, make_str, refuse_patch
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
-from jelly.errors import JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyUnsupportedError
 
 
 cdef class Terms:
@@ -177,8 +176,7 @@ cdef class Terms:
         cdef int64_t row
         if not 0 <= start <= end <= self.batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
-        if not only_statements(self.batch.a.op, start, end):
-            raise JellyOptionsError("a patch is no list of statements: it has operations")
+        refuse_patch(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
 
@@ -219,8 +217,7 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
-        if batch.a.op != NULL:
-            raise JellyOptionsError("a patch is no stream of statements: read it with jelly.patch")
+        refuse_patch(batch, 0, -1)
         terms = Terms(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms

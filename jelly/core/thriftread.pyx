@@ -3,12 +3,11 @@ from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport KIND_TEXT, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
 from jelly.core.binread cimport (
-    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM,
-    FIELD_URI, FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, TERM_LITERAL,
-    TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri, add_label,
-    add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen, is_default, is_full,
-    pattern_term,
-    put_cell, put_statement,
+    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
+    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
+    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
+    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen,
+    is_default, is_full, pattern_term, put_cell, put_statement,
 )
 from jelly.core.fault cimport (
     BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,

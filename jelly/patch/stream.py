@@ -216,8 +216,8 @@ class PatchReader:
             if start < len(batch):
                 patch = patch or Patch(quads=self.quads)
                 patch._take(source, start, len(batch))
-        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream or text that is
-        # one patch may be empty.
+        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one
+        # patch may be empty.
         if patch is not None or self.format is not JELLYP or (self.options is not None and self.options.is_flat):
             yield patch or Patch(quads=self.quads)
 
@@ -245,8 +245,9 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
 class PatchWriter:
     """Writes patches: whole ones, operation by operation, or as Batches.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp .trp``)
-    and compression. A path gets its final name when the writer closes without an error; otherwise nothing is left behind.
+    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp
+    .trp``) and compression. A path gets its final name when the writer closes without an error; otherwise nothing is
+    left behind.
 
     ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
     ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.

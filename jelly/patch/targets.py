@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.operations import AddNamespace, DeleteNamespace
 from jelly.core.terms import StatementIterator
@@ -14,7 +15,7 @@ from jelly.errors import JellyFormatError, JellyUnsupportedError
 from jelly.options import StreamOptions
 from jelly.patch.changes import held_lines, namespace_key, patch_of_lines, patches_of
 from jelly.patch.stream import Patch
-from jelly.stream import Reader, Writer, default_options
+from jelly.stream import Reader, Writer
 
 __all__ = ["Applied", "apply"]
 
@@ -168,7 +169,8 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
             # Everything that can go wrong comes before the target is changed.
             keys = list(net.added)
             statements = target.statements(net.batches(keys))
-            old, new = [], []
+            old: list[Any] = []
+            new: list[Any] = []
             for key, statement in zip(keys, statements, strict=True):
                 is_there = target.has(statement)
                 if not is_there and key in net.needed:
