@@ -39,8 +39,7 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = ["BrokenText", "SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "ox", "read"]
-__all__ += ["to_nquads", "write"]
+__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "ox", "read", "write"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,
@@ -573,9 +572,9 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
 def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text in one of the `SYNTAXES` as N-Quads, the prefixes and the base IRI at its end. `BrokenText` or JellyLimitError is raised.
+    """A text in one of the `SYNTAXES` as N-Quads, which no term leaves pyoxigraph for, with prefixes and base at its end.
 
-    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    `BrokenText` or JellyLimitError is raised.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
@@ -583,10 +582,8 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
     marked = marks.put(text)
 
     def taken(nquads: bytes | None) -> bytes:
-        if not nquads:
-            return b""
-        if marks.of_tag is None:
-            return bytes(marks.take(nquads))
+        if not nquads or marks.of_tag is None:
+            return bytes(marks.take(nquads or b""))
         return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
 
     parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
@@ -599,5 +596,4 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
         before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
         reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
         raise BrokenText(taken(before), reason, error.lineno) from None
-    prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
-    return taken(nquads), prefixes, parser.base_iri
+    return taken(nquads), {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}, parser.base_iri

@@ -28,9 +28,9 @@ EVERYTHING = [
 ORDER = [
     "wire", "fault", "schema", "batch", "utf8", "chars", "tables", "frames", "rows", "header", "decode", "snapshot",
     "encode", "pack", "join", "decoder", "encoder", "scope", "lexer", "markup", "textread", "lines", "textwrite",
-    "patchtext", "text", "pool", "render", "columns", "intake", "model", "library", "terms", "collector", "operations", "parsed",
-    "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite", "thriftwrite", "pbwrite", "binaryin",
-    "binaryout",
+    "patchtext", "text", "pool", "render", "columns", "intake", "model", "library", "terms", "collector",
+    "operations", "parsed", "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite",
+    "thriftwrite", "pbwrite", "binaryin", "binaryout",
 ]  # fmt: skip
 BOTH_WAYS = {("encode", "pack")}
 

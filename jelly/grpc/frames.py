@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.collector import Collector
 from jelly.core.decoder import Decoder
@@ -13,7 +14,7 @@ from jelly.core.terms import Terms
 from jelly.errors import JellyOptionsError
 from jelly.grpc.protocol import put_varint, split_frames
 from jelly.options import PhysicalType, StreamOptions
-from jelly.stream import Frame, Statement, default_options, frames_of
+from jelly.stream import Frame, Statement, frames_of
 
 __all__ = ["FrameDecoder", "FrameEncoder", "FrameWriter", "decode_frames", "encode_frames", "frame_of", "statements_of"]
 

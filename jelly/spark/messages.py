@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly.arrow import Layout, Maker, buffers_of, check_columns, compute, pa
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
@@ -19,7 +20,6 @@ from jelly.core.join import join_batches
 from jelly.core.text import TextReader
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.options import PhysicalType, StreamOptions
-from jelly.stream import default_options
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
 
