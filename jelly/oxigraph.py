@@ -572,7 +572,7 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
 def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text in one of the `SYNTAXES` as N-Quads, which no term leaves pyoxigraph for, with prefixes and base at its end.
+    """A text in one of the `SYNTAXES` as N-Quads, without a term leaving pyoxigraph, and prefixes and base at its end.
 
     `BrokenText` or JellyLimitError is raised.
     """
@@ -582,9 +582,9 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
     marked = marks.put(text)
 
     def taken(nquads: bytes | None) -> bytes:
-        if not nquads or marks.of_tag is None:
+        if marks.of_tag is None:
             return bytes(marks.take(nquads or b""))
-        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads or b"")
 
     parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
     try:
