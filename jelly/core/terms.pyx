@@ -16,7 +16,6 @@ from jelly.core.batch cimport (
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.library cimport Library, make_str
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
-from jelly.core.scope cimport drop_tail
 
 from jelly.errors import JellyUnsupportedError
 
@@ -501,11 +500,6 @@ cdef class Collector:
                     <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
-
-    def undo(self) -> None:
-        """Take away what was added after the last frame ended."""
-        self.waiting.clear()
-        drop_tail(&self.batch.a)
 
 
 cdef inline object text_of(object term):
