@@ -15,7 +15,6 @@ from jelly.core.batch cimport (
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.library cimport Library
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
-from jelly.core.scope cimport drop_tail
 
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -281,11 +280,6 @@ cdef class Collector:
                     <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
-
-    def undo(self) -> None:
-        """Take away what was added after the last frame ended."""
-        self.waiting.clear()
-        drop_tail(&self.batch.a)
 
 
 cdef inline object text_of(object term):

@@ -247,6 +247,6 @@ cdef int copy_metadata(Arena* b, Arena* target) noexcept nogil:
 
 
 def drop_open_frame(Batch batch not None) -> Batch:
-    """The Batch without what came after its last frame ended. Only for a Batch that nobody else holds."""
+    """The Batch without what came after its last frame ended. Only for one that is still being made: it is changed."""
     drop_tail(&batch.a)
     return batch

@@ -9,6 +9,7 @@ from typing import Any
 from jelly.core.batch import Batch
 from jelly.core.collector import Collector
 from jelly.core.encoder import Encoder
+from jelly.core.scope import drop_open_frame
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.files import Sink
 from jelly.messages.media import Dialect, LogFormat, find_log
@@ -159,7 +160,9 @@ class MessageWriter:
             if self._each:
                 self._encode()
         except BaseException as error:
-            collector.undo() if not self._each else collector.clear()
+            drop_open_frame(collector.batch)
+            if self._each:
+                collector.clear()
             if isinstance(error, JellyError):
                 error.message = self.messages
             raise
