@@ -1,6 +1,7 @@
 """Jelly-Patch and RDF Patch text in the core: what the specification asks, what it forbids, and hostile input."""
 
 import random
+import re
 
 import craft
 import patchcraft as pc
@@ -356,6 +357,13 @@ TC."""
         'PA "" <http://example/> .',
         "TC .",
     ]
+
+
+def test_blank_nodes_as_jena_wants_them():
+    batches = read_text(b"A _:b1 <a:p> << _:b1 <a:p> _:x.y >> .\nA <a:s> <a:p> _:b1 _:g .\nH k _:b1 .\n")
+    marked = b"".join(TextWriter(quads=True, patch=True, marked=True).encode(batch) for batch in batches)
+    assert marked == re.sub(rb"_:[b1x.yg]+", rb"<\g<0>>", as_text(batches))
+    assert as_text(read_text(marked)) == as_text(batches)
 
 
 def test_text_in_chunks_of_any_size():

@@ -47,6 +47,7 @@ import org.apache.jena.sys.JenaSystem;
  * write  IN.nq OUT.jelly SETTINGS   flat, triples or quads, by RIOT's stream writer
  * group  IN.nq OUT.jelly SETTINGS   by the encoder itself: a frame ends at each "# frame" line
  * bench  IN.jelly N                 statements a second, N times after as many to warm up, as JSON
+ * patch  IN OUT                     RDF Patch by Jena: text, or binary where the name ends with .trp
  * load   IN.jelly                   keeps a stream for the commands "decode" and "encode", which give its statements
  * -                                 takes such commands from standard input, separated by tabs, one a line
  * </pre>
@@ -81,6 +82,7 @@ public final class Peer {
             case "frames" -> readFrames(Path.of(args[1]), Path.of(args[2]));
             case "write" -> write(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
             case "group" -> writeFrames(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
+            case "patch" -> Patches.convert(Path.of(args[1]), Path.of(args[2]));
             case "load" -> loaded = new Loaded(Path.of(args[1]));
             case "decode" -> {
                 return Long.toString(loaded.decode());
