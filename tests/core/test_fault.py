@@ -512,6 +512,7 @@ ELSEWHERE = {
     -80: "tests of the text room: TextWriter",
     -81: "tests of the text room: TextWriter",
     **dict.fromkeys(range(-101, -89), "tests of the columns: Columns and Intake"),
+    **dict.fromkeys(range(-217, -199), "tests of the patch rooms: tests/core/test_patch.py"),
     -33: "NO_MEMORY becomes MemoryError and comes only where malloc fails",
 }
 
