@@ -19,6 +19,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from graphs import PARSE, READ, SERIALIZE, WRITE
 from work import DECODE, DUMPS, ENCODE, LOADS, NAMES, SOURCES, TEXT, Data, Job, Jvm, Unavailable
 
 import jelly
@@ -42,6 +43,30 @@ WORKS: dict[str, tuple[str, dict[str, Job], list[str], list[tuple[str, str]]]] =
         TEXT,
         list(SOURCES),
         [("jelly text to Jelly", "pyoxigraph to pyjelly")],
+    ),
+    "rdflib-read": (
+        "Jelly to RDFLib terms",
+        READ,
+        list(SOURCES),
+        [("jelly rdflib loop", "pyjelly rdflib loop")],
+    ),
+    "rdflib-write": (
+        "RDFLib terms to Jelly",
+        WRITE,
+        list(SOURCES),
+        [("jelly rdflib terms", "pyjelly rdflib terms")],
+    ),
+    "rdflib-parse": (
+        "Jelly to RDFLib graphs and datasets",
+        PARSE,
+        list(SOURCES),
+        [("jelly Graph.parse", "pyjelly Graph.parse")],
+    ),
+    "rdflib-serialize": (
+        "RDFLib graphs and datasets to Jelly",
+        SERIALIZE,
+        list(SOURCES),
+        [("jelly serialize", "pyjelly serialize")],
     ),
     "loads": (
         "One message of 26 quads to Python terms",

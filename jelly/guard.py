@@ -25,7 +25,7 @@ _NO_MARKUP = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--.*?-->", re.S)
 
 
 def guard_triple_terms() -> Callable[[bytes], None]:
-    """A check of a Turtle document piece by piece. It counts in strings too, where nothing like it is to be expected."""
+    """A check of a Turtle document piece by piece. It counts in strings too, where nothing like it is expected."""
     depth = 0
 
     def check(piece: bytes) -> None:

@@ -20,7 +20,7 @@ _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
 # Any tag as a string of JSON.
 _STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # Where a piece must not end: within a tag.
-_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}\Z')
+_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}"?\Z')
 _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 

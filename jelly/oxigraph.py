@@ -24,7 +24,7 @@ from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly.guard import guard_triple_terms, guard_xml
@@ -71,7 +71,8 @@ class _File:
         self._last = self._piece = b""
         self._at = 0
         self._by_line = by_line
-        self.line = 1  # that is being read, where they are given one by one
+        self.line = 1  # that was given last, where they are given one by one
+        self._ended = False
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece):
@@ -81,10 +82,11 @@ class _File:
             self._last, self._piece, self._at = self._piece, piece, 0
         end = len(self._piece) if size < 0 else self._at + size
         if self._by_line:
+            self.line += self._ended
             newline = self._piece.find(b"\n", self._at, end)
+            self._ended = newline >= 0
             if newline >= 0:
                 end = newline + 1
-                self.line += 1
         data = self._piece[self._at : end]
         self._at += len(data)
         return data
@@ -163,7 +165,8 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
-        check = guard_xml() if self.format is RDF_XML else guard_triple_terms()
+        # JSON has limits of its own in pyoxigraph.
+        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
         rest = b""
         begun = False
         for chunk in chunks:
@@ -190,7 +193,8 @@ class SyntaxReader:
 
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
-        for name, iri in prefixes.items():
+        # pyoxigraph has them in no order.
+        for name, iri in sorted(prefixes.items()):
             iri = self._tags.take_str(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
@@ -291,6 +295,8 @@ class _Quads:
         self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         if len(batch.quoted):
             if self._library is None:
                 self._library = _library(None if self._marks is None else self._marks.put)
@@ -358,6 +364,8 @@ class SyntaxWriter:
         declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
         if not len(batch):
             return declared
+        if len(batch.quoted) and self.format in (JSON_LD, N3):
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold quoted triples")
         try:
             made = self._serialized(self._quads.of(batch))
             if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):

@@ -1,19 +1,20 @@
 """RDFLib: its plug-ins for Jelly, and statements of its terms without a graph.
 
-With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``:
+With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``. Where
+pyjelly is installed too, which calls its own the same, chance decides; `register` makes it these.
+
+>>> from jelly.rdflib import register
+>>> register()
 
 >>> import rdflib
->>> graph = rdflib.Graph().parse(data='<a:s> <a:p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .', format="nt")
->>> from jelly.rdflib import JellyParser, JellySerializer  # only where it is not installed
->>> rdflib.plugin.register("jelly", rdflib.parser.Parser, "jelly.rdflib", "JellyParser")
->>> rdflib.plugin.register("jelly", rdflib.serializer.Serializer, "jelly.rdflib", "JellySerializer")
+>>> graph = rdflib.Graph().parse(data="<a:s> <a:p> <a:o> .", format="nt")
 >>> data = graph.serialize(format="jelly", encoding="utf-8")
 >>> len(rdflib.Graph().parse(data=data, format="jelly"))
 1
 
 The suffix alone, ``Graph.parse("x.jelly")``, is enough once this module was imported or a plug-in used: RDFLib knows
-suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches; with ``format=``, or
-a media type from a web server, nothing need be imported.
+suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches, and takes others for
+Turtle; with ``format=``, or a media type from a web server, nothing need be imported.
 
 What RDFLib cannot hold is an error: quoted triples, literals as subjects, language tags that it refuses. Lexical forms
 stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them; labels of blank nodes do too.
@@ -21,7 +22,9 @@ stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from itertools import chain
@@ -29,39 +32,50 @@ from operator import itemgetter
 from typing import Any
 
 from jelly.core.batch import Batch
-from jelly.core.library import Library
+from jelly.core.library import Library, Pattern
 from jelly.core.terms import StatementIterator
 from jelly.errors import JellyUnsupportedError, MissingExtraError
 from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.stream import READ_ROWS, Frame, Reader, Writer
+from jelly.stream import Frame, Reader, Writer
 
 try:
-    import rdflib
+    import rdflib.util
     from rdflib import BNode, Literal, URIRef
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph, QuotedGraph
     from rdflib.parser import InputSource, Parser
+    from rdflib.plugins.stores.memory import Memory, SimpleMemory
     from rdflib.serializer import Serializer
-    from rdflib.util import SUFFIX_FORMAT_MAP
+    from rdflib.store import Store
 except ImportError:
     raise MissingExtraError("RDFLib is not installed: pip install 'jelly-rdf[rdflib]'") from None
 
-__all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs", "write", "write_graphs"]
+__all__ = ["JellyParser", "JellySerializer", "read", "read_frames", "read_graphs", "register", "write", "write_graphs"]
 
-SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
+rdflib.util.SUFFIX_FORMAT_MAP.setdefault("jelly", "jelly")
 
-# Terms remembered: a stream's, and those of a graph, where comparing equal terms that are two objects costs more.
-MEMO = 1 << 14
+# Rows of a Batch of `read`: terms are big, and all of a Batch live at a time.
+ROWS = 2048
+# Terms remembered, by `read` and for a graph: its store compares equal terms slowly unless they are one object.
+MEMO = 1 << 12
 GRAPH_MEMO = 1 << 17
 
 _OPTIONS = {field.name for field in fields(StreamOptions)}
 _first = itemgetter(0)
 
 
-# ---- terms
+def register() -> None:
+    """Make these the plug-ins of RDFLib for Jelly, whatever else is installed, or where this package is not.
 
-# As URIRef() and BNode() do it, without a look at each character of a text that is an IRI already.
-_uriref: Callable[[str], Any] = partial(str.__new__, URIRef)
-_bnode: Callable[[str], Any] = partial(str.__new__, BNode)
+    >>> register()
+    >>> rdflib.plugin.get("jelly", rdflib.parser.Parser).__name__
+    'JellyParser'
+    """
+    for name in ("jelly", "application/x-jelly-rdf"):
+        rdflib.plugin.register(name, Parser, __name__, "JellyParser")
+        rdflib.plugin.register(name, Serializer, __name__, "JellySerializer")
+
+
+# ---- terms
 
 
 def _typed(text: str, datatype: Any) -> Any:
@@ -73,6 +87,53 @@ def _typed(text: str, datatype: Any) -> Any:
     return literal
 
 
+def _slots(literal: Any) -> list[Any]:
+    return [getattr(literal, name) for base in type(literal).__mro__ for name in base.__dict__.get("__slots__", ())]
+
+
+def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``make``, or what makes the same literals in a fraction of the time: like one that RDFLib made, of another text.
+
+    Nothing is known here of what is in them. Whether the text is all that differs is tried out.
+    """
+    try:
+        pattern = Pattern(make("example"))
+        for text in ("", "1", " \u00e4\n", "example"):
+            ours, theirs = pattern(text), make(text)
+            if type(ours) is not type(theirs) or ours != theirs or _slots(ours) != _slots(theirs):
+                return make
+    except (AttributeError, TypeError, ValueError):
+        return make
+    return pattern
+
+
+_plain = _alike(Literal)
+
+
+class _Lang(dict[str, Callable[[str], Any]]):
+    """How literals of a language are made."""
+
+    def __missing__(self, tag: str) -> Callable[[str], Any]:
+        Literal("", tag)  # ValueError for a tag that RDFLib refuses
+        self[tag] = made = _alike(lambda text: Literal(text, tag))
+        return made
+
+    def __call__(self, text: str, tag: str) -> Any:
+        return self[tag](text)
+
+
+class _Typed(dict[Any, Callable[[str], Any]]):
+    """How literals of a datatype are made. RDFLib computes the value of those that it knows."""
+
+    def __call__(self, text: str, datatype: Any) -> Any:
+        if datatype in self:
+            return self[datatype](text)
+        literal = _typed(text, datatype)
+        make = partial(_typed, datatype=datatype)
+        self[datatype] = _alike(make) if literal.ill_typed is None else make
+        return literal
+
+
 def _graph_name(graph: Any) -> Any:
     """The name of a graph of a quad, None for the default graph."""
     if isinstance(graph, Graph):
@@ -81,7 +142,7 @@ def _graph_name(graph: Any) -> Any:
 
 
 def _library(**settings: Any) -> Library:
-    terms = {"iri": _uriref, "bnode": _bnode, "plain": Literal, "lang": Literal, "typed": _typed}
+    terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
     classes = (URIRef, BNode, Literal, None)
     return Library("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
 
@@ -98,7 +159,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
     [('a:s', 'en')]
     """
-    settings.setdefault("batch_rows", READ_ROWS)
+    settings.setdefault("batch_rows", ROWS)
     return StatementIterator(Reader(src, **settings).batches(), _library(default=DATASET_DEFAULT_GRAPH_ID))
 
 
@@ -132,25 +193,39 @@ def read_graphs(
     [0, 1]
     """
     reader = Reader(src, **settings)
-    for frame in reader.frames(_library(memo=GRAPH_MEMO)):
+    for frame in reader.frames(_library(memo=GRAPH_MEMO, memo_all=True)):
         quads = reader.options.physical_type != PhysicalType.TRIPLES if reader.options else reader.format.quads
         made = dataset() if quads else graph()
         for name, iri in frame.namespaces:
-            made.bind(name, _uriref(iri))
+            made.bind(name, URIRef(iri))
         default = _default_graph(made)
+        statements: list[Any] = frame.statements
         if quads:
-            place = _Places(made)
-            made.store.addN((s, p, o, default if g is None else place[g]) for s, p, o, g in frame)
+            places = _Places(made)
+            made.store.addN((s, p, o, default if g is None else places[g]) for s, p, o, g in statements)
         else:
-            made.store.addN((s, p, o, default) for s, p, o in frame)
+            made.store.addN((s, p, o, default) for s, p, o in statements)
         yield made
 
 
+class _Fresh:
+    """Blank nodes by their labels; new ones for those that are not in the context yet."""
+
+    def __init__(self, context: MutableMapping[str, BNode]) -> None:
+        self.context = context
+
+    def __call__(self, label: str) -> BNode:
+        if label not in self.context:
+            self.context[label] = BNode()
+        return self.context[label]
+
+
 def _default_graph(graph: Graph) -> Graph:
-    if isinstance(graph, Dataset):
-        # Its default_context is deprecated; older ones have nothing else.
-        return getattr(graph, "default_graph", None) or graph.default_context
-    return graph.default_context if isinstance(graph, ConjunctiveGraph) else graph
+    if not isinstance(graph, ConjunctiveGraph):
+        return graph
+    # A Dataset's default_context is deprecated; older ones have nothing else.
+    made: Graph = graph.default_graph if hasattr(graph, "default_graph") else graph.default_context
+    return made
 
 
 class _Places(dict[Any, Graph]):
@@ -167,10 +242,23 @@ class _Places(dict[Any, Graph]):
         return made
 
 
+@contextmanager
+def _uncollected(store: Store) -> Iterator[None]:
+    """No garbage collection while dicts by the thousand go into a store in memory: there is nothing to find in them."""
+    if not gc.isenabled() or not isinstance(store, Memory | SimpleMemory):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _declare(batches: Iterable[Batch], sink: Graph) -> Iterator[Batch]:
     for batch in batches:
         for _, _, name, iri in batch.namespaces:
-            sink.bind(name, _uriref(iri))
+            sink.bind(name, URIRef(iri))
         yield batch
 
 
@@ -207,18 +295,18 @@ class JellyParser(Parser):
             places = _Places(default) if places is None else places
             return places[name]
 
-        def fresh(label: str) -> Any:
-            return bnode_context[label] if label in bnode_context else bnode_context.setdefault(label, BNode())
-
-        terms = {} if bnode_context is None else {"bnode": fresh}
-        library = _library(default=default, quads=True, place=place, memo=GRAPH_MEMO, **terms)
+        terms: dict[str, Any] = {}
+        if bnode_context is not None:
+            terms["bnode"] = _Fresh(bnode_context)
+        library = _library(default=default, quads=True, place=place, memo=GRAPH_MEMO, memo_all=True, **terms)
         batches = Reader(stream, format="jelly", **settings).batches()
         quads = StatementIterator(_declare(batches, sink), library)
-        if type(sink).add is Graph.add and type(sink).addN is Graph.addN:
+        if type(sink).add is not Graph.add or type(sink).addN is not Graph.addN:
+            sink.addN(quads)
+            return
+        with _uncollected(sink.store):
             # Graph.addN would look at the classes of the terms once more.
             sink.store.addN(quads)
-        else:
-            sink.addN(quads)
 
 
 # ---- writing
@@ -251,14 +339,13 @@ def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings
     """The options of the stream: as given, changed by the keywords that are fields of them; and by default."""
     changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
     if options is None:
+        physical = changes.get("physical_type", PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
         flat, group = (
-            (LogicalType.FLAT_QUADS, LogicalType.DATASETS) if quads else (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+            (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+            if physical == PhysicalType.TRIPLES
+            else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
         )
-        physical = PhysicalType.QUADS if quads else PhysicalType.TRIPLES
-        options = StreamOptions(physical, group if grouped else flat)
-        # A physical type that is asked for has its own logical type.
-        if changes.get("physical_type", physical) != physical and "logical_type" not in changes:
-            return _options(changes["physical_type"] != PhysicalType.TRIPLES, grouped, None, changes)
+        options = StreamOptions(physical, changes.get("logical_type", group if grouped else flat))
     return options.replace(**changes)
 
 
@@ -338,5 +425,5 @@ class JellySerializer(Serializer):
     """
 
     def serialize(self, stream: Any, base: str | None = None, encoding: str | None = None, **settings: Any) -> None:
-        """Write the graph to ``stream``. IRIs are absolute and text is UTF-8, whatever ``base`` and ``encoding`` are."""
+        """Write the graph to ``stream``. Jelly has no use for ``base`` and ``encoding``."""
         write(stream, self.store, **({"format": "jelly"} | settings))

@@ -33,6 +33,13 @@ ctypedef struct Known:
     PyObject* term
 
 
+cdef class Pattern:
+    cdef object made
+    cdef tuple names
+    cdef tuple values
+    cdef bint holds_str  # and nothing else
+
+
 cdef class Library:
     cdef readonly str name
     # Its classes.
@@ -43,8 +50,9 @@ cdef class Library:
     cdef object default, place, graph_name
     cdef Known* known
     cdef uint64_t mask
+    cdef bint memo_all
 
-    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n)
+    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember)
     cdef object build(self, int kind, object aux, str text)
     cdef object make_quoted(self, object s, object p, object o)
     cdef object graph(self, object term)

@@ -4,6 +4,12 @@ from typing import Any
 from typing_extensions import Self, disjoint_base
 
 @disjoint_base
+class Pattern:
+    def __new__(cls, example: Any) -> Self: ...
+    def __call__(self, text: str) -> Any: ...
+    def __reduce__(self) -> Any: ...
+
+@disjoint_base
 class Library:
     name: str
     quads: bool
@@ -25,5 +31,6 @@ class Library:
         place: Callable[[Any], Any] | None = None,
         graph_name: Callable[[Any], Any] | None = None,
         memo: int = 0,
+        memo_all: bool = False,
     ) -> Self: ...
     def __reduce__(self) -> Any: ...

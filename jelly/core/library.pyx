@@ -1,14 +1,93 @@
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.type cimport PyType_IsSubtype
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly.core.batch cimport (
-    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
+    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
 
 from jelly.errors import JellyUnsupportedError
+
+
+cdef extern from "Python.h":
+    bint PyObject_IS_GC(object)
+    void PyObject_GC_UnTrack(object)
+
+
+cdef inline object of_text(object make, str text):
+    cdef object new
+    if not isinstance(make, type) or not PyType_IsSubtype(<type>make, str):
+        return make(text)
+    new = new_str(make, text)
+    if (<PyTypeObject*>make).tp_basicsize == (<PyTypeObject*>str).tp_basicsize and not (<PyTypeObject*>make).tp_dictoffset:
+        untrack(new)
+    return new
+
+
+cdef inline void untrack(object new):
+    """What can be part of no cycle is nothing for the garbage collector, which would look at it over and over."""
+    if PyObject_IS_GC(new):
+        PyObject_GC_UnTrack(new)
+
+
+cdef object new_str(object made, str text):
+    """A str of the class ``made``, whose constructor is not called."""
+    cdef tuple arguments = (text,)
+    return (<PyTypeObject*>str).tp_new(<type>made, <PyObject*>arguments, NULL)
+
+
+# In the place of the text in a Pattern.
+_TEXT = object()
+
+
+cdef class Pattern:
+    """Makes objects of a class of str with slots after an example: what holds the example's text holds theirs.
+
+    ``ValueError`` where the example is more than a text and slots.
+
+    >>> class Tagged(str):
+    ...     __slots__ = "tag", "text"
+    >>> example = Tagged("a")
+    >>> example.tag, example.text = "x", "a"
+    >>> made = Pattern(example)("b")
+    >>> made, made.tag, made.text
+    ('b', 'x', 'b')
+    """
+
+    def __cinit__(self, example):
+        names = []
+        values = []
+        if not isinstance(example, str) or hasattr(example, "__dict__"):
+            raise ValueError(f"{type(example).__name__} is no str with slots")
+        for base in type(example).__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            names += [slots] if isinstance(slots, str) else slots
+        for name in names:
+            if name.startswith("__") or not hasattr(example, name):
+                raise ValueError(f"{type(example).__name__} has a slot {name} that cannot be copied")
+            value = getattr(example, name)
+            values.append(_TEXT if type(value) is str and value == str.__str__(example) else value)
+        self.made = type(example)
+        self.names = tuple(names)
+        self.values = tuple(values)
+        self.holds_str = all(x is None or x is _TEXT or isinstance(x, str) for x in values)
+
+    def __call__(self, str text):
+        cdef object new = new_str(self.made, text)
+        cdef object value
+        cdef Py_ssize_t i
+        for i in range(len(self.names)):
+            value = self.values[i]
+            setattr(new, self.names[i], text if value is _TEXT else value)
+        if self.holds_str:
+            untrack(new)
+        return new
+
+    def __reduce__(self):
+        raise TypeError("a Pattern cannot be pickled")
 
 
 cdef class Library:
@@ -17,12 +96,13 @@ cdef class Library:
     ``classes`` are those of IRIs, blank nodes, literals and quoted triples (None: it has none). A term is a str, or has
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
 
-    ``iri``, ``bnode``, ``plain`` make a term of its text, ``lang`` of a text and a tag, ``typed`` of a text and a
-    datatype (a term that ``iri`` made), ``quoted`` of three terms. ``triple`` and ``quad`` make statements of terms; by
+    ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
+    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms. ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
-    ``memo`` terms are remembered by their text (a power of two, or 0), so that one that comes again is the same object.
+    ``memo`` terms are remembered by their text (a power of two, or 0), so that one that comes again is the same object:
+    typed literals and their datatypes, or all with ``memo_all``.
 
     >>> from jelly.core.terms import StatementIterator
     >>> import jelly
@@ -34,7 +114,8 @@ cdef class Library:
 
     def __cinit__(
         self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, triple=None, quad=None, default=None,
-        bint quads=False, place=None, graph_name=None, uint64_t memo=0,
+        bint quads=False, place=None, graph_name=None,
+        uint64_t memo=0, bint memo_all=False,
     ):
         if memo & (memo - 1) or memo > 1 << 24:
             raise ValueError("memo must be a power of two up to 1 << 24, or 0")
@@ -53,6 +134,7 @@ cdef class Library:
         self.place = place
         self.graph_name = graph_name
         self.mask = memo - 1 if memo else 0
+        self.memo_all = memo_all
         if memo:
             self.known = <Known*>PyMem_Calloc(memo, sizeof(Known))
             if self.known == NULL:
@@ -70,7 +152,7 @@ cdef class Library:
     def __reduce__(self):
         raise TypeError("a Library cannot be pickled")
 
-    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n):
+    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember):
         """The term of a kind that has a text; aux is the language tag or the datatype, or None."""
         cdef Known* slot
         cdef Known old
@@ -78,7 +160,7 @@ cdef class Library:
         cdef const char* utf8
         cdef Py_ssize_t n_utf8
         cdef str string
-        if self.known == NULL or n > INTERN_MAX:
+        if self.known == NULL or n > INTERN_MAX or not (remember or self.memo_all or kind == KIND_TYPED):
             return self.build(kind, aux, make_str(text, n))
         h = hash_bytes(text, n, <uint64_t>kind ^ <uint64_t><uintptr_t><PyObject*>aux)
         slot = &self.known[h & self.mask]
@@ -106,9 +188,9 @@ cdef class Library:
     cdef object build(self, int kind, object aux, str text):
         try:
             if kind == KIND_IRI:
-                return self.iri(text)
+                return of_text(self.iri, text)
             if kind == KIND_BNODE:
-                return self.bnode(text)
+                return of_text(self.bnode, text)
             if kind == KIND_LITERAL:
                 return self.plain(text)
             if kind == KIND_LANG:

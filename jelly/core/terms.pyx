@@ -133,8 +133,20 @@ cdef class Terms:
             return self.library.make_quoted(
                 self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
             )
+        return self.make_text(term, False)
+
+    cdef object make_text(self, int32_t term, bint remember):
+        cdef Arena* a = &self.batch.a
+        cdef int32_t aux = a.aux[term]
+        cdef object found = None
+        if aux >= 0:
+            if self.made[aux] == NULL:
+                found = self.make_text(aux, True)
+                Py_INCREF(found)
+                self.made[aux] = <PyObject*>found
+            found = <object>self.made[aux]
         return self.library.make(
-            kind, None if aux < 0 else self.get(aux), a.text + a.start[term], a.start[term + 1] - a.start[term]
+            a.kind[term], found, a.text + a.start[term], a.start[term + 1] - a.start[term], remember
         )
 
     cdef object foreign(self, int64_t row):
