@@ -20,6 +20,7 @@ from jelly.errors import (
 )
 from jelly.inspect import FrameInspection, Inspection, inspect
 from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.results import read_results, write_results
 from jelly.seek import JellyFile, open
 from jelly.stream import (
     Frame,
@@ -76,9 +77,11 @@ __all__ = [
     "read_arrow",
     "read_batches",
     "read_frames",
+    "read_results",
     "validate",
     "write",
     "write_arrow",
+    "write_results",
 ]
 
 

@@ -73,6 +73,7 @@ except ImportError:
 __all__ = [
     "csv",
     "from_batches",
+    "from_results",
     "pa",
     "parquet",
     "read_arrow",
@@ -254,6 +255,45 @@ def from_batches(
     _check_rows(batch_rows)
     maker = _Maker(layout, dictionary, columns, batch_rows)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+
+
+def from_results(
+    variables: Sequence[str], pairs: Iterable[tuple[Batch, Any]], *, layout: Layout = "flat"
+) -> pa.RecordBatchReader:
+    """Results of a query, as `jelly.results.Results.pairs` gives them, as Arrow: one column of strings a variable, null
+    where it is unbound. ``layout="flat"`` has IRIs and lexical forms as they are, ``"ntriples"`` N-Triples syntax.
+
+    >>> import jelly
+    >>> results = jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
+    >>> from_results(results.variables, results.pairs()).read_all().to_pylist()
+    [{'x': None}]
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    made = pa.schema([pa.field(name, pa.string()) for name in variables])
+    return pa.RecordBatchReader.from_batches(made, _result_batches(made, pairs, layout == "flat"))
+
+
+def _result_batches(made: pa.Schema, pairs: Iterable[tuple[Batch, Any]], flat: bool) -> Iterator[pa.RecordBatch]:
+    columns = Columns(flat=flat)
+    for batch, cells in pairs:
+        columns.start(batch)
+        row = 0
+        while row < len(cells):
+            end = len(cells)
+            arrays = []
+            for i in range(cells.shape[1]):
+                n, nulls, valid, offsets, data = columns.values(np.ascontiguousarray(cells[row:end, i]))
+                arrays.append(strings(pa.string(), n, valid, offsets, data, nulls))
+                end = row + n  # fewer where the text is too much for one record batch
+            if not arrays:
+                # Rows without columns.
+                yield pa.RecordBatch.from_struct_array(pa.array([{}] * len(cells), pa.struct([])))
+            else:
+                cut = [array.slice(0, end - row) for array in arrays]
+                yield pa.RecordBatch.from_arrays(cut, schema=made)
+            row = end
+        columns.start(None)
 
 
 def _check_rows(batch_rows: int) -> None:

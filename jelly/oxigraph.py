@@ -24,7 +24,7 @@ from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly.guard import guard_triple_terms, guard_xml
@@ -39,7 +39,7 @@ except ImportError:
         "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
     ) from None
 
-__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "read", "write"]
+__all__ = ["SyntaxReader", "SyntaxWriter", "load", "open_reader", "open_writer", "ox", "read", "write"]
 
 SYNTAXES: dict[Format, Any] = {
     TURTLE: ox.RdfFormat.TURTLE,
@@ -295,6 +295,8 @@ class _Quads:
         self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         if len(batch.quoted):
             if self._library is None:
                 self._library = _library(None if self._marks is None else self._marks.put)

@@ -16,6 +16,7 @@ import click
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.patch import patch
+from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
@@ -529,3 +530,6 @@ def stats_(
     if plot is not None:
         plot_stats(found, plot, os.path.basename(file))
     _show(found, shape, lambda display: display.show_stats(file, found))
+
+
+cli.add_command(results)

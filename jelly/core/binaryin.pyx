@@ -230,40 +230,38 @@ cdef class BinaryReader:
 
     cdef bint next_bytes(self) except -1:
         """Give `t` more bytes; False where there are none."""
-        cdef int64_t n
+        cdef int64_t n = self.t.r.end - self.t.r.at  # of a row that is not whole
+        cdef int64_t used
         forget_seen(&self.t)
-        if self.in_carried and self.t.r.at - self.carried.buf >= self.old:
-            # The row that began in an earlier chunk is read, and the rest is in the present one.
-            self.rest -= self.carried.n - (self.t.r.at - self.carried.buf)
-            self.in_carried = False
-            self.carried.n = self.old = 0
-            self.t.r.at = self.t.r.end = NULL
-        if not self.in_carried:
-            n = self.t.r.end - self.t.r.at
-            if n > 0:
-                self.carried.n = self.old = 0
-                self.origin += self.t.r.at - self.begin
-                self.carry(self.t.r.at, n)
-                self.t.r.at = self.t.r.end = NULL
-                self.in_carried = True
+        if self.in_carried and self.t.r.at != NULL:
+            used = self.carried.n - n
+            if used >= self.old:
+                # The row that began in an earlier chunk is read, and what is left is in the present one.
+                self.rest -= n
+                self.in_carried = False
+            else:
+                # Behind a row that was waited for too long, the next one may begin before this chunk too.
+                self.origin += used
+                self.old -= used
+                self.carried.n = n
+                memmove(self.carried.buf, self.carried.buf + used, n)
                 self.expect()
-            elif self.rest < self.rest_end:
+        elif n > 0:
+            self.carried.n = self.old = 0
+            self.origin += self.t.r.at - self.begin
+            self.carry(self.t.r.at, n)
+            self.in_carried = True
+            self.expect()
+        self.t.r.at = self.t.r.end = NULL
+        if not self.in_carried:
+            self.carried.n = self.old = 0
+            if self.rest < self.rest_end:
                 self.t.r.at = self.begin = self.rest
                 self.t.r.end = self.rest_end
                 self.origin = self.bytes_read - (self.rest_end - self.rest)
                 self.rest = self.rest_end
                 return True
         else:
-            n = self.t.r.at - self.carried.buf
-            if n > 0:
-                # The row that was waited for had been whole, and the next one begins before this chunk too.
-                self.origin += n
-                self.old -= n
-                self.carried.n -= n
-                memmove(self.carried.buf, self.t.r.at, self.carried.n)
-                self.t.r.at = self.t.r.end = self.carried.buf
-            self.expect()
-        if self.in_carried:
             n = min(max(self.wait - self.carried.n, <int64_t>STEP), self.rest_end - self.rest)
             if n > 0:
                 self.carry(self.rest, n)

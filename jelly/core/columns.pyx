@@ -1,5 +1,6 @@
 """Columns: the Batch as Arrow buffers, the loops without the GIL."""
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
@@ -24,7 +25,8 @@ cdef enum:
     GRAPH = 3
     DATATYPE = 4
     LANG = 5
-    N_SLOTS = 6
+    VALUE = 6  # a column from elsewhere: any term, or null
+    N_SLOTS = 7
     # A record batch ends where the data of a column would pass so many bytes: a long literal may stand in many rows.
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
@@ -88,7 +90,7 @@ cdef inline int64_t fill_strings(
         if span.at == NULL and render(r, term) < 0:
             data.n = row
             return r.fault.code
-        if slot != OBJECT and span.literal:
+        if slot != OBJECT and slot != VALUE and span.literal:
             data.n = row
             return fail(&r.fault, FLAT_LITERAL, NULL, term, slot)
         size = span.n
@@ -271,7 +273,7 @@ cdef class Columns:
     cdef int64_t cap_scratch
     cdef int32_t* of_term
     cdef int64_t cap_of_term
-    cdef double hint[6]  # bytes of a row in the last record batch
+    cdef double hint[7]  # bytes of a row in the last record batch
 
     def __cinit__(self, *, bint flat, Pool pool=None):
         cdef int slot
@@ -353,20 +355,38 @@ cdef class Columns:
         Fewer rows are done than asked for where the data would pass 64 MB.
         """
         cdef int slot = _SLOTS[name]
+        cdef const int32_t* ids
+        self.enter(row, end)
+        try:
+            ids = self.ids(slot, row, end)
+            return None if ids == NULL else self.fill(slot, ids, row, end)
+        finally:
+            self.busy = False
+
+    def values(self, ids):
+        """The same of term ids that are no column of the Batch, such as those of a result set: contiguous int32, -1 is
+        null."""
+        cdef Py_buffer view
+        self.enter(0, 0)
+        try:
+            PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
+            try:
+                return self.fill(VALUE, <const int32_t*>view.buf, 0, view.len // <Py_ssize_t>sizeof(int32_t))
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.busy = False
+
+    cdef object fill(self, int slot, const int32_t* ids, int64_t row, int64_t end):
         cdef Buffer offsets
         cdef Writer data
         cdef Nulls nulls
-        cdef const int32_t* ids
         cdef int64_t rows
-        self.enter(row, end)
         data.buf = NULL
         data.n = data.cap = 0
         nulls.valid = NULL
         nulls.n = 0
         try:
-            ids = self.ids(slot, row, end)
-            if ids == NULL:
-                return None
             offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
             data.buf = <uint8_t*>self.pool.take(
                 min(<int64_t>(self.hint[slot] * (end - row) * 1.125), MAX_DATA) + 2 * SLACK, &data.cap
@@ -374,6 +394,8 @@ cdef class Columns:
             with nogil:
                 if slot == SUBJECT:
                     rows = fill_strings(&self.r, ids, end - row, SUBJECT, <int32_t*>offsets.data, &data, &nulls)
+                elif slot == VALUE:
+                    rows = fill_strings(&self.r, ids, end - row, VALUE, <int32_t*>offsets.data, &data, &nulls)
                 elif slot == OBJECT:
                     rows = fill_strings(&self.r, ids, end - row, OBJECT, <int32_t*>offsets.data, &data, &nulls)
                 else:
@@ -387,7 +409,6 @@ cdef class Columns:
         finally:
             free(data.buf)
             free(nulls.valid)
-            self.busy = False
 
     def codes(self, name: str, int64_t row, int64_t end):
         """Nulls, validity (or None), int32 indices, int64 offsets and data of a dictionary whose values all differ;

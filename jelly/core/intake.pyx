@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, add_frame,
-    add_row, clear_interner, free_interner, init_interner, intern_term, new_batch, same_bytes,
+    add_row, add_term, clear_interner, free_interner, init_interner, intern_term, new_batch, same_bytes,
 )
 from jelly.core.fault cimport (
     BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL, NAMED_GRAPH_IN_TRIPLES,
@@ -130,6 +130,18 @@ cdef inline int32_t find_known(Rows* t, Strings* c) noexcept nogil:
     return -2
 
 
+cdef inline int32_t find_row(Rows* t, Strings* c) noexcept nogil:
+    """What `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
+    cdef int64_t i = c.first + t.row
+    cdef int64_t place
+    if c.known == NULL or not is_valid(c.valid, i):
+        return -2
+    place = c.index[i]
+    if place < 0 or place >= c.n_values or c.known[place].serial != t.serial:
+        return -2
+    return c.known[place].term
+
+
 cdef inline void keep_known(Rows* t, Strings* c, int32_t term) noexcept nogil:
     if c.known != NULL:
         c.known[c.place].serial = t.serial
@@ -141,11 +153,18 @@ cdef inline void keep_known(Rows* t, Strings* c, int32_t term) noexcept nogil:
         c.last_serial = t.serial
 
 
-cdef int32_t new_term(Rows* t, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
-    """The term with a text of a column, which is checked where the Batch has no such term yet; or a code."""
+cdef inline int32_t new_term(Rows* t, Strings* c, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
+    """A term with a text of a column, which is checked where it is not in the Batch already; or a code.
+
+    The values of a dictionary are known by their place, so a search for their text would hardly ever find anything.
+    """
     cdef int32_t before = t.lines.batch.n_terms
-    cdef int32_t term = intern_term(&t.lines.index, t.lines.batch, kind, aux, at, n)
+    cdef int32_t term
     cdef int64_t bad
+    if c.known != NULL:
+        term = add_term(t.lines.batch, kind, aux, at, n)
+    else:
+        term = intern_term(&t.lines.index, t.lines.batch, kind, aux, at, n)
     if term < 0:
         return fail(&t.lines.fault, term, NULL, t.lines.batch.text_limit)
     if term >= before:
@@ -175,8 +194,12 @@ cdef int take_parsed(Rows* t, int which, int32_t* term) noexcept nogil:
 cdef inline int take_term(Rows* t, int which, int32_t* term) noexcept nogil:
     """Subject, predicate, graph; in the layout of four columns the object too."""
     cdef Strings* c = &t.columns[which]
-    cdef int status = need_value(t, which)
-    cdef int32_t known
+    cdef int32_t known = find_row(t, c)
+    cdef int status
+    if known >= 0:
+        term[0] = known
+        return OK
+    status = need_value(t, which)
     if status <= 0:
         term[0] = NO_TERM
         return status
@@ -188,9 +211,9 @@ cdef inline int take_term(Rows* t, int which, int32_t* term) noexcept nogil:
     if not t.flat or (c.n > 1 and c.at[0] == 0x3C and c.at[1] == 0x3C):
         status = take_parsed(t, which, term)
     elif c.n > 1 and c.at[0] == 0x5F and c.at[1] == 0x3A:
-        status = term[0] = new_term(t, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
+        status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
     else:
-        status = term[0] = new_term(t, KIND_IRI, NO_TERM, c.at, c.n)
+        status = term[0] = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
     if status < 0:
         return status
     keep_known(t, c, term[0])
@@ -202,9 +225,13 @@ cdef int take_aux(Rows* t, int which, int32_t* term) noexcept nogil:
     cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
     cdef int64_t n_string = 39
     cdef Strings* c = &t.columns[which]
-    cdef int status = get_value(t, which)
-    cdef int32_t known
+    cdef int32_t known = find_row(t, c)
+    cdef int status
+    term[0] = known
+    if known != -2:
+        return OK
     term[0] = NO_TERM
+    status = get_value(t, which)
     if status <= 0:
         return status
     known = find_known(t, c)
@@ -213,11 +240,11 @@ cdef int take_aux(Rows* t, int which, int32_t* term) noexcept nogil:
         if which == LANG:
             if c.n == 0:
                 return fail(&t.lines.fault, EMPTY_VALUE, NULL)
-            known = new_term(t, KIND_TEXT, NO_TERM, c.at, c.n)
+            known = new_term(t, c, KIND_TEXT, NO_TERM, c.at, c.n)
         elif c.n == n_string and memcmp(c.at, string, n_string) == 0:
             known = NO_TERM
         else:
-            known = new_term(t, KIND_IRI, NO_TERM, c.at, c.n)
+            known = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
         if known < NO_TERM:
             return known
         keep_known(t, c, known)
@@ -234,19 +261,27 @@ cdef bint is_lang_string(Rows* t, int32_t term) noexcept nogil:
 cdef int take_kind(Rows* t) noexcept nogil:
     """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
     cdef Strings* c = &t.columns[KIND]
-    cdef int status = need_value(t, KIND)
+    cdef int kind = find_row(t, c)
+    cdef int status
+    if kind >= 0:
+        return kind
+    status = need_value(t, KIND)
     if status < 0:
         return status
     if c.n == 3 and memcmp(c.at, b"iri", 3) == 0:
-        return KIND_IRI
-    if c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
-        return KIND_LITERAL
-    if c.n == 5 and memcmp(c.at, b"bnode", 5) == 0:
-        return KIND_BNODE
-    if c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
-        return KIND_TRIPLE
-    t.at_fault = KIND
-    return fail(&t.lines.fault, OBJECT_KIND, NULL)
+        kind = KIND_IRI
+    elif c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
+        kind = KIND_LITERAL
+    elif c.n == 5 and memcmp(c.at, b"bnode", 5) == 0:
+        kind = KIND_BNODE
+    elif c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
+        kind = KIND_TRIPLE
+    else:
+        t.at_fault = KIND
+        return fail(&t.lines.fault, OBJECT_KIND, NULL)
+    if c.known != NULL:
+        keep_known(t, c, kind)
+    return kind
 
 
 cdef int take_object(Rows* t, int32_t* term) noexcept nogil:
@@ -288,9 +323,9 @@ cdef int take_object(Rows* t, int32_t* term) noexcept nogil:
     elif kind == KIND_BNODE:
         if c.n < 2 or c.at[0] != 0x5F or c.at[1] != 0x3A:
             return fail(&t.lines.fault, NOT_BNODE, NULL)
-        status = term[0] = new_term(t, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
+        status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
     else:
-        status = term[0] = new_term(t, kind, aux, c.at, c.n)
+        status = term[0] = new_term(t, c, kind, aux, c.at, c.n)
     if status < 0:
         return status
     keep_known(t, c, term[0])

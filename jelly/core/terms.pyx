@@ -422,6 +422,10 @@ cdef class Collector:
         self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
         return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
+    def term_id(self, term) -> int:
+        """The id of a term in the Batch, added if need be, for what has columns of its own."""
+        return self.find(term)
+
     cpdef int64_t add(self, object statement) except -1:
         """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then.
 

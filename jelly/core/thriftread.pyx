@@ -446,6 +446,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
     cdef Arena* b = t.batch
     cdef const uint8_t* begin
     cdef int32_t n_terms, n_quoted
+    cdef int64_t n_rows
     cdef int status
     while t.r.at < t.r.end:
         begin = t.row_at = t.r.at
@@ -453,6 +454,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
             return NEED_MORE
         n_terms = b.n_terms
         n_quoted = b.n_quoted
+        n_rows = b.n_rows
         if t.patch:
             status = read_patch_row(t, &t.r)
         else:
@@ -465,6 +467,7 @@ cdef int read_thrift(Rows* t) noexcept nogil:
         if status < 0:
             return status
         if t.r.at - begin > t.max_row:
+            b.n_rows = n_rows
             return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
         t.attempts = 0
         if t.results and not t.has_header:

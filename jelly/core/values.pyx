@@ -97,6 +97,14 @@ cdef int all_digits(double value, uint8_t* digits, int* exponent) noexcept nogil
         snprintf(text, PRINTED, b"%.*e", n - 1, value)
         if n == MAX_DIGITS or strtod(text, NULL) == value:
             break
+        # Above a power of two there is more room than below: the next decimal may do where the nearest does not.
+        i = n
+        while text[i + 1] != 0x65:
+            i += 1
+        if text[i] < 0x39:
+            text[i] += 1
+            if strtod(text, NULL) == value:
+                break
     # Between the digits stands whatever the locale has for a point.
     k = i = 0
     while text[i] != 0x65:

@@ -513,6 +513,7 @@ ELSEWHERE = {
     -81: "tests of the text room: TextWriter",
     **dict.fromkeys(range(-101, -89), "tests of the columns: Columns and Intake"),
     **dict.fromkeys(range(-217, -199), "tests of the patch rooms: tests/core/test_patch.py"),
+    **dict.fromkeys(range(-130, -109), "tests of RDF Binary: test_binary.py"),
     -33: "NO_MEMORY becomes MemoryError and comes only where malloc fails",
 }
 

@@ -1,0 +1,277 @@
+"""SPARQL results (of SELECT queries) in RDF Thrift and RDF Protobuf, and to and from JSON, XML, CSV and TSV.
+
+=========== ============= ============================================
+format      suffixes      media type
+=========== ============= ============================================
+thrift      .srt          application/sparql-results+thrift
+protobuf    .srp          application/sparql-results+protobuf
+json        .srj .json    application/sparql-results+json
+xml         .srx .xml     application/sparql-results+xml
+csv         .csv          text/csv (is written only)
+tsv         .tsv          text/tab-separated-values
+=========== ============= ============================================
+
+Files may be compressed. TSV is read by pyoxigraph. The first two hold no results of ASK queries.
+
+>>> import io, jelly
+>>> out = io.BytesIO()
+>>> jelly.write_results(out, ["x", "n"], [(jelly.IRI("a:b"), jelly.Literal("1")), {"n": None}], format="thrift")
+2
+>>> results = jelly.read_results(out.getvalue(), format="thrift")
+>>> results.variables, [tuple(term and str(term) for term in row) for row in results]
+(('x', 'n'), [('<a:b>', '"1"'), (None, None)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from jelly import resultsyntax
+from jelly.core.batch import Batch
+from jelly.core.binaryin import ResultReader
+from jelly.core.binaryout import ResultWriter
+from jelly.core.terms import Collector, Terms
+from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
+from jelly.files import Sink, Source, split_suffix
+
+__all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
+
+# Rows that are taken from Python objects at a time.
+COLLECT_ROWS = 4096
+
+Pair = tuple[Batch, Any]
+
+
+@dataclass(frozen=True)
+class ResultFormat:
+    """A format of query results: its name, suffixes and media type."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_type: str
+
+    @property
+    def binary(self) -> bool:
+        """Whether it is RDF Thrift or RDF Protobuf."""
+        return self.name in ("thrift", "protobuf")
+
+
+RESULT_FORMATS = {
+    format.name: format
+    for format in (
+        ResultFormat("thrift", (".srt",), "application/sparql-results+thrift"),
+        ResultFormat("protobuf", (".srp",), "application/sparql-results+protobuf"),
+        ResultFormat("json", (".srj", ".json"), "application/sparql-results+json"),
+        ResultFormat("xml", (".srx", ".xml"), "application/sparql-results+xml"),
+        ResultFormat("csv", (".csv",), "text/csv"),
+        ResultFormat("tsv", (".tsv",), "text/tab-separated-values"),
+    )
+}
+
+
+def find_result_format(format: str | None, name: str = "") -> ResultFormat:
+    """The format called ``format`` (name, suffix or media type), or else that of the file ``name``.
+
+    >>> find_result_format(None, "people.srt.gz").name
+    'thrift'
+    """
+    wanted = format.partition(";")[0].strip().lower() if format else split_suffix(name)[0]
+    for known in RESULT_FORMATS.values():
+        if wanted and wanted in (known.name, known.media_type, *known.suffixes, *(s[1:] for s in known.suffixes)):
+            return known
+    what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}" if name else "no format"
+    raise JellyError(f"{what} of query results: expected one of {', '.join(RESULT_FORMATS)}; give it as format=")
+
+
+class Results:
+    """The results of a SELECT query being read: ``variables``, and rows to be taken once, as they are read.
+
+    Iterate over it for rows of terms, each a tuple with None where a variable is unbound; or take `arrow` or `pairs`.
+    """
+
+    def __init__(self, source: Source, format: ResultFormat, **limits: Any) -> None:
+        self.format = format
+        self._source = source
+        self._pairs: Iterator[Pair]
+        try:
+            if format.binary:
+                reader = ResultReader(format.name, **limits)
+                pairs = _fed(reader, source)
+                first = next(pairs, None)
+                names = reader.variables or ()
+                self._pairs = pairs if first is None else chain([first], pairs)
+            elif limits:
+                raise TypeError(f"{format.name} has no limit {next(iter(limits))!r}")
+            elif format.name == "csv":
+                raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
+            else:
+                read = {"json": resultsyntax.read_json, "xml": resultsyntax.read_xml, "tsv": resultsyntax.read_tsv}
+                found, rows = read[format.name](source)
+                names = tuple(found)
+                self._pairs = collected(names, rows)
+            _check_names(names)
+        except JellyError as error:
+            source.close()
+            raise self._placed(error) from None
+        self.variables: tuple[str, ...] = tuple(names)
+
+    def _placed(self, error: JellyError) -> JellyError:
+        if error.source is None and self._source.name:
+            error.source = self._source.name
+        return error
+
+    def pairs(self) -> Iterator[Pair]:
+        """Batches that have terms but no rows, each with its cells: a numpy int32 array of term ids, one row a result,
+        one column a variable, -1 where it is unbound."""
+        try:
+            yield from self._pairs
+        except JellyError as error:
+            raise self._placed(error) from None
+        finally:
+            self._source.close()
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for batch, cells in self.pairs():
+            terms = Terms(batch)
+            for row in cells.tolist():
+                yield tuple([None if i < 0 else terms.term(i) for i in row])
+
+    def arrow(self, layout: Any = "flat") -> Any:
+        """The rows as a ``pyarrow.RecordBatchReader``: a column of strings for each variable. See `from_results`."""
+        from jelly.arrow import from_results
+
+        return from_results(self.variables, self.pairs(), layout=layout)
+
+
+def _fed(reader: ResultReader, source: Source) -> Iterator[Pair]:
+    """The pairs of a source. What comes before an error is given before it is raised."""
+    for chunk in source.chunks():
+        reader.push(chunk)
+        while (pair := reader.pull()) is not None:
+            yield pair
+    reader.finish()
+    while (pair := reader.pull(True)) is not None:
+        yield pair
+
+
+def _check_names(variables: Sequence[str]) -> None:
+    if len(set(variables)) < len(variables):
+        twice = next(name for name in variables if variables.count(name) > 1)
+        raise JellyFormatError(f"the variable {twice!r} stands twice in the header")
+
+
+def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
+    """Rows of terms, or dicts of them by variable, as pairs."""
+    iterator = iter(rows)
+    width = len(variables)
+    while True:
+        collector = Collector(3)
+        find = collector.term_id
+        cells: list[list[int]] = []
+        broken: BaseException | None = None
+        try:
+            for row in islice(iterator, COLLECT_ROWS):
+                if isinstance(row, Mapping):
+                    if unknown := set(row) - set(variables):
+                        raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
+                    row = [row.get(name) for name in variables]
+                if len(row) != width:
+                    raise ValueError(f"a row has {len(row)} terms where there are {width} variables")
+                cells.append([-1 if term is None else find(term) for term in row])
+        except JellyError as error:
+            broken = error
+        if cells:
+            yield collector.batch, np.array(cells, np.int32).reshape(len(cells), width)
+        if broken is not None:
+            raise broken
+        if len(cells) < COLLECT_ROWS:
+            return
+
+
+def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
+    """The results of a SELECT query in ``src``, which is what `Reader` takes.
+
+    ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
+    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`.
+
+    >>> import jelly
+    >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
+    >>> results.variables, list(results)
+    (('x',), [(Literal('a'),)])
+    """
+    source = Source(src)
+    try:
+        known = find_result_format(format, source.name)
+    except JellyError:
+        source.close()
+        raise
+    return Results(source, known, **limits)
+
+
+def write_results(
+    dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
+) -> int:
+    """Write results to ``dst``, which is what `Writer` takes; the number of rows.
+
+    A row is a sequence of terms, None where a variable is unbound, or a dict of terms by variable. A file that cannot
+    be finished is removed.
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
+    (2, b'x\\r\\na\\r\\n\\r\\n')
+    """
+    names = tuple(variables)
+    _check_names(names)
+    return _write(dst, names, collected(names, rows), format)
+
+
+def convert_results(src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None) -> int:
+    """Read results and write them in another format; the number of rows.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> convert_results(bytes.fromhex("191c1801780000191c3c180161000000"), out, from_format="srt", to_format="tsv")
+    1
+    >>> out.getvalue()
+    b'?x\\n"a"\\n'
+    """
+    results = read_results(src, format=from_format)
+    return _write(dst, results.variables, results.pairs(), to_format)
+
+
+def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: str | None) -> int:
+    sink = Sink(dst)
+    try:
+        known = find_result_format(format, sink.name)
+        n = 0
+        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs):
+            sink.write(part)
+            n += rows
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+    return n
+
+
+def _encoded(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+    writer = ResultWriter(format.name, variables)
+    yield writer.header(), 0
+    for batch, cells in pairs:
+        yield writer.encode(batch, cells), len(cells)
+
+
+def _written(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+    writer = resultsyntax.WRITERS[format.name](variables)
+    yield writer.header().encode(), 0
+    for batch, cells in pairs:
+        terms = Terms(batch)
+        rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
+        yield "".join(map(writer.row, rows)).encode(), len(cells)
+    yield writer.footer().encode(), 0
