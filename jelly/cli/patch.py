@@ -66,8 +66,15 @@ def patch() -> None:
 @_to
 @_type
 @_triples
+@click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
 def convert(
-    src: str, dst: str, from_format: str | None, to_format: str | None, stream_type: str | None, triples: bool
+    src: str,
+    dst: str,
+    from_format: str | None,
+    to_format: str | None,
+    stream_type: str | None,
+    triples: bool,
+    marked_bnodes: bool,
 ) -> None:
     """Write the patches of IN to OUT in another format or of another stream type."""
     patches.convert(
@@ -76,6 +83,7 @@ def convert(
         from_format=from_format,
         to_format=_target(dst, to_format),
         options=_options(stream_type, triples),
+        marked_bnodes=marked_bnodes,
     )
 
 

@@ -46,6 +46,8 @@ cdef enum:
     MAX_VARIABLES = 1 << 16
     # Messages of one row that may come in pieces.
     JOINS = 16
+    # Terms that are known again by their bytes, a power of two.
+    SEEN = 256
 
 
 ctypedef struct Seen:
@@ -69,7 +71,7 @@ ctypedef struct Rows:
     bint final  # the input ends there, nothing follows
     Arena* batch
     Interner index
-    Seen seen[4]
+    Seen seen[SEEN]  # Thrift: of each slot; Protobuf, where the size is known: by their bytes
     Prefixes prefixes
     Writer scratch  # an IRI put together
     Writer scratch_datatype

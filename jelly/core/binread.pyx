@@ -33,9 +33,7 @@ cdef void free_rows(Rows* t) noexcept nogil:
 
 cdef void forget_seen(Rows* t) noexcept nogil:
     """To be called where the bytes, the Batch or the prefixes of the last terms go away."""
-    cdef int slot
-    for slot in range(4):
-        t.seen[slot].n = 0
+    memset(t.seen, 0, sizeof(t.seen))
 
 
 cdef bint is_full(Rows* t) noexcept nogil:

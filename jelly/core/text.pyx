@@ -420,7 +420,8 @@ cdef class TextReader:
 cdef class TextWriter:
     """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
 
-    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation.
+    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
+    nodes as ``<_:label>``.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
@@ -430,10 +431,12 @@ cdef class TextWriter:
 
     cdef bint quads
     cdef bint patch
+    cdef bint marked
 
-    def __cinit__(self, bint quads, bint patch=False):
+    def __cinit__(self, bint quads, bint patch=False, bint marked=False):
         self.quads = quads
         self.patch = patch
+        self.marked = marked
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -463,6 +466,7 @@ cdef class TextWriter:
         memset(&t, 0, sizeof(Lengths))
         t.batch = &batch.a
         t.quads = self.quads
+        t.marked = self.marked
         t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError

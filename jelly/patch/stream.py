@@ -251,7 +251,10 @@ class PatchWriter:
 
     ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
     ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
-    ``delimited=False`` writes one bare frame. A text holds the rows of several patches as if they were one.
+    ``delimited=False`` writes one bare frame.
+
+    A text holds the rows of several patches as if they were one. With ``marked_bnodes`` it has blank nodes as
+    ``<_:label>``, which texts for Jena need: of other labels it drops the first letter (``_:b1`` becomes ``1``).
 
     >>> import io
     >>> from jelly import IRI
@@ -272,6 +275,7 @@ class PatchWriter:
         frame_rows: int = 256,
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
+        marked_bnodes: bool = False,
     ) -> None:
         self.operations = 0
         self.options = options or PatchOptions()
@@ -287,7 +291,7 @@ class PatchWriter:
             elif self.format is TRP:
                 self._encoder = BinaryWriter("thrift", patch=True)
             else:
-                self._encoder = TextWriter(quads=True, patch=True)
+                self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes)
             self._collector = OperationCollector(4)
         except BaseException:
             self._sink.abort()
@@ -399,6 +403,7 @@ def convert(
     frame_rows: int = 256,
     frame_bytes: int = 1 << 20,
     delimited: bool = True,
+    marked_bnodes: bool = False,
     **limits: Any,
 ) -> int:
     """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
@@ -423,6 +428,7 @@ def convert(
                 frame_rows=frame_rows,
                 frame_bytes=frame_bytes,
                 delimited=delimited,
+                marked_bnodes=marked_bnodes,
             ) as writer:
                 while batch is not None:
                     writer.add_batch(batch)

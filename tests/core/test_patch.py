@@ -1,6 +1,7 @@
 """Jelly-Patch and RDF Patch text in the core: what the specification asks, what it forbids, and hostile input."""
 
 import random
+import re
 
 import craft
 import patchcraft as pc
@@ -8,8 +9,10 @@ import pytest
 from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 
 import jelly
+from jelly.core.binaryin import BinaryReader
+from jelly.core.binaryout import BinaryWriter
 from jelly.core.operations import OperationCollector, operations, take_rows
-from jelly.core.terms import StatementIterator, Terms
+from jelly.core.terms import Collector, StatementIterator, Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.options import PatchOptions
 
@@ -358,6 +361,13 @@ TC."""
     ]
 
 
+def test_blank_nodes_as_jena_wants_them():
+    batches = read_text(b"A _:b1 <a:p> << _:b1 <a:p> _:x.y >> .\nA <a:s> <a:p> _:b1 _:g .\nH k _:b1 .\n")
+    marked = b"".join(TextWriter(quads=True, patch=True, marked=True).encode(batch) for batch in batches)
+    assert marked == re.sub(rb"_:[b1x.yg]+", rb"<\g<0>>", as_text(batches))
+    assert as_text(read_text(marked)) == as_text(batches)
+
+
 def test_text_in_chunks_of_any_size():
     for chunk in (1, 2, 3, 7):
         reader = TextReader(quads=True, patch=True, batch_rows=3)
@@ -393,6 +403,80 @@ def test_operations_out_of_batches_and_back():
     assert operations(Terms(part), part) == found[5:8]
     statements = Terms(take_rows(batch, 0, len(batch), True)).statements()
     assert statements == [x.statement for x in found if str(x)[0] in "AD"]
+
+
+# ---- the binary form of Jena
+
+
+def read_thrift(data, **settings):
+    reader = BinaryReader("thrift", patch=True, **settings)
+    return [*reader.feed(data), *reader.close()]
+
+
+def as_thrift(batches):
+    return b"".join(BinaryWriter("thrift", patch=True).encode(batch) for batch in batches)
+
+
+def test_thrift_in_chunks_of_any_size():
+    data = as_thrift(read_text(TEXT))
+    for chunk in (1, 2, 3, 7, len(data)):
+        reader = BinaryReader("thrift", patch=True, batch_rows=4)
+        batches = [batch for at in range(0, len(data), chunk) for batch in reader.feed(data[at : at + chunk])]
+        batches += reader.close()
+        assert as_text(batches) == TEXT
+        for batch in batches:
+            batch.check()
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "row"),
+    [
+        ("650000650000", "inside another transaction", 1),
+        ("650200", "without a transaction", 0),
+        ("650000", "ends inside a transaction", 1),
+        ("650600", "mark 3 is unknown", 0),
+        ("650100", "mark -1 is unknown", 0),
+        ("1c1801610000", "required field term is missing", 0),
+        ("1c2c1c180161000000", "required field name is missing", 0),
+        ("4c2801610000", "required field iri is missing", 0),
+        ("5c0000", "required field name is missing", 0),
+        ("5c2801ff0000", "UTF-8", 0),
+        ("2c1c1c18016100000000", "predicate is missing", 0),
+        ("7c0000", "unknown kind: field 7", 0),
+    ],
+)
+def test_misuse_of_thrift(data, message, row):
+    with pytest.raises(jelly.JellyError, match=message) as caught:
+        read_thrift(bytes.fromhex(data))
+    assert caught.value.row == row
+    assert caught.value.offset is not None
+
+
+def test_thrift_is_either_patch_or_statements():
+    with pytest.raises(ValueError, match="Thrift"):
+        BinaryReader("protobuf", patch=True)
+    with pytest.raises(jelly.JellyOptionsError, match="Thrift"):
+        BinaryWriter("protobuf", patch=True)
+    with pytest.raises(jelly.JellyOptionsError, match="operations"):
+        BinaryWriter("thrift").encode(read_text(TEXT)[0])
+    with pytest.raises(jelly.JellyOptionsError, match="operations"):
+        BinaryWriter("thrift", patch=True).encode(Collector(4).batch)
+
+
+def test_every_cut_and_flip_of_thrift():
+    whole = as_thrift(read_text(TEXT))
+    places = []
+    for at in range(len(whole)):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << at % 8
+        for data in (whole[:at], bytes(changed)):
+            try:
+                for batch in read_thrift(data):
+                    batch.check()
+                    as_thrift([batch])
+            except jelly.JellyError as error:
+                places.append(error)
+    assert len(places) > len(whole)
 
 
 # ---- hostile
