@@ -500,8 +500,7 @@ cdef class Collector:
                 key = name.encode()
                 value = bytes(data)
                 self.checked(add_metadata(
-                    &self.batch.a, <const uint8_t*><const char*>key, len(key),
-                    <const uint8_t*><const char*>value, len(value),
+                    &self.batch.a, <const uint8_t*><const char*>key, len(key), <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
 
@@ -564,7 +563,6 @@ cdef tuple as_terms(object statement):
 
 
 # Test doors, of batch too, which is long enough.
-
 def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
     """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
     cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
