@@ -12,7 +12,7 @@ import jelly
 from jelly.core.binaryin import BinaryReader
 from jelly.core.binaryout import BinaryWriter
 from jelly.core.operations import OperationCollector, operations, take_rows
-from jelly.core.terms import Collector, StatementIterator, Terms
+from jelly.core.terms import StatementIterator, Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.options import PatchOptions
 
