@@ -14,7 +14,7 @@ from jelly.core.batch cimport (
     free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
-from jelly.core.library cimport Library, make_str, refuse_patch
+from jelly.core.library cimport Library, check_rows, make_str, refuse_patch
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
 
 from jelly.errors import JellyUnsupportedError
@@ -205,9 +205,7 @@ cdef class Terms:
         """The statements of rows ``start`` to ``stop`` as Triples or Quads, or what the library has."""
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
-        if not 0 <= start <= end <= self.batch.a.n_rows:
-            raise IndexError(f"rows {start} to {end} are not within 0 to {self.batch.a.n_rows}")
-        refuse_patch(self.batch, start, end)
+        check_rows(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
 
@@ -248,7 +246,7 @@ cdef class StatementIterator:
             batch = next(self.batches)
             if batch.a.n_rows > 0:
                 break
-        refuse_patch(batch, 0, -1)
+        refuse_patch(batch)
         terms = Terms(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms
@@ -502,8 +500,7 @@ cdef class Collector:
                 key = name.encode()
                 value = bytes(data)
                 self.checked(add_metadata(
-                    &self.batch.a, <const uint8_t*><const char*>key, len(key),
-                    <const uint8_t*><const char*>value, len(value),
+                    &self.batch.a, <const uint8_t*><const char*>key, len(key), <const uint8_t*><const char*>value, len(value),
                 ))
         self.checked(add_frame(&self.batch.a))
 
@@ -566,7 +563,6 @@ cdef tuple as_terms(object statement):
 
 
 # Test doors, of batch too, which is long enough.
-
 def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
     """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
     cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
