@@ -8,7 +8,8 @@ from libc.string cimport memcpy
 from jelly.core.batch cimport Batch, load_u64
 
 
-cdef int refuse_patch(Batch batch, int64_t start, int64_t end) except -1
+cdef int refuse_patch(Batch batch) except -1
+cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
 
 
 cdef inline str make_str(const uint8_t* text, int64_t n):

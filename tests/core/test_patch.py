@@ -11,6 +11,7 @@ from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 import jelly
 from jelly.core.binaryin import BinaryReader
 from jelly.core.binaryout import BinaryWriter
+from jelly.core.collector import Collector
 from jelly.core.operations import OperationCollector, operations, take_rows
 from jelly.core.terms import StatementIterator, Terms
 from jelly.core.text import TextReader, TextWriter
