@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from jelly.errors import JellyFormatError, JellyTruncatedError
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
-__all__ = ["COMPRESSIONS", "Sink", "Source", "split_suffix"]
+__all__ = ["COMPRESSIONS", "Sink", "Source", "lock", "split_suffix"]
 
 CHUNK = 1 << 20
 
@@ -35,6 +35,21 @@ def split_suffix(name: str) -> tuple[str, str]:
     if last.lower() in COMPRESSIONS:
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""
+
+
+def lock(file: Any) -> bool:
+    """Hold a lock on an open file until it is closed, or the process ends; False where another holds it.
+
+    Where the system has no such locks (Windows), it is always had.
+    """
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
 
 
 def open_local(path: str) -> BinaryIO:

@@ -1,7 +1,10 @@
-"""Write jelly/core/schema.pxd, the wire numbers of the compiled core, from the .proto files of this folder.
+"""Write what is made of the .proto files of this folder.
 
-    python proto/generate.py            write the file
-    python proto/generate.py --check    exit with 1 when the file is not current
+    python proto/generate.py            write the files
+    python proto/generate.py --check    exit with 1 when a file is not current
+
+jelly/core/schema.pxd has the wire numbers of the compiled core. jelly/data/service.binpb describes the gRPC service to
+its clients (reflection); protoc of grpcio-tools makes it, and without that package it is left aside.
 
 It reads the few forms that our .proto files use, one statement a line, and stops at anything else: a number that is
 silently missing or wrong would be worse than a small parser.
@@ -9,10 +12,12 @@ silently missing or wrong would be worse than a small parser.
 
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "jelly" / "core" / "schema.pxd"
+SERVICE_TARGET = HERE.parent / "jelly" / "data" / "service.binpb"
 SOURCES = ("rdf.proto", "patch.proto", "grpc.proto")
 
 HEADER = """\
@@ -125,16 +130,30 @@ def render(sources):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def describe():
+    """The bytes of service.binpb, or None."""
+    try:
+        from grpc_tools import protoc
+    except ImportError:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.binpb"
+        if protoc.main(["protoc", f"-I{HERE}", "--include_imports", f"--descriptor_set_out={out}", "grpc.proto"]):
+            raise SystemExit("protoc failed")
+        return out.read_bytes()
+
+
 def main(arguments):
     if arguments not in ([], ["--check"]):
         raise SystemExit(__doc__)
     text = render([(name, (HERE / name).read_text(encoding="utf-8")) for name in SOURCES])
-    if arguments:
-        current = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-        if current != text:
-            raise SystemExit(f"{TARGET.name} is not current: run python proto/generate.py")
-    else:
-        TARGET.write_text(text, encoding="utf-8", newline="\n")
+    for target, data in ((TARGET, text.encode()), (SERVICE_TARGET, describe())):
+        if data is None:
+            print(f"{target.name} is left aside: grpcio-tools is not installed", file=sys.stderr)
+        elif not arguments:
+            target.write_bytes(data)
+        elif not target.exists() or target.read_bytes() != data:
+            raise SystemExit(f"{target.name} is not current: run python proto/generate.py")
 
 
 if __name__ == "__main__":

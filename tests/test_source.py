@@ -147,8 +147,8 @@ def test_ruff() -> None:
 # ---- Python
 
 OPTIONAL = {
-    "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "pyoxigraph", "click", "rich", "yaml", "google",
-    "polars", "matplotlib", "fsspec",
+    "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "grpc_health", "grpc_reflection", "pyoxigraph",
+    "click", "rich", "yaml", "google", "polars", "matplotlib", "fsspec",
 }  # fmt: skip
 
 

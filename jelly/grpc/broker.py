@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator
 
-from jelly.grpc.calls import Publication, Refusal, Subscription
+from jelly.errors import JellyLimitError
+from jelly.grpc.calls import BIG, Publication, Refusal, Subscription
 from jelly.grpc.frames import FrameDecoder, FrameEncoder
 from jelly.grpc.protocol import FIRST, serve_options
 from jelly.grpc.server import AsyncHandler
@@ -20,9 +21,10 @@ class Broker(AsyncHandler):
     """A handler for an `AsyncServer`: what is published to a topic is kept in ``topics`` and goes to all subscribers.
 
     A subscriber takes messages from the topic at its own pace, so none is ever queued for it: back-pressure is that of
-    its own call. One that falls behind what a topic without a store keeps ends with RESOURCE_EXHAUSTED.
-    Publishing makes the topic, unless ``create=False``; the first stream's options become those of the topic, later
-    ones must fit in (see `accept_options`). A publication is acknowledged when the store has all of it.
+    its own call. One that falls behind what a topic without a store keeps ends with RESOURCE_EXHAUSTED. A topic has at
+    most ``max_subscribers``. Publishing makes the topic, unless ``create=False``; the first stream's options become
+    those of the topic, later ones must fit in (see `accept_options`). A publication is acknowledged when the store has
+    all of it; what a publication that failed has brought until then stays.
 
     >>> import asyncio, jelly, jelly.grpc
     >>> async def main():
@@ -33,9 +35,10 @@ class Broker(AsyncHandler):
     [1]
     """
 
-    def __init__(self, topics: Topics | None = None, *, create: bool = True) -> None:
+    def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:
         self.topics = topics or Topics()
         self.create = create
+        self.max_subscribers = max_subscribers
         self.published = 0  # messages
         self.delivered = 0
         self.subscribers = 0
@@ -43,19 +46,26 @@ class Broker(AsyncHandler):
     async def on_publish(self, call: Publication) -> None:
         """Append a stream to its topic."""
         topic: Topic | None = None
-        loop = asyncio.get_running_loop()
+        started = False
         async for batch in call:
+            if call.options is None:
+                continue  # empty frames may come before the options
             if topic is None:
-                if call.options is None:
-                    continue  # empty frames may come before the options
                 topic = self._topic(call)
                 topic.offer(call.options)
                 if len(batch) == 0 and not batch.namespaces and not batch.metadata and not call.options.is_grouped:
                     continue  # only the options
-            topic.append(batch)
+            if not started:
+                # Another may have been the first to publish meanwhile.
+                topic.offer(call.options)
+                started = True
+            if batch.nbytes < BIG:
+                topic.append(batch)
+            else:
+                await asyncio.to_thread(topic.append, batch)
             self.published += 1
         if topic is not None:
-            await loop.run_in_executor(None, topic.sync)
+            await asyncio.to_thread(topic.sync)
         elif call.messages == 0:
             raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
         else:
@@ -66,16 +76,21 @@ class Broker(AsyncHandler):
             raise Refusal(
                 "INVALID_ARGUMENT", "no topic: expected a stream name in the options, or the metadata jelly-topic"
             )
-        topic = self.topics.get(call.topic, create=self.create)
+        try:
+            topic = self.topics.get(call.topic, create=self.create)
+        except JellyLimitError as error:
+            raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
         return topic
 
-    async def on_subscribe(self, call: Subscription) -> AsyncIterator[bytes]:
+    async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
         """The messages of a topic, from where the subscriber wants them."""
         topic = self.topics.get(call.topic)
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+        if topic.watchers >= self.max_subscribers:
+            raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
         if topic.options is not None:
             serve_options(topic.options, call.options)
         number = topic.end if call.start == "latest" else call.start
@@ -88,19 +103,28 @@ class Broker(AsyncHandler):
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(news.set)
 
-        await call.send_metadata({FIRST: str(reading.number)})
         topic.watch(wake)
         self.subscribers += 1
         try:
+            await call.send_metadata({FIRST: str(reading.number)})
             while until is None or reading.number < until:
                 news.clear()
-                for frame in reading.take():
-                    yield frame
+                frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
+                for frame in frames:
+                    if reading.is_plain:
+                        yield frame
+                    elif len(frame) < BIG:
+                        yield reading.recode(frame)
+                    else:
+                        yield await asyncio.to_thread(reading.recode, frame)
+                    reading.number += 1
                     self.delivered += 1
-                if until is None and reading.is_at_end:
+                    if reading.number == until:
+                        break
+                if not frames and until is None:
                     await news.wait()
         except Missed as error:
-            if reading.taken == 0:
+            if not reading.has_begun:
                 raise
             raise Refusal("RESOURCE_EXHAUSTED", f"the subscriber was too slow: {error.reason}") from None
         finally:
@@ -114,36 +138,41 @@ class _Reading:
     def __init__(self, topic: Topic, requested: StreamOptions | None, number: int) -> None:
         self.topic = topic
         self.number = number
-        self.taken = 0
+        self.has_begun = False
+        # Whether the subscriber has read the topic's own frames since a keyframe, so that the next needs no change.
+        self.is_plain = False
         self._requested = requested
         self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
-        # The subscriber has read the topic's own frames since a keyframe, so that the next one needs no change.
-        self._in_step = False
 
     @property
-    def is_at_end(self) -> bool:
-        """Whether there are no more messages now."""
-        return self.number >= self.topic.end
+    def is_quick(self) -> bool:
+        """Whether `take` neither reads a file nor decodes much."""
+        return self.has_begun and self.topic.is_in_memory(self.number)
 
-    def take(self) -> Iterator[bytes]:
-        """The messages up to the end of a segment; where possible as the bytes they are.
+    def take(self) -> list[bytes]:
+        """The messages up to the end of a segment; none where the next is still to come.
 
-        Who starts in the middle of a segment, or wants smaller tables, gets frames that are encoded anew.
+        Who starts in the middle of a segment, or wants smaller tables, needs them encoded anew.
         """
         start, frames = self.topic.read(self.number)
-        if not frames or self.topic.options is None:
-            return
-        options = serve_options(self.topic.options, self._requested)
-        same = options == self.topic.options
-        if same and (self._in_step or start == self.number):
-            self._in_step = True
-            self._coder = None
+        own = self.topic.options
+        if not frames or own is None:
+            return []
+        options = serve_options(own, self._requested)
         skip = self.number - start
-        if not self._in_step and self._coder is None:
+        if options == own and skip == 0:
+            self.is_plain = True
+            self._coder = None
+        if not self.is_plain and self._coder is None:
             self._coder = FrameDecoder(), FrameEncoder(options)
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)
-        for frame in frames[skip:]:
-            yield from [frame] if self._coder is None else self._coder[1].encode(self._coder[0].decode(frame))
-            self.number += 1
-            self.taken += 1
+        self.has_begun = True
+        return frames[skip:]
+
+    def recode(self, frame: bytes) -> bytes:
+        """A frame for a subscriber that needs it anew."""
+        assert self._coder is not None
+        decoder, encoder = self._coder
+        (frame,) = encoder.encode(decoder.decode(frame))
+        return frame

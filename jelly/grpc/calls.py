@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hmac
 import logging
@@ -28,8 +29,13 @@ __all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "sta
 
 log = logging.getLogger("jelly.grpc")
 
+# Frames of more bytes are dealt with in a thread of their own, so that the event loop goes on.
+BIG = 1 << 17
+
 # Longest message of a status: gRPC has a limit for all headers.
 MAX_DETAIL = 1000
+
+_EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 
 Authenticate = Callable[[Mapping[str, str]], "str | None"]
 Authorize = Callable[["str | None", str, str], bool]
@@ -62,8 +68,8 @@ def status_of(error: BaseException) -> tuple[Any, str]:
         return codes.OUT_OF_RANGE, str(error)[:MAX_DETAIL]
     if isinstance(error, JellyError):
         return codes.INVALID_ARGUMENT, str(error)[:MAX_DETAIL]
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        log.error("the store is full: %s", error)
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+        log.error("the store: %s", error)
         return codes.RESOURCE_EXHAUSTED, "the store is full"
     if isinstance(error, NotImplementedError):
         return codes.UNIMPLEMENTED, str(error)[:MAX_DETAIL] or "not implemented"
@@ -75,6 +81,7 @@ class Call:
     """What is known of a call: ``peer``, ``metadata`` (those entries that are text), ``identity`` of the client."""
 
     def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
+        self._context = context
         self.peer: str = context.peer()
         self.metadata = metadata_of(context.invocation_metadata())
         self.identity = authenticate(self.metadata) if authenticate is not None else None
@@ -91,10 +98,15 @@ class Subscription(Call):
 
     def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes) -> None:
         super().__init__(context, authenticate)
-        self._context = context
         self.topic, self.options = unpack_subscribe(request)
         self.start: int | str | None = _start(self.metadata.get(START))
         self.follow = self.metadata.get(FOLLOW, "1") != "0"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the client is still there: what waits for news in a `Server` must ask now and then."""
+        active = getattr(self._context, "is_active", None)
+        return bool(active() if active is not None else not self._context.done())
 
     def send_metadata(self, metadata: Mapping[str, str]) -> Any:
         """Send metadata before the first frame; in an `AsyncServer` to be awaited."""
@@ -131,6 +143,7 @@ class Publication(Call):
         self._max_bytes = max_bytes
         self._decoder = FrameDecoder(**limits)
         self._topic = self.metadata.get(TOPIC)
+        self._checked = False
         self.messages = 0
 
     @property
@@ -147,8 +160,10 @@ class Publication(Call):
         if len(frame) > self._max_bytes:
             raise Refusal("INVALID_ARGUMENT", f"a frame of {len(frame)} bytes: at most {self._max_bytes} are taken")
         batch = self._decoder.decode(frame)
-        if self.messages == 0:
+        # Frames of nothing may come before the options, which name the topic.
+        if not self._checked and (self._topic or self.options is not None):
             self._check(self, "publish", self.topic)
+            self._checked = True
         self.messages += 1
         return batch
 
@@ -157,7 +172,7 @@ class Publication(Call):
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         async for frame in self._requests:
-            yield self._decode(frame)
+            yield self._decode(frame) if len(frame) < BIG else await asyncio.to_thread(self._decode, frame)
 
     def frames(self) -> Iterator[Frame]:
         """Each message as a `Frame`: statements, metadata, namespaces."""

@@ -23,6 +23,8 @@ __all__ = ["AsyncClient", "AsyncFeed", "Client", "Feed"]
 MAX_MESSAGE = 1 << 28
 # Seconds before the first new attempt and the longest wait; each wait is twice the last, give or take a fifth.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+# Any answer tells that there is a server, also that it does not know the method.
+PROBE = "/grpc.health.v1.Health/Check"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class _Settings:
             ("grpc.http2.max_pings_without_data", 0),
             # Clients of one process that have the same settings would share a connection.
             ("grpc.use_local_subchannel_pool", 1),
+            # It must not be less eager to connect than `_Attempts`.
+            ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
+            ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 1000)),
         ]
         compression = grpc.Compression.Gzip if self.gzip else None
         if self.tls is None:
@@ -67,6 +72,34 @@ def _error(error: Any) -> JellyServiceError:
     return kind(f"{code.name}: {error.details()}", code.name)
 
 
+class _Attempts:
+    """When to try again, up to a deadline."""
+
+    def __init__(self, retries: int, timeout: float | None) -> None:
+        self.retries = retries
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.failed = 0  # in a row
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
+
+    def wait(self, error: Any) -> float:
+        """Seconds until the next attempt. Raises where there must be none."""
+        if error.code() != grpc.StatusCode.UNAVAILABLE or self.failed >= self.retries:
+            raise _error(error) from None
+        self.failed += 1
+        wait: float = min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        if self.deadline is not None and time.monotonic() + wait > self.deadline:
+            raise _error(error) from None
+        return wait
+
+    def connect(self, error: Any) -> float | None:
+        """After a call that should show whether anybody is there: None if so, or seconds until the next attempt."""
+        return self.wait(error) if error.code() == grpc.StatusCode.UNAVAILABLE else None
+
+
 class _Progress:
     """How far a subscription has come, over all attempts."""
 
@@ -78,42 +111,36 @@ class _Progress:
         self.request = pack_subscribe(topic, options)
         self.start = start
         self.follow = follow
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.attempts = _Attempts(settings.retries, timeout)
         self.given = metadata
-        self.attempts = 0
         self.number: int | None = None  # of the next message, where the server tells numbers
         self.received = 0
         self.decoder = FrameDecoder()
 
     def arguments(self) -> dict[str, Any]:
         """Of the next attempt."""
-        start = self.start if self.received == 0 else self.number
+        start = self.start if self.number is None else self.number
         metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
-        timeout = None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
         self.decoder = FrameDecoder()
-        return {"metadata": metadata, "timeout": timeout}
+        return {"metadata": metadata, "timeout": self.attempts.left}
 
     def began(self, metadata: Any) -> None:
         """The server has answered."""
         first = metadata_of(metadata).get(FIRST, "")
-        self.number = int(first) if first.isdigit() else None
+        if first.isdigit():
+            self.number = int(first)
 
     def took(self) -> None:
         self.received += 1
-        self.attempts = 0
+        self.attempts.failed = 0
         if self.number is not None:
             self.number += 1
 
     def wait(self, error: Any) -> float:
         """Seconds until the next attempt. Raises where there must be none."""
-        lost = self.received > 0 and self.number is None
-        if error.code() != grpc.StatusCode.UNAVAILABLE or lost or self.attempts >= self.settings.retries:
+        if self.received > 0 and self.number is None:  # nobody knows where to go on
             raise _error(error) from None
-        self.attempts += 1
-        wait: float = min(FIRST_WAIT * 2 ** (self.attempts - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
-        if self.deadline is not None and time.monotonic() + wait > self.deadline:
-            raise _error(error) from None
-        return wait
+        return self.attempts.wait(error)
 
 
 class Feed:
@@ -208,6 +235,7 @@ class Client:
         self._channel = self._settings.channel(grpc)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
         self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
         self,
@@ -258,24 +286,24 @@ class Client:
                 failed.append(error)
                 raise
 
-        self._connect(timeout)
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                time.sleep(wait)
+            else:
+                break
         try:
-            self._publish(requests(), timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
+            self._publish(requests(), timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         except grpc.RpcError as error:
             if failed and not isinstance(failed[0], GeneratorExit):
                 raise failed[0] from None
             raise _error(error) from None
         return sent
-
-    def _connect(self, timeout: float | None) -> None:
-        """Wait for the connection, as long as ``retries`` would take."""
-        waits = [min(FIRST_WAIT * 2**i, LONGEST_WAIT) for i in range(self._settings.retries)]
-        patience = 1.0 + sum(waits) if timeout is None else min(timeout, 1.0 + sum(waits))
-        try:
-            grpc.channel_ready_future(self._channel).result(patience)
-        except grpc.FutureTimeoutError:
-            reason = f"no connection to {self._settings.address} within {patience:.1f} seconds"
-            raise JellyServiceError(f"UNAVAILABLE: {reason}", "UNAVAILABLE") from None
 
     def close(self) -> None:
         """Close the channel and end its calls."""
@@ -297,6 +325,7 @@ class AsyncFeed:
         self._method = method
         self._progress = progress
         self._call: Any = None
+        self._closed = False
 
     @property
     def number(self) -> int | None:
@@ -312,7 +341,7 @@ class AsyncFeed:
         """The frames as bytes. After a lost connection they go on with one that repeats the options."""
         progress = self._progress
         try:
-            while True:
+            while not self._closed:
                 self._call = self._method(progress.request, **progress.arguments())
                 try:
                     progress.began(await self._call.initial_metadata())
@@ -320,7 +349,13 @@ class AsyncFeed:
                         progress.took()
                         yield frame
                     return
+                except asyncio.CancelledError:
+                    if self._closed:
+                        return
+                    raise
                 except grpc.RpcError as error:
+                    if self._closed:
+                        return
                     wait = progress.wait(error)
                 await asyncio.sleep(wait)
         finally:
@@ -345,8 +380,15 @@ class AsyncFeed:
 
     def close(self) -> None:
         """Cancel the subscription."""
+        self._closed = True
         if self._call is not None:
             self._call.cancel()
+
+    async def __aenter__(self) -> AsyncFeed:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
 
 
 class AsyncClient:
@@ -367,6 +409,7 @@ class AsyncClient:
         self._channel = self._settings.channel(grpc.aio)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
         self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
         self,
@@ -392,7 +435,18 @@ class AsyncClient:
         metadata: Mapping[str, str] | None = None,
     ) -> int:
         """Publish items of an iterable or async iterable: see `Client.publish`."""
-        call = self._publish(timeout=timeout, metadata=self._settings.metadata(metadata, topic=topic))
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                await self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                await asyncio.sleep(wait)
+            else:
+                break
+        call = self._publish(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
         sent = 0
         try:

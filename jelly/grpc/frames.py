@@ -12,11 +12,11 @@ from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.terms import Terms
 from jelly.errors import JellyOptionsError
-from jelly.grpc.protocol import put_varint, split_frames
+from jelly.grpc.protocol import put_varint, serve_options, split_frames
 from jelly.options import PhysicalType, StreamOptions
 from jelly.stream import Frame, Statement, frames_of
 
-__all__ = ["FrameDecoder", "FrameEncoder", "FrameWriter", "decode_frames", "encode_frames", "frame_of", "statements_of"]
+__all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
 
 # Statements of a frame in a flat stream.
 FRAME_ROWS = 256
@@ -34,7 +34,8 @@ class FrameDecoder:
     @property
     def options(self) -> StreamOptions | None:
         """The stream options; None before the first frame."""
-        return self._decoder.options
+        options: StreamOptions | None = self._decoder.options
+        return options
 
     def decode(self, frame: bytes) -> Batch:
         """The statements of the next frame. JellyError where it is malformed, and from then on."""
@@ -57,7 +58,8 @@ class FrameEncoder:
     @property
     def options(self) -> StreamOptions:
         """The stream options, complete after the first Batch."""
-        return self._encoder.options
+        options: StreamOptions = self._encoder.options
+        return options
 
     def encode(self, batch: Batch) -> list[bytes]:
         """The frames that end in a Batch, with their metadata."""
@@ -166,11 +168,38 @@ def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **
     yield from writer.close()
 
 
-def decode_frames(frames: Iterable[bytes], **limits: Any) -> Iterator[Batch]:
-    """The Batches of bare frames, one for each. Keywords are limits of the `Decoder`."""
-    decoder = FrameDecoder(**limits)
-    for frame in frames:
-        yield decoder.decode(frame)
+class Fitting:
+    """Frames on their way to a subscriber who asked for some options: encoded anew where they are not those.
+
+    >>> import jelly
+    >>> frames = encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> fitting = Fitting(jelly.StreamOptions.small(physical_type=1, rdf_star=True))
+    >>> decoder = FrameDecoder()
+    >>> batches = [decoder.decode(frame) for one in frames for frame in fitting.fit(one)]
+    >>> decoder.options.max_name_table_size
+    128
+    """
+
+    def __init__(self, requested: StreamOptions) -> None:
+        self._requested = requested
+        self._decoder: FrameDecoder | None = FrameDecoder()
+        self._encoder: FrameEncoder | None = None
+
+    def fit(self, frame: bytes) -> list[bytes]:
+        """The next frame as it is to be sent. JellyOptionsError where no stream can be what was asked for."""
+        if self._decoder is None:
+            return [frame]
+        batch = self._decoder.decode(frame)
+        own = self._decoder.options
+        if self._encoder is None:
+            if own is None:
+                return [frame]
+            options = serve_options(own, self._requested)
+            if options == own:
+                self._decoder = None
+                return [frame]
+            self._encoder = FrameEncoder(options)
+        return self._encoder.encode(batch)
 
 
 def statements_of(batch: Batch) -> list[Statement]:

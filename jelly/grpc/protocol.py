@@ -130,9 +130,10 @@ def unpack_options(data: bytes) -> StreamOptions:
     decoder.push(b"\x0a" + put_varint(len(row)) + row)
     decoder.finish()
     decoder.pull(True)
-    if decoder.options is None:
+    options: StreamOptions | None = decoder.options
+    if options is None:
         raise JellyFormatError("these are no stream options")
-    return decoder.options
+    return options
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:

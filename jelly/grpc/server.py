@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from importlib import resources
 from typing import Any
 
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyOptionsError, MissingExtraError
 from jelly.grpc.calls import (
     Authenticate,
     Authorize,
@@ -21,7 +22,7 @@ from jelly.grpc.calls import (
     metadata_of,
     status_of,
 )
-from jelly.grpc.frames import encode_frames
+from jelly.grpc.frames import Fitting, encode_frames
 from jelly.grpc.protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE
 
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
@@ -47,8 +48,8 @@ class Handler:
 class AsyncHandler:
     """What an `AsyncServer` does: like `Handler`, in coroutines of one event loop."""
 
-    def on_subscribe(self, call: Subscription) -> AsyncIterator[bytes]:
-        """An async iterator of bare frames as bytes."""
+    def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
+        """An async generator of bare frames as bytes."""
         raise NotImplementedError("this server has nothing to subscribe to")
 
     async def on_publish(self, call: Publication) -> None:
@@ -91,6 +92,7 @@ class _Settings:
             # Half-open connections: a peer that does not answer is gone.
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 10_000),
+            ("grpc.server_handshake_timeout_ms", 10_000),
         ]
 
     def bind(self, server: Any) -> str:
@@ -129,14 +131,16 @@ def _is_loopback(address: str) -> bool:
 
 
 def _add_extras(server: Any, is_async: bool) -> Any:
-    """Add health checking and reflection where their packages are installed; the health servicer, or None."""
+    """Add health checking and reflection; the health servicer."""
     try:
         from google.protobuf.descriptor_pb2 import FileDescriptorSet
         from google.protobuf.descriptor_pool import DescriptorPool
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
         from grpc_reflection.v1alpha import reflection, reflection_pb2
     except ImportError:
-        return None
+        raise MissingExtraError(
+            "a server needs grpcio-health-checking and grpcio-reflection: pip install 'jelly-rdf[grpc]'"
+        ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     # Descriptors of our own, whatever other classes of the same names the program has loaded.
@@ -247,7 +251,14 @@ class Server:
 
     def _subscribe(self, request: bytes, context: Any) -> Iterator[bytes]:
         try:
-            yield from encode_frames(self.handler.on_subscribe(self._settings.subscription(context, request)))
+            call = self._settings.subscription(context, request)
+            frames = encode_frames(self.handler.on_subscribe(call))
+            if call.options is None:
+                yield from frames
+            else:
+                fitting = Fitting(call.options)
+                for frame in frames:
+                    yield from fitting.fit(frame)
         except Exception as error:
             context.abort(*status_of(error))
 
@@ -273,8 +284,7 @@ class Server:
 
     def stop(self, grace: float = 1.0) -> None:
         """Refuse new calls, and end those that are open after ``grace`` seconds."""
-        if self._health is not None:
-            self._health.enter_graceful_shutdown()
+        self._health.enter_graceful_shutdown()
         self._server.stop(grace).wait()
 
     def wait(self) -> None:
@@ -315,8 +325,14 @@ class AsyncServer:
     async def _subscribe(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
         try:
             call = self._settings.subscription(context, request)
-            async for frame in self.handler.on_subscribe(call):
-                yield frame
+            fitting = None if call.options is None else Fitting(call.options)
+            async with aclosing(self.handler.on_subscribe(call)) as frames:
+                async for frame in frames:
+                    if fitting is None:
+                        yield frame
+                        continue
+                    for fitted in fitting.fit(frame):
+                        yield fitted
         except Exception as error:
             await context.abort(*status_of(error))
 
@@ -353,9 +369,9 @@ class AsyncServer:
 
     async def stop(self, grace: float = 1.0) -> None:
         """Refuse new calls, and end those that are open after ``grace`` seconds."""
-        if self._health is not None:
+        if self._server is not None:
             await self._health.enter_graceful_shutdown()
-        await self._server.stop(grace)
+            await self._server.stop(grace)
 
     async def wait(self) -> None:
         """Wait until the server stops."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jelly.errors import JellyError
+from jelly.files import lock
 from jelly.spark.plan import Part
 
 __all__ = ["JOURNAL", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
@@ -65,13 +66,8 @@ class Manifest:
         self._file.close()
 
     def _lock(self) -> None:
-        with contextlib.suppress(ImportError):  # Windows
-            import fcntl
-
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise JellyError("another ingest is writing into the directory", source=self.out) from None
+        if not lock(self._file):
+            raise JellyError("another ingest is writing into the directory", source=self.out)
 
     def _read(self, settings: dict[str, Any]) -> None:
         self._file.seek(0)

@@ -1,0 +1,129 @@
+"""Brokers in a thread, messages to publish, and processes: what the tests of gRPC share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jelly
+import jelly.grpc as jg
+from jelly import IRI, BlankNode, Frame, Literal, Quad, StreamOptions, Triple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(jelly.__file__).parent.parent), *sys.path])}
+
+# Physical type, logical type.
+KINDS = {"triples": (1, 1), "quads": (2, 2), "graphs": (3, 4), "graph messages": (1, 3), "dataset messages": (2, 4)}
+
+
+def options(kind: str, **changes: Any) -> StreamOptions:
+    """Options of a kind of stream that may have namespaces."""
+    physical, logical = KINDS[kind]
+    return StreamOptions(**({"physical_type": physical, "logical_type": logical, "version": 2} | changes))
+
+
+def statement(kind: str, i: int) -> Triple | Quad:
+    """A statement with terms of all kinds, of which some repeat."""
+    subject = BlankNode(f"b{i % 3}") if i % 4 == 0 else IRI(f"http://example.org/thing/{i // 2}")
+    obj = [Literal(str(i)), IRI(f"http://example.org/o#{i % 40}"), Literal("x", language="en"),
+           Literal(str(i), datatype=f"http://example.org/type/{i % 5}")][i % 4]  # fmt: skip
+    triple = Triple(subject, IRI(f"http://example.org/p{i % 7}"), obj)
+    if KINDS[kind][0] == 1:
+        return triple
+    return Quad(*triple, None if i % 5 == 0 else IRI(f"http://example.org/graph/{i // 3}"))
+
+
+def messages(kind: str, count: int, size: int = 5, start: int = 0) -> list[Frame]:
+    """Messages: some with namespaces, some with metadata, some without statements."""
+    made = []
+    for i in range(start, start + count):
+        rows = [statement(kind, i * size + j) for j in range(0 if i % 11 == 10 else size)]
+        names = [("e", "http://example.org/")] if i % 6 == 2 else []
+        made.append(Frame(i, rows, {"number": b"%d" % i}, names))
+    return made
+
+
+def plain(frames: Any) -> list[Any]:
+    """What frames hold, to compare."""
+    return [([*map(str, f)], f.metadata, f.namespaces) for f in frames]
+
+
+def numbers(frames: Any) -> list[int]:
+    """The numbers that `messages` put into the metadata."""
+    return [int(frame.metadata["number"]) for frame in frames]
+
+
+class Running:
+    """An `AsyncServer` whose event loop has a thread."""
+
+    def __init__(self, handler: jg.AsyncHandler, **settings: Any) -> None:
+        self.handler: Any = handler
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self._server = self.run(self._start(handler, settings))
+        self.address: str = self._server.address
+
+    @staticmethod
+    async def _start(handler: jg.AsyncHandler, settings: dict[str, Any]) -> jg.AsyncServer:
+        server = jg.AsyncServer(handler, settings.pop("address", "127.0.0.1:0"), **settings)
+        await server.start()
+        return server
+
+    def run(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
+
+    def close(self) -> None:
+        if self._loop.is_closed():
+            return
+        self.run(self._server.stop(0.1))
+        self.run(self._loop.shutdown_default_executor())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(20)
+        self._loop.close()
+
+
+def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.01)
+
+
+def spawn(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
+    """This Python as a process of its own, with the same package."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", *arguments],
+        **{"env": ENVIRONMENT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **settings},
+    )
+
+
+def serve_command(*arguments: str) -> tuple[subprocess.Popen[str], str]:
+    """``jelly serve`` on a free port, and its address."""
+    process = spawn("-m", "jelly", "serve", "--listen", "127.0.0.1:0", *arguments)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("listening on "):
+            return process, line.split()[2].rstrip(",")
+    raise AssertionError("the server did not start")
+
+
+def end(process: subprocess.Popen[Any]) -> int:
+    """Wait for the end of a process that should come to it; its exit code."""
+    try:
+        return process.wait(20)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()

@@ -1,0 +1,299 @@
+"""Clients: connections that are lost, deadlines, cancellation, errors of both sides; and servers with own handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+from serving import messages, numbers, options, plain, until
+
+import jelly
+import jelly.grpc as jg
+
+OPTIONS = options("quads")
+
+
+def test_a_subscription_goes_on_after_a_restart(serve, tmp_path):
+    topics = jg.Topics(tmp_path)
+    server = serve(topics)
+    found: list[list[int]] = [[], []]
+    with jg.Client(server.address, retries=8) as client:
+        client.publish(messages("quads", 3), topic="t", options=OPTIONS)
+        feeds = [client.subscribe("t", start=start) for start in ("earliest", "latest")]
+        threads = [
+            threading.Thread(target=lambda i=i: found[i].extend(int(f.metadata["number"]) for f in feeds[i]))
+            for i in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(found[0]) == 3)
+        until(lambda: feeds[1].number == 3)  # has got none, and misses none
+        address = server.address
+        for start in (3, 5):
+            server.close()
+            topics.close()
+            topics = jg.Topics(tmp_path)
+            topics.get("t").fill(messages("quads", 1, start=start), OPTIONS)
+            server = serve(topics, address=address)
+            client.publish(messages("quads", 1, start=start + 1), topic="t", options=OPTIONS)
+            until(lambda n=start + 2: len(found[0]) == n and len(found[1]) == n - 3)
+        for feed in feeds:
+            feed.close()
+        for thread in threads:
+            thread.join(20)
+    assert found == [[*range(7)], [*range(3, 7)]]
+    server.close()
+    topics.close()
+
+
+def test_an_async_subscription_goes_on_after_a_restart(serve, tmp_path):
+    topics = jg.Topics(tmp_path)
+    server = serve(topics)
+    address = server.address
+
+    async def main():
+        nonlocal server, topics
+        async with jg.AsyncClient(address, retries=8) as client, client.subscribe("t") as feed:
+            frames = aiter_of(feed)
+            await client.publish(messages("quads", 2), topic="t", options=OPTIONS)
+            assert numbers([await frames.__anext__() for _ in range(2)]) == [0, 1]
+            server.close()
+            topics.close()
+            topics = jg.Topics(tmp_path)
+            server = serve(topics, address=address)
+            await client.publish(messages("quads", 2, start=2), topic="t", options=OPTIONS)
+            assert numbers([await frames.__anext__() for _ in range(2)]) == [2, 3]
+
+    async def started():
+        async with jg.AsyncClient(address) as client:
+            await client.publish(messages("quads", 0), topic="t", options=OPTIONS)
+
+    asyncio.run(started())
+    asyncio.run(main())
+    server.close()
+    topics.close()
+
+
+def aiter_of(feed):
+    return feed.__aiter__()
+
+
+def test_a_server_that_is_not_there_yet(serve):
+    first = serve()
+    address = first.address
+    first.close()
+    with jg.Client(address, retries=2) as client:
+        start = time.monotonic()
+        for work in (lambda: client.publish([b""]), lambda: list(client.subscribe("t"))):
+            with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE"):
+                work()
+        assert 0.4 < time.monotonic() - start < 10
+        with pytest.raises(ConnectionError):
+            client.publish([b""], timeout=0.01)
+    with jg.Client(address, retries=8) as client:
+        later = threading.Timer(0.3, lambda: serve(address=address))
+        later.start()
+        assert client.publish(messages("quads", 2), topic="t", options=OPTIONS) == 2
+        later.join()
+
+    async def nobody():
+        async with jg.AsyncClient("127.0.0.1:1", retries=1) as client:
+            with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE"):
+                await client.publish([b""])
+            with pytest.raises(jelly.JellyServiceError, match="UNAVAILABLE"):
+                await client.subscribe("t").raw().__anext__()
+
+    asyncio.run(nobody())
+
+
+def test_deadlines(serve):
+    server = serve()
+    with jg.Client(server.address) as client:
+        client.publish(messages("quads", 2), topic="t", options=OPTIONS)
+        found = []
+        start = time.monotonic()
+        with pytest.raises(jelly.JellyTimeoutError, match="DEADLINE_EXCEEDED"):
+            found.extend(frame for frame in client.subscribe("t", timeout=0.3))
+        assert 0.2 < time.monotonic() - start < 5
+
+        def slowly():
+            yield from messages("quads", 1)
+            time.sleep(0.6)
+            yield from messages("quads", 1)
+
+        with pytest.raises(TimeoutError):
+            client.publish(slowly(), topic="t", options=OPTIONS, timeout=0.3)
+
+        async def main():
+            async with jg.AsyncClient(server.address) as asynchronous:
+                with pytest.raises(jelly.JellyTimeoutError):
+                    async for _ in asynchronous.subscribe("t", timeout=0.3):
+                        pass
+
+        asyncio.run(main())
+    until(lambda: server.handler.subscribers == 0)
+
+
+def test_cancellation(serve):
+    server = serve()
+    with jg.Client(server.address) as client:
+        client.publish(messages("quads", 2), topic="t", options=OPTIONS)
+        feed = client.subscribe("t")
+        found = []
+        thread = threading.Thread(target=lambda: found.extend(feed))
+        thread.start()
+        until(lambda: len(found) == 2)
+        feed.close()
+        thread.join(20)
+        assert not thread.is_alive()
+
+        async def main():
+            async with jg.AsyncClient(server.address) as asynchronous:
+                feed = asynchronous.subscribe("t")
+                got = []
+
+                async def listen(feed):
+                    async for frame in feed:
+                        got.append(frame)
+
+                task = asyncio.create_task(listen(feed))
+                while len(got) < 2:
+                    await asyncio.sleep(0.01)
+                feed.close()
+                await asyncio.wait_for(task, 10)  # ends, and raises nothing
+                task = asyncio.create_task(listen(asynchronous.subscribe("t")))
+                while len(got) < 4:
+                    await asyncio.sleep(0.01)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+
+        asyncio.run(main())
+        until(lambda: server.handler.subscribers == 0)
+
+
+def test_what_the_items_raise(serve):
+    """It comes out of publish, and the call ends: what came before is there, no more."""
+    server = serve()
+
+    def failing():
+        yield from messages("quads", 3)
+        raise ZeroDivisionError("of the items")
+
+    async def failing_later():
+        for item in messages("quads", 3):
+            yield item
+        raise ZeroDivisionError("of the items")
+
+    async def main():
+        async with jg.AsyncClient(server.address) as client:
+            with pytest.raises(ZeroDivisionError):
+                await client.publish(failing_later(), topic="u", options=OPTIONS)
+
+    with jg.Client(server.address) as client:
+        with pytest.raises(ZeroDivisionError, match="of the items"):
+            client.publish(failing(), topic="t", options=OPTIONS)
+        with pytest.raises(jelly.JellyOptionsError, match="one of groups"):
+            client.publish(
+                jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="t", options=options("graph messages")
+            )
+        asyncio.run(main())
+        assert client.publish(messages("quads", 2, start=3), topic="t", options=OPTIONS) == 2
+        got = numbers(client.subscribe("t", follow=False))
+        assert got[-2:] == [3, 4]
+        assert got[:-2] == [*range(len(got) - 2)]
+
+
+class Own(jg.Handler):
+    """Does what the topic says."""
+
+    def __init__(self):
+        self.ended = threading.Event()
+
+    def on_subscribe(self, call):
+        yield messages("quads", 1)[0]
+        if call.topic == "refuse":
+            raise jg.Refusal("FAILED_PRECONDITION", "not today")
+        if call.topic == "fail":
+            raise ZeroDivisionError("a secret")
+        while call.topic == "wait":
+            if not call.is_active:
+                self.ended.set()
+                return
+            time.sleep(0.01)
+
+
+class OwnAsync(jg.AsyncHandler):
+    async def on_subscribe(self, call):
+        self.ended = threading.Event()
+        (frame,) = jg.encode_frames(messages("quads", 1), OPTIONS)
+        yield frame
+        if call.topic == "refuse":
+            raise jg.Refusal("FAILED_PRECONDITION", "not today")
+        if call.topic == "fail":
+            raise ZeroDivisionError("a secret")
+        try:
+            while call.topic == "wait":
+                await asyncio.sleep(0.01)
+        finally:
+            self.ended.set()
+
+
+@pytest.mark.parametrize("kind", [Own, OwnAsync])
+def test_own_handlers(kind, serve, caplog):
+    server = jg.Server(Own()) if kind is Own else serve(handler=OwnAsync())
+    if kind is Own:
+        server.start()
+    try:
+        with jg.Client(server.address) as client:
+            assert numbers(client.subscribe("good")) == [0]
+            with pytest.raises(jelly.JellyServiceError, match="FAILED_PRECONDITION: not today"):
+                list(client.subscribe("refuse"))
+            assert "ZeroDivisionError" not in caplog.text
+            with pytest.raises(jelly.JellyServiceError, match="INTERNAL: the server failed") as caught:
+                list(client.subscribe("fail"))
+            assert "secret" not in str(caught.value)
+            assert "a secret" in caplog.text  # the log tells
+            with pytest.raises(jelly.JellyServiceError, match="UNIMPLEMENTED: nothing can be published"):
+                client.publish(messages("quads", 1), topic="t", options=OPTIONS)
+            feed = client.subscribe("wait")
+            frames = iter(feed)
+            next(frames)
+            feed.close()
+            assert server.handler.ended.wait(20)
+    finally:
+        if kind is Own:
+            server.stop()
+    with pytest.raises(ValueError, match="not the name of a status code"):
+        jg.Refusal("OOPS", "x")
+
+
+def test_metadata_goes_along(serve):
+    class Telling(jg.Handler):
+        def on_subscribe(self, call):
+            return [jelly.Frame(0, [], {key: value.encode() for key, value in call.metadata.items()})]
+
+    with jg.Server(Telling()) as server, jg.Client(server.address) as client:
+        (frame,) = client.subscribe("t", metadata={"own": "value"}, start="latest")
+        assert frame.metadata["own"] == b"value"
+        assert frame.metadata["jelly-start"] == b"latest"
+
+
+def test_items_of_all_kinds(serve):
+    server = serve()
+    text = b"".join(b'<a:s%d> <a:p> "%d" <a:g> .\n' % (i // 3, i) for i in range(600))
+    statements = list(jelly.read(text, format="nq"))
+    with jg.Client(server.address) as client:
+        ways = {
+            "statements": iter(statements),
+            "batches": jelly.read_batches(text, format="nq"),
+            "jelly batches": jelly.read_batches(jelly.dumps(statements)),
+            "frames": [jelly.Frame(0, statements[:300]), jelly.Frame(1, statements[300:])],
+            "bytes": jg.encode_frames(statements),
+        }
+        for topic, items in ways.items():
+            client.publish(items, topic=topic)
+            assert list(client.subscribe(topic, follow=False).statements()) == statements
+        assert plain(client.subscribe("frames", follow=False))[1][0] == [str(s) for s in statements[300:]]

@@ -1,0 +1,88 @@
+"""The commands serve, publish and subscribe, as processes and with signals."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from serving import ENVIRONMENT, end, messages, options, plain, serve_command, spawn
+
+import jelly
+import jelly.grpc as jg
+from jelly.grpc.protocol import put_varint
+
+pytest.importorskip("click", reason="the command needs click")
+
+
+def command(*arguments, code=0, env=None):
+    process = spawn("-m", "jelly", *arguments, env=ENVIRONMENT | (env or {}))
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code, err
+    return out, err
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_serve_publish_subscribe(ending, tmp_path):
+    given = messages("dataset messages", 25)
+    own = options("dataset messages", max_name_table_size=64)
+    file = tmp_path / "weather.jelly"
+    file.write_bytes(b"".join(put_varint(len(frame)) + frame for frame in jg.encode_frames(given, own)))
+    server, address = serve_command("--store", str(tmp_path / "store"), "--topic", f"weather={file}")
+    try:
+        out, err = command("publish", str(file), "--to", address, "--topic", "again", "--gzip")
+        assert "25 messages, 115 statements acknowledged" in err
+        for topic in ("weather", "again"):
+            got = tmp_path / f"{topic}.jelly"
+            _, err = command("subscribe", address, topic, "-o", str(got))
+            assert "25 messages, 115 statements" in err
+            assert plain(jelly.read_frames(got)) == plain(given)
+        out, _ = command("subscribe", address, "weather", "--from", "23")
+        assert out.splitlines() == [str(statement) for frame in given[23:] for statement in frame]
+        out, _ = command("subscribe", address, "weather", "-n", "2", "--follow", "--to", "nq")
+        assert len(out.splitlines()) == 10
+        saving = spawn(
+            "-m", "jelly", "subscribe", address, "again", "--follow", "-n", "30", "-o", str(tmp_path / "f.nq")
+        )
+        printing = spawn("-m", "jelly", "subscribe", address, "again", "--follow")
+        lines = [printing.stdout.readline() for _ in range(115)]
+        with jg.Client(address) as client:
+            client.publish(messages("dataset messages", 5, start=25), topic="again", options=own)
+        lines += [printing.stdout.readline() for _ in range(25)]
+        assert end(saving) == 0
+        assert (tmp_path / "f.nq").read_text() == "".join(lines)
+        assert lines[-1].strip() == str(messages("dataset messages", 1, start=29)[0].statements[-1])
+        printing.send_signal(ending)
+        assert end(printing) == 0
+        _, err = command("subscribe", address, "none", code=1)
+        assert "NOT_FOUND" in err
+        assert "Traceback" not in err
+    finally:
+        server.send_signal(ending)
+        told = server.stderr.read()
+        assert end(server) == 0
+    assert "30 messages in, " in told
+    assert sorted(path.name for path in (tmp_path / "store").glob("*.jelly")) == ["again.jelly", "weather.jelly"]
+    _, err = command("publish", str(file), "--to", address, "--topic", "t", "--timeout", "0.5", code=1)
+    assert "UNAVAILABLE" in err
+
+
+def test_tokens_and_certificates(tmp_path):
+    trustme = pytest.importorskip("trustme")
+    ca = trustme.CA()
+    issued = ca.issue_cert("localhost", "127.0.0.1")
+    ca.cert_pem.write_to_path(tmp_path / "ca.pem")
+    issued.private_key_pem.write_to_path(tmp_path / "key.pem")
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    (tmp_path / "tokens").write_text("# who, what\nann s3cret\n")
+    (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    pair = ["--cert", str(tmp_path / "cert.pem"), "--key", str(tmp_path / "key.pem")]
+    server, address = serve_command(*pair, "--tokens", str(tmp_path / "tokens"))
+    try:
+        publish = ["publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t", "--ca", str(tmp_path / "ca.pem")]
+        assert "UNAUTHENTICATED" in command(*publish, code=1)[1]
+        assert "1 messages, 1 statements" in command(*publish, env={"JELLY_TOKEN": "s3cret"})[1]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+    for wrong in (["--listen", "0.0.0.0:0"], ["--topic", "t"], ["--store", str(tmp_path / "a.nt")]):
+        assert "Traceback" not in command("serve", *wrong, code=1 if wrong[0] == "--listen" else 2)[1]

@@ -1,0 +1,302 @@
+"""Bad clients: refused with a status, the others never notice, nothing is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import struct
+import threading
+
+import craft
+import grpc
+import pytest
+from serving import messages, numbers, options, until
+
+import jelly
+import jelly.grpc as jg
+from jelly.grpc.protocol import PUBLISH, SUBSCRIBE, pack_subscribe
+
+OPTIONS = options("quads")
+LIMIT = 1 << 20
+
+
+def bare(*rows):
+    """A frame without its length."""
+    frame = craft.frame(*rows)
+    return frame[len(craft.varint(len(b"".join(rows)))) :]
+
+
+GOOD = bare(craft.options(2, name=b"bad"), craft.quad())
+PUBLISHED = {
+    "no frame": ([], "INVALID_ARGUMENT", "no frame"),
+    "no options": ([bare(craft.quad())], "INVALID_ARGUMENT", "options"),
+    "nothing but nothing": ([b"", b""], "INVALID_ARGUMENT", "no options"),
+    "no topic": ([bare(craft.options(2), craft.quad())], "INVALID_ARGUMENT", "no topic"),
+    "malformed": ([GOOD, b"\x0a\xff"], "INVALID_ARGUMENT", ""),
+    "garbage": ([b"\xff" * 100], "INVALID_ARGUMENT", ""),
+    "a gigabyte announced": ([GOOD, b"\x0a" + craft.varint(1 << 30)], "INVALID_ARGUMENT", ""),
+    "names": ([bare(craft.options(2, names=5000))], "INVALID_ARGUMENT", "max_name"),
+    "prefixes": ([bare(craft.options(2, prefixes=5000))], "INVALID_ARGUMENT", "max_prefix"),
+    "datatypes": ([bare(craft.options(2, datatypes=5000))], "INVALID_ARGUMENT", "max_datatype"),
+    "few names": ([bare(craft.options(2, names=2))], "INVALID_ARGUMENT", "at least 8"),
+    "version": ([bare(craft.options(2, version=99))], "INVALID_ARGUMENT", "version"),
+    "other options later": ([GOOD, bare(craft.options(2, names=20))], "INVALID_ARGUMENT", "options"),
+    "triples among quads": ([GOOD, bare(craft.triple())], "INVALID_ARGUMENT", ""),
+    "oversize": ([GOOD, bytes(LIMIT + 1)], "INVALID_ARGUMENT", "at most 1048576"),
+    "far too big": ([GOOD, bytes(3 * LIMIT)], "RESOURCE_EXHAUSTED", "larger than max"),
+}
+ASKED = {
+    "garbage": (b"\xff" * 100, "INVALID_ARGUMENT"),
+    "cut": (pack_subscribe("t", OPTIONS)[:-3], "INVALID_ARGUMENT"),
+    "no topic": (b"", "NOT_FOUND"),
+    "not UTF-8": (b"\x0a\x02\xff\xff", "INVALID_ARGUMENT"),
+    "other options": (pack_subscribe("t", options("graphs")), "INVALID_ARGUMENT"),
+    "a gigabyte announced": (b"\x0a" + craft.varint(1 << 30), "INVALID_ARGUMENT"),
+    "far too big": (bytes(3 * LIMIT), "RESOURCE_EXHAUSTED"),
+}
+
+
+def handles():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+def header(name, value):
+    """Of HPACK: a literal without an index."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def http2(kind, flags, stream, data):
+    return struct.pack(">I", len(data))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + data
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2(4, 0, 0, b"")
+HEADERS = http2(
+    1,
+    4,
+    1,
+    header(b":method", b"POST")
+    + header(b":scheme", b"http")
+    + header(b":path", PUBLISH.encode())
+    + header(b":authority", b"localhost")
+    + header(b"content-type", b"application/grpc")
+    + header(b"te", b"trailers"),
+)
+# What comes over the socket, and whether the server ends the call or connection by itself and at once.
+SENT = {
+    "nothing": (b"", False),
+    "noise": (os.urandom(2000), True),
+    "HTTP 1": (b"GET / HTTP/1.1\r\n\r\n", True),
+    "half a preface": (PREFACE[:10], False),
+    "a call left open": (PREFACE + HEADERS, False),
+    "a gigabyte announced by gRPC": (PREFACE + HEADERS + http2(0, 0, 1, b"\0" + struct.pack(">I", 1 << 30)), True),
+    "noise in a call": (PREFACE + HEADERS + os.urandom(500), True),
+}
+
+
+def test_bad_clients(serve):
+    """All of them after each other, beside a publisher and a subscriber that go on."""
+    server = serve(max_message_bytes=LIMIT)
+    with jg.Client(server.address) as client, client.subscribe("t") as feed:
+        client.publish(messages("quads", 1), topic="t", options=OPTIONS)
+        frames = iter(feed)
+        assert numbers([next(frames)]) == [0]
+        published = 1
+
+        def unaffected() -> None:
+            nonlocal published
+            client.publish(messages("quads", 1, start=published), topic="t", options=OPTIONS)
+            assert numbers([next(frames)]) == [published]
+            published += 1
+
+        unaffected()
+        with grpc.insecure_channel(server.address) as channel:
+            for what, (sent, code, detail) in PUBLISHED.items():
+                with pytest.raises(grpc.RpcError) as caught:
+                    channel.stream_unary(PUBLISH)(iter(sent), timeout=20)
+                assert caught.value.code().name == code, what
+                assert detail in caught.value.details(), what
+                unaffected()
+            for what, (request, code) in ASKED.items():
+                with pytest.raises(grpc.RpcError) as caught:
+                    list(channel.unary_stream(SUBSCRIBE)(request, timeout=20))
+                assert caught.value.code().name == code, what
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary("/no/method")(b"", timeout=20)
+            assert caught.value.code().name == "UNIMPLEMENTED"
+        before = handles()
+        host, _, port = server.address.rpartition(":")
+        held = []
+        for what, (sent, ends) in SENT.items():
+            connection = socket.create_connection((host, int(port)), 20)
+            held.append(connection)
+            connection.sendall(sent)
+            if ends:
+                wait_for_end(connection, what)
+            unaffected()
+        for connection in held:
+            connection.close()
+        until(lambda: handles()[0] <= before[0])
+        assert handles()[1] <= before[1]
+        # What they published before they went wrong is there; nothing else is.
+        assert server.handler.topics.names() == ["bad", "t"]
+        assert all(str(s) == "_:s _:p _:o _:g ." for s in client.subscribe("bad", follow=False).statements())
+    until(lambda: server.handler.subscribers == 0)
+
+
+def wait_for_end(connection, what):
+    """Until the server has closed the connection, or the call: trailers, a reset, or its goodbye."""
+    data = b""
+    while True:
+        try:
+            got = connection.recv(65536)
+        except ConnectionError:
+            return
+        data += got
+        at = 0
+        while at + 9 <= len(data):
+            size, kind, flags = int.from_bytes(data[at : at + 3], "big"), data[at + 3], data[at + 4]
+            if kind in (3, 7) or (kind == 1 and flags & 1):
+                return
+            at += 9 + size
+        if not got:
+            return
+
+
+def test_many_calls_leave_nothing(serve):
+    server = serve()
+
+    def calls(count: int) -> None:
+        for i in range(count):
+            with jg.Client(server.address) as client:
+                client.publish(messages("quads", 2), topic="t", options=OPTIONS)
+                feed = client.subscribe("t", start=i)
+                frames = iter(feed)
+                next(frames)
+                feed.close()
+                with pytest.raises(jelly.JellyServiceError):
+                    client.publish([b"\xff\xff"], topic="t")
+
+    calls(8)
+    before = handles()
+    calls(25)
+    until(lambda: server.handler.subscribers == 0)
+    until(lambda: handles()[0] <= before[0] + 2)
+    assert handles()[1] <= before[1] + 2
+
+
+# ---- who may do what
+
+
+def refused(code, work):
+    with pytest.raises(jelly.JellyServiceError) as caught:
+        work()
+    assert caught.value.code == code, caught.value
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_tokens(threads, serve):
+    class Echo(jg.Handler):
+        def on_publish(self, call):
+            self.seen = [call.identity, call.topic, sum(map(len, call))]
+
+        def on_subscribe(self, call):
+            return messages("quads", 2)
+
+    known = jg.tokens({"s3cret": "ann", "other": "bob"})
+    server = jg.Server(Echo(), authenticate=known) if threads else serve(authenticate=known)
+    try:
+        if threads:
+            server.start()
+        for token in (None, "wrong", "s3cre", "s3cret2", ""):
+            with jg.Client(server.address, token=token, retries=0) as client:
+                publish = lambda c=client: c.publish(messages("quads", 2), topic="t", options=OPTIONS)  # noqa: E731
+                assert "no valid token" in refused("UNAUTHENTICATED", publish)
+                refused("UNAUTHENTICATED", lambda c=client: list(c.subscribe("t")))
+        with jg.Client(server.address, token="s3cret") as client:
+            assert client.publish(messages("quads", 2), topic="t", options=OPTIONS) == 2
+            assert len(list(client.subscribe("t", follow=False))) == 2
+        if threads:
+            assert server.handler.seen == ["ann", "t", 10]
+    finally:
+        if threads:
+            server.stop()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_who_may_do_what_with_which_topic(named, serve):
+    """The topic counts that the stream goes to, whether metadata or options name it, and when."""
+    asked = []
+
+    def authorize(identity, action, topic):
+        asked.append((identity, action, topic))
+        return topic == "ours" or action == "subscribe"
+
+    server = serve(authenticate=jg.tokens({"s3cret": "ann"}), authorize=authorize)
+    with jg.Client(server.address, token="s3cret") as client:
+
+        def publish(topic: str) -> None:
+            own = OPTIONS if named else OPTIONS.replace(stream_name=topic)
+            # Frames of nothing before the options must not settle which topic it is.
+            client.publish([b"", b"", *jg.encode_frames(messages("quads", 2), own)], topic=topic if named else None)
+
+        publish("ours")
+        assert "ann may not publish to 'theirs'" in refused("PERMISSION_DENIED", lambda: publish("theirs"))
+        assert server.handler.topics.names() == ["ours"]
+        assert len(list(client.subscribe("ours", follow=False))) == 2
+        assert asked == [("ann", "publish", "ours"), ("ann", "publish", "theirs"), ("ann", "subscribe", "ours")]
+
+
+def test_only_the_loopback_unless_told_otherwise():
+    for address in ("0.0.0.0:0", "[::]:0", "example.org:0"):
+        with pytest.raises(jelly.JellyOptionsError, match="can be reached from other machines"):
+            jg.Server(jg.Handler(), address)
+    with jg.Server(jg.Handler()) as server, pytest.raises(OSError, match="cannot listen"):
+        jg.Server(jg.Handler(), server.address)
+
+
+def test_tls(serve, tmp_path):
+    trustme = pytest.importorskip("trustme")
+    ours, theirs = trustme.CA(), trustme.CA()
+    of_server, of_client, of_stranger = (
+        ours.issue_cert("localhost", "127.0.0.1"),
+        ours.issue_cert("client"),
+        theirs.issue_cert("client"),
+    )
+
+    def tls(certificate, ca):
+        pem = {} if certificate is None else {
+            "key": certificate.private_key_pem.bytes(), "certificate": certificate.cert_chain_pems[0].bytes()
+        }  # fmt: skip
+        return jg.Tls(**pem, authorities=None if ca is None else ca.cert_pem.bytes())
+
+    of_server.private_key_pem.write_to_path(tmp_path / "key.pem")
+    of_server.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    one_way = serve(tls=jg.Tls(tmp_path / "key.pem", tmp_path / "cert.pem"))
+    mutual = serve(tls=tls(of_server, ours))
+    tries = [
+        (one_way, tls(None, ours), True),
+        (one_way, tls(None, theirs), False),
+        (one_way, tls(None, None), False),
+        (one_way, None, False),
+        (mutual, tls(of_client, ours), True),
+        (mutual, tls(of_stranger, ours), False),
+        (mutual, tls(None, ours), False),
+        (mutual, None, False),
+    ]
+    for server, security, welcome in tries:
+        with jg.Client(server.address, tls=security, retries=0) as client:
+
+            def work(client=client):
+                client.publish(messages("quads", 2), topic="t", options=OPTIONS, timeout=20)
+                return len(list(client.subscribe("t", follow=False, timeout=20)))
+
+            if welcome:
+                assert work() >= 2
+            else:
+                refused("UNAVAILABLE", work)
+    assert one_way.handler.published == mutual.handler.published == 2
+    with pytest.raises(ValueError, match="needs key and certificate"):
+        jg.Tls().of_server()
