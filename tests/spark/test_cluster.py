@@ -80,7 +80,7 @@ def test_read_write_and_stream_all_data(
     assert library(*parts_of(tmp_path / "streamed")) == whole
     assert len(list((tmp_path / "streamed").glob("batch=*"))) >= 3
     quarter, whole = result["memory"]
-    assert whole < quarter + (16 << 20)
+    assert whole < quarter + (48 << 20)  # of 750 MB more
     assert whole < 512 << 20
 
 
