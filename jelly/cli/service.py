@@ -193,7 +193,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
 @click.argument("topic")
 @click.option("-o", "--output", default="-", show_default=True, help="File, by its suffix; - is standard output.")
 @click.option("--to", "to_format", help="Format of the output; default: by its suffix, else N-Quads.")
-@click.option("--from", "start", metavar="N", help="Number of a message, earliest (default) or latest.")
+@click.option("--start", metavar="N", help="Number of a message, earliest (default) or latest.")
 @click.option("--follow", is_flag=True, help="Go on with what is published later, until SIGINT.")
 @click.option("-n", "number", type=click.IntRange(1), help="End after so many messages.")
 @_client_options
@@ -206,7 +206,7 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
     \b
     Examples:
       jelly subscribe 127.0.0.1:50051 weather -o weather.jelly
-      jelly subscribe 127.0.0.1:50051 weather --from latest --follow
+      jelly subscribe 127.0.0.1:50051 weather --start latest --follow
     """
     if to_format is None and output == "-":
         to_format = "nq"

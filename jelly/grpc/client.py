@@ -147,7 +147,8 @@ class Feed:
     """A subscription: an iterator of `Frame`. ``raw``, ``batches`` or ``statements`` give the same in other shapes;
     take one of them, once. ``close`` cancels it, from any thread; what iterates then ends."""
 
-    def __init__(self, method: Any, progress: _Progress) -> None:
+    def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
+        self._client = client  # which must not be closed because nobody else holds it
         self._method = method
         self._progress = progress
         self._call: Any = None
@@ -255,7 +256,7 @@ class Client:
         connection a subscription goes on where it was, if the server tells the numbers of messages as ours does.
         ``timeout`` is in seconds, for the whole subscription.
         """
-        return Feed(self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
+        return Feed(self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
 
     def publish(
         self,
@@ -321,7 +322,8 @@ class Client:
 class AsyncFeed:
     """A subscription for asyncio: an async iterator of `Frame`. Otherwise like `Feed`."""
 
-    def __init__(self, method: Any, progress: _Progress) -> None:
+    def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
+        self._client = client  # which must not be closed because nobody else holds it
         self._method = method
         self._progress = progress
         self._call: Any = None
@@ -422,7 +424,9 @@ class AsyncClient:
         metadata: Mapping[str, str] | None = None,
     ) -> AsyncFeed:
         """Subscribe to a topic: see `Client.subscribe`."""
-        return AsyncFeed(self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
+        return AsyncFeed(
+            self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata)
+        )
 
     async def publish(
         self,

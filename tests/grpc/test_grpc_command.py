@@ -36,7 +36,7 @@ def test_serve_publish_subscribe(ending, tmp_path):
             _, err = command("subscribe", address, topic, "-o", str(got))
             assert "25 messages, 115 statements" in err
             assert plain(jelly.read_frames(got)) == plain(given)
-        out, _ = command("subscribe", address, "weather", "--from", "23")
+        out, _ = command("subscribe", address, "weather", "--start", "23")
         assert out.splitlines() == [str(statement) for frame in given[23:] for statement in frame]
         out, _ = command("subscribe", address, "weather", "-n", "2", "--follow", "--to", "nq")
         assert len(out.splitlines()) == 10
