@@ -31,7 +31,7 @@ import jelly
 import jelly.spark
 from jelly.spark.plan import Part, find_files, read_part
 
-TOKEN = r'(<[^>]*>|_:\\S+|"(?:[^"\\\\]|\\\\.)*"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
+TOKEN = r'(<[^>]*>|_:\\S+|"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
 
 
 class Ceiling(DataSource):

@@ -2,8 +2,9 @@
 
     python bench/spark_jobs.py [statements, default 5000000]
 
-For each work: seconds of the clock and of the processors (this process, the JVM and its Python workers; Linux only),
-best of some rounds, the ways taking turns. Every result is counted.
+For each work: seconds of the clock, best of some rounds, and in that round seconds of the processors (this process, the
+JVM and its Python workers; Linux only, and unknown where workers have ended). The ways take turns. Every result is
+counted.
 """
 
 from __future__ import annotations
@@ -70,14 +71,13 @@ def compare(title: str, n: int, ways: dict[str, Callable[[], int | None]]) -> No
             seconds, used = time.perf_counter() - began, processor_seconds() - before
             assert counted in (n, None), (name, counted)
             if turn:  # the first one warms up
-                known = best.get(name, (seconds, used))
-                best[name] = min(known[0], seconds), min(known[1], used)
+                best[name] = min(best.get(name, (seconds, used)), (seconds, used))
     print(f"\n{title}: {n:,} statements", flush=True)
     first = next(iter(best.values()))
     for name, (seconds, used) in best.items():
         print(
-            f"  {name:44} {seconds:6.2f} s {n / seconds / 1e6:6.2f} M/s {used:7.2f} s of processors"
-            f"   {seconds / first[0]:5.2f}x {used / first[1]:5.2f}x",
+            f"  {name:44} {seconds:6.2f} s {n / seconds / 1e6:6.2f} M/s {seconds / first[0]:5.2f}x"
+            + (f"   {used:6.2f} s of processors" if used > 0 else ""),
             flush=True,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,9 @@ __all__ = ["Conversion", "Progress", "choose_options", "convert"]
 
 # Called now and then with bytes read, bytes there are (None: not known), statements so far.
 Progress = Callable[[int, "int | None", int], object]
+
+# Bytes of Batches that are looked through for a quad.
+MAX_PEEK = 1 << 26
 
 _QUADS_OF = {
     LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
@@ -56,6 +59,7 @@ def convert(
     delimited: bool = True,
     seekable: bool = False,
     progress: Progress | None = None,
+    writing: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Conversion:
     """Read ``src`` and write it to ``dst`` in another format, or in the same one with other options.
@@ -66,9 +70,9 @@ def convert(
     flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
 
     ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
-    and ``seekable`` to the `Writer`. ``progress`` is called after each Batch with the bytes read, the bytes there are
-    (None where that is not known) and the statements so far. A file that was being written is removed where something
-    fails.
+    and ``seekable`` to the `Writer`, as do the keywords ``writing`` that the format written has besides. ``progress``
+    is called after each Batch with the bytes read, the bytes there are (None where that is not known) and the
+    statements so far. A file that was being written is removed where something fails.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
@@ -85,8 +89,8 @@ def convert(
         with reader:
             batches = reader.batches()
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
-            batch: Batch | None = next(batches, None)
-            chosen = choose_options(options, reader, batch.arity if batch is not None else _arity(reader))
+            held, arity = _look(batches, reader)
+            chosen = choose_options(options, reader, arity)
             writer = Writer(
                 dst,
                 chosen,
@@ -95,15 +99,16 @@ def convert(
                 frame_bytes=frame_bytes,
                 delimited=delimited,
                 seekable=seekable,
+                **(writing or {}),
             )
             with writer:
-                while batch is not None:
+                batch: Batch | None
+                while (batch := held.pop(0) if held else next(batches, None)) is not None:
                     # Metadata belongs to its frame, so that frame has to stay one.
                     writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                     if progress is not None:
                         progress(reader.bytes_read, reader.source.size, reader.statements)
                     batch = None  # before the next one takes memory
-                    batch = next(batches, None)
     except JellyError as error:
         if error.source is None:
             error.source = writer.name if writer is not None and writer.name else reader.source.name or None
@@ -116,6 +121,23 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
+
+
+def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:
+    """The first Batches, and whether the stream is one of triples or quads (3 or 4).
+
+    Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
+    """
+    held: list[Batch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if batch.arity == 4 or not reader.format.mixed:
+            return held, batch.arity
+        if size > MAX_PEEK:
+            return held, 4
+    return held, 3 if held else _arity(reader)
 
 
 def _arity(reader: Reader) -> int:

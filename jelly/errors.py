@@ -21,8 +21,8 @@ __all__ = [
 class JellyError(Exception):
     """Anything that this package refuses, with the place where it is known.
 
-    ``reason`` is the message without the place. ``frame`` and ``row`` count from 0, ``offset`` is the byte in the
-    (decompressed) stream, ``line`` counts from 1; each is None where it does not apply.
+    ``reason`` is what is wrong, without the place. ``frame``, ``row`` and ``message`` (of a message log) count from 0,
+    ``offset`` is the byte in the (decompressed) stream, ``line`` counts from 1; each is None where it does not apply.
 
     >>> import jelly
     >>> try:
@@ -41,6 +41,7 @@ class JellyError(Exception):
         offset: int | None = None,
         line: int | None = None,
         source: str | None = None,
+        message: int | None = None,
     ) -> None:
         self.reason = reason
         self.frame = frame
@@ -48,12 +49,14 @@ class JellyError(Exception):
         self.offset = offset
         self.line = line
         self.source = source
+        self.message = message
         super().__init__(reason)
 
     def __str__(self) -> str:
         parts = [
             f"{name} {value}"
             for name, value in (
+                ("message", self.message),
                 ("frame", self.frame),
                 ("row", self.row),
                 ("byte", self.offset),
@@ -67,7 +70,8 @@ class JellyError(Exception):
         return f"{self.reason} ({place})" if place else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.reason, self.frame, self.row, self.offset, self.line, self.source))
+        place = (self.frame, self.row, self.offset, self.line, self.source, self.message)
+        return (_rebuild, (type(self), self.reason, *place))
 
 
 def _rebuild(
@@ -78,8 +82,9 @@ def _rebuild(
     offset: int | None,
     line: int | None,
     source: str | None,
+    message: int | None = None,
 ) -> JellyError:
-    return kind(reason, frame=frame, row=row, offset=offset, line=line, source=source)
+    return kind(reason, frame=frame, row=row, offset=offset, line=line, source=source, message=message)
 
 
 class JellyFormatError(JellyError, ValueError):

@@ -26,7 +26,8 @@ class Format:
       raised). It counts its ``statements``, and may have ``options``, ``skipped`` and ``n_skipped``.
     - What writes has ``encode(batch, keep_frames) -> bytes`` and ``close() -> bytes``, and may have ``options``.
 
-    ``namespaces`` says that the format declares prefixes; ``binary`` that it is not for a terminal.
+    ``namespaces`` says that the format declares prefixes; ``binary`` that it is not for a terminal; ``mixed`` that
+    Batches of triples may be followed by such of quads.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Format:
     codec: str
     namespaces: bool = False
     binary: bool = False
+    mixed: bool = False
 
     def open_reader(self, **settings: Any) -> Any:
         """What reads this format."""
@@ -70,7 +72,7 @@ RDF_XML = Format(
 JSON_LD = Format("jsonld", (".jsonld", ".json-ld"), ("application/ld+json",), True, "JSON-LD", _OXIGRAPH)
 N3 = Format("n3", (".n3",), ("text/n3", "text/rdf+n3"), False, "N3", _OXIGRAPH, namespaces=True)
 THRIFT = Format(
-    "thrift", (".rt", ".trdf"), ("application/rdf+thrift",), True, "RDF Thrift", _BINARY, namespaces=True, binary=True
+    "thrift", (".rt", ".trdf"), ("application/rdf+thrift",), True, "RDF Thrift", _BINARY, True, True, mixed=True
 )
 PROTOBUF = Format(
     "protobuf",
@@ -81,6 +83,7 @@ PROTOBUF = Format(
     _BINARY,
     namespaces=True,
     binary=True,
+    mixed=True,
 )
 
 FORMATS = {

@@ -552,3 +552,47 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     except SyntaxError as error:
         raise _refusal("pyoxigraph", error, 0) from None
     return reader.statements
+
+
+# ---- texts of message logs
+
+
+class BrokenText(Exception):
+    """A text has a syntax error: what came before it as N-Quads, the reason, and the line from 1, where it is known."""
+
+    def __init__(self, before: bytes, reason: str, line: int | None) -> None:
+        super().__init__(reason)
+        self.before, self.reason, self.line = before, reason, line
+
+
+# The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
+
+
+def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
+    """A text as N-Quads, the prefixes and the base IRI at its end; `BrokenText` or JellyLimitError.
+
+    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    """
+    marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    if format is not JSON_LD:
+        (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+    marked = marks.put(text)
+
+    def taken(nquads: bytes) -> bytes:
+        if marks.of_tag is None:
+            return bytes(marks.take(nquads))
+        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+
+    parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    try:
+        nquads = ox.serialize(parser, format=ox.RdfFormat.N_QUADS)
+    except SyntaxError as error:
+        quads: list[Any] = []
+        with contextlib.suppress(SyntaxError):
+            quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+        reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
+        raise BrokenText(taken(before or b""), reason, error.lineno) from None
+    prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
+    return taken(nquads or b""), prefixes, parser.base_iri

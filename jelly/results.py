@@ -35,7 +35,8 @@ from jelly import resultsyntax
 from jelly.core.batch import Batch
 from jelly.core.binaryin import ResultReader
 from jelly.core.binaryout import ResultWriter
-from jelly.core.terms import Collector, Terms
+from jelly.core.collector import Collector
+from jelly.core.terms import Terms
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 from jelly.files import Sink, Source, split_suffix
 

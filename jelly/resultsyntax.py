@@ -257,9 +257,9 @@ class _XmlReader:
         elif name == "bnode":
             self._term = BlankNode(text)
         elif name == "literal":
-            tag, direction = self._about.get(_LANG), self._about.get(_DIR)
-            if tag:
-                self._term = Literal(text, language=f"{tag}--{direction}" if direction else tag)
+            language, direction = self._about.get(_LANG), self._about.get(_DIR)
+            if language:
+                self._term = Literal(text, language=f"{language}--{direction}" if direction else language)
             else:
                 self._term = Literal(text, datatype=self._about.get("datatype"))
         elif name in _PARTS and self._triples:
@@ -424,7 +424,7 @@ def read_tsv(source: Source) -> tuple[list[str], Iterator[Row]]:
     marks = Marks()
     pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard()))
     try:
-        found = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
+        found: Any = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
     except SyntaxError as error:
         raise _error(error) from None
 

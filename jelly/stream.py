@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
+from jelly.core.collector import Collector
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
-from jelly.core.terms import Collector, StatementIterator, Terms
+from jelly.core.terms import StatementIterator, Terms
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.formats import JELLY, find_format

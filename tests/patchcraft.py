@@ -6,8 +6,8 @@ from craft import field, frame, iri, literal, quoted, row, terms
 
 __all__ = [
     "FLAT", "FRAME", "PUNCTUATED", "QUADS", "TRIPLES", "abort", "add", "commit", "datatype", "delete", "field", "frame",
-    "header", "iri", "literal", "name", "namespace_add", "namespace_delete", "options", "prefix", "punctuation", "quoted",
-    "row", "start", "terms",
+    "header", "iri", "literal", "name", "namespace_add", "namespace_delete", "options", "prefix", "punctuation",
+    "quoted", "row", "start", "terms",
 ]  # fmt: skip
 
 FRAME, FLAT, PUNCTUATED = 1, 2, 3

@@ -14,7 +14,8 @@ import jelly
 from jelly.core.batch import Batch
 from jelly.core.binaryin import BinaryReader, ResultReader
 from jelly.core.binaryout import BinaryWriter, ResultWriter
-from jelly.core.terms import Collector, Terms
+from jelly.core.collector import Collector
+from jelly.core.terms import Terms
 
 
 def varint(value: int) -> bytes:

@@ -15,6 +15,9 @@ import click
 
 import jelly
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.cli.messages import messages
+from jelly.cli.patch import patch
+from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
@@ -100,6 +103,10 @@ def cli() -> None:
       jelly validate people.jelly --against people.nt.gz
       jelly cat people.jelly | grep Alice
     """
+
+
+for group in (messages, patch, results):
+    cli.add_command(group)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
@@ -313,7 +320,9 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
     if shape == "table" or (shape is None and sys.stdout.isatty()):
         as_table(display)
     else:
-        click.echo(display.as_yaml(found.as_dict()), nl=False)
+        from jelly.yamls import dump_yaml
+
+        click.echo(dump_yaml(found.as_dict()), nl=False)
 
 
 @cli.command(short_help="Find everything that is wrong with a Jelly file.")

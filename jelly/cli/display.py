@@ -1,4 +1,4 @@
-"""What rich and YAML draw: the progress bar, tables, yaml. The only place that imports them."""
+"""What rich draws: the progress bar and tables. The only place that imports it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from jelly.inspect import Inspection
 from jelly.stats import Counts, Stats
 
 try:
-    import yaml
     from rich import box
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -23,7 +22,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["as_yaml", "progress", "show_inspection", "show_report", "show_stats", "show_table"]
+__all__ = ["progress", "show_inspection", "show_report", "show_stats", "show_table"]
 
 # Work that is done sooner shows no bar.
 PATIENCE = 0.5
@@ -62,11 +61,6 @@ def _columns(total: int | None) -> list[Any]:
     if not total:
         return [SpinnerColumn(), text]
     return [BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f}%"), text, TimeRemainingColumn(compact=True)]
-
-
-def as_yaml(value: Any) -> str:
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
-    return text
 
 
 def show_table(head: list[str], rows: list[list[str]]) -> None:

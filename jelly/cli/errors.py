@@ -20,6 +20,7 @@ def message(error: BaseException) -> str:
         place = [
             f"{name} {value}"
             for name, value in (
+                ("message", error.message),
                 ("frame", error.frame),
                 ("row", error.row),
                 ("byte", error.offset),

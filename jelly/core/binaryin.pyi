@@ -14,6 +14,7 @@ class BinaryReader:
         batch_bytes: int = 16777216,
         max_row_bytes: int = 268435456,
         max_prefixes: int = 4096,
+        patch: bool = False,
     ) -> Self: ...
     @property
     def statements(self) -> int: ...

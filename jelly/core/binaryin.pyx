@@ -8,7 +8,7 @@ from libc.string cimport memmove
 
 import numpy
 
-from jelly.core.batch cimport Batch, clear_interner, init_interner, new_batch
+from jelly.core.batch cimport Batch, add_operations, clear_interner, init_interner, new_batch
 from jelly.core.binread cimport Rows, forget_seen, free_rows
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, ROW_LIMIT, fail, fault_error
 from jelly.core.pbread cimport PROTOBUF_DEPTH, read_protobuf
@@ -43,6 +43,9 @@ cdef class BinaryReader:
     the first quad on; with ``quads=True`` always of quads. A Batch holds at most ``batch_rows`` statements and ends
     early at about ``batch_bytes`` of text. ``max_row_bytes`` and ``max_prefixes`` are the limits that hostile input
     runs into.
+
+    ``patch=True`` reads Jena's binary RDF Patch (Thrift) instead: its Batches have the operations as ``op``, see
+    `jelly.patch`.
 
     Stricter than Jena, which takes a row that is cut off for the end of the data: that, an unknown kind of row or
     term, bad UTF-8 and the terms of patterns are errors with the byte offset.
@@ -81,8 +84,10 @@ cdef class BinaryReader:
 
     def __cinit__(
         self, encoding, *, bint quads=False, int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
-        int64_t max_row_bytes=1 << 28, int64_t max_prefixes=4096,
+        int64_t max_row_bytes=1 << 28, int64_t max_prefixes=4096, bint patch=False,
     ):
+        if patch and encoding != "thrift":
+            raise ValueError("binary RDF Patch is Thrift")
         if batch_rows < 1 or batch_bytes < 1 or max_row_bytes < 1:
             raise ValueError("batch_rows, batch_bytes and max_row_bytes must be at least 1")
         if not 0 <= max_prefixes <= MAX_PREFIXES:
@@ -92,7 +97,8 @@ cdef class BinaryReader:
         self.thrift = encoding == "thrift"
         if init_interner(&self.t.index) < 0:
             raise MemoryError
-        self.t.quads = quads
+        self.t.quads = quads or patch
+        self.t.patch = patch
         self.t.max_rows = self.batch_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_row = max_row_bytes
@@ -307,6 +313,8 @@ cdef class BinaryReader:
             4 if self.t.quads else 3, self.hint_rows, self.hint_terms, self.hint_text,
             self.t.max_text + self.t.max_row + FIRST_TEXT,
         )
+        if self.t.patch and add_operations(&self.batch.a) < 0:
+            raise MemoryError
         self.batch.first_row = self.rows_out
         self.t.batch = &self.batch.a
         clear_interner(&self.t.index)

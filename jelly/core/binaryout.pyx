@@ -35,7 +35,7 @@ cdef class BinaryWriter:
     integers, decimals and doubles as such (Thrift only): their lexical form and the difference between xsd:integer
     and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
     ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it
-    streams.
+    streams. ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
@@ -45,6 +45,7 @@ cdef class BinaryWriter:
 
     cdef Drain d
     cdef bint thrift
+    cdef bint patch
     cdef bint started
     cdef bint busy
     cdef dict prefixes
@@ -52,9 +53,12 @@ cdef class BinaryWriter:
 
     def __cinit__(
         self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
-        bint default_quads=False,
+        bint default_quads=False, bint patch=False,
     ):
         self.thrift = is_thrift(encoding)
+        self.patch = patch
+        if patch and (not self.thrift or prefixes or shorten or values):
+            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
         if self.thrift and (base is not None or default_quads):
             raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
         if values and not self.thrift:
@@ -87,8 +91,11 @@ cdef class BinaryWriter:
         cdef int status
         if size < 1:
             raise ValueError("size must be at least 1")
-        if batch.a.op != NULL:
-            raise JellyOptionsError("a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations")
+        if self.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
+                else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
+            )
         if self.busy:
             raise RuntimeError("this BinaryWriter is in use")
         self.busy = True
@@ -142,7 +149,7 @@ cdef class ResultWriter:
     """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes: first `header`, then `encode`.
 
     >>> import numpy
-    >>> from jelly.core.terms import Collector
+    >>> from jelly.core.collector import Collector
     >>> writer = ResultWriter("protobuf", ["x"])
     >>> writer.header().hex(), writer.encode(Collector(3).batch, numpy.array([[-1]], "int32")).hex()
     ('050a030a0178', '040a024200')

@@ -40,11 +40,14 @@ cdef enum:
     FIELD_VALUE = 6
     FIELD_SCALE = 7
     FIELD_NAME = 8
+    FIELD_TERM = 9
 
 cdef enum:
     MAX_VARIABLES = 1 << 16
     # Messages of one row that may come in pieces.
     JOINS = 16
+    # Terms that are known again by their bytes, a power of two.
+    SEEN = 256
 
 
 ctypedef struct Seen:
@@ -68,7 +71,7 @@ ctypedef struct Rows:
     bint final  # the input ends there, nothing follows
     Arena* batch
     Interner index
-    Seen seen[4]
+    Seen seen[SEEN]  # Thrift: of each slot; Protobuf, where the size is known: by their bytes
     Prefixes prefixes
     Writer scratch  # an IRI put together
     Writer scratch_datatype
@@ -81,6 +84,8 @@ ctypedef struct Rows:
     int64_t max_row
     int64_t need  # bytes that the row which is not whole yet lacks at least
     int64_t attempts  # how often it was looked through
+    bint patch  # rows of Jena's binary RDF Patch
+    int transaction  # CLOSED or OPEN
     # result sets
     bint results
     bint has_header
@@ -107,6 +112,7 @@ cdef int expand(Rows* t, Reader* prefix, Reader* local, Writer* scratch, Reader*
 cdef int32_t pattern_term(Rows* t, int field, const uint8_t* at) noexcept nogil
 cdef int declare(Rows* t, Reader* name, Reader* iri) noexcept nogil
 cdef int note_base(Rows* t, Reader* iri) noexcept nogil
+cdef bint is_default(Arena* b, int32_t graph) noexcept nogil
 cdef int put_statement(Rows* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
 cdef int check_terms(Rows* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
 cdef int add_variable(Rows* t, Reader* name) noexcept nogil

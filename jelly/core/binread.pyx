@@ -33,9 +33,7 @@ cdef void free_rows(Rows* t) noexcept nogil:
 
 cdef void forget_seen(Rows* t) noexcept nogil:
     """To be called where the bytes, the Batch or the prefixes of the last terms go away."""
-    cdef int slot
-    for slot in range(4):
-        t.seen[slot].n = 0
+    memset(t.seen, 0, sizeof(t.seen))
 
 
 cdef bint is_full(Rows* t) noexcept nogil:
@@ -224,7 +222,7 @@ cdef int note_base(Rows* t, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef inline bint is_default(Arena* b, int32_t graph) noexcept nogil:
+cdef bint is_default(Arena* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph."""
     cdef const uint8_t* text = b.text + b.start[graph]
     cdef int64_t n = b.start[graph + 1] - b.start[graph]

@@ -150,5 +150,7 @@ cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
+cdef const uint8_t* find_delimiter(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil
 cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil

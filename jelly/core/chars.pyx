@@ -1,5 +1,7 @@
 import sys
 
+from libc.string cimport memcmp
+
 from jelly.core.utf8 cimport check_utf8
 
 if sys.byteorder != "little":
@@ -119,3 +121,39 @@ def _find_escape(bytes data, bint iri):
     """Where the first byte of `data` stands that needs an escape in an IRI or a literal; the length where none does."""
     cdef const uint8_t* at = <const uint8_t*>data
     return find_escape(at, at, at + len(data), iri) - at
+
+
+# Delimiters of RDF Message logs.
+
+cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Step over what \\s of the specification's regular expression means (ECMAScript), but line ends."""
+    cdef uint8_t first, last
+    while at < end:
+        first = at[0]
+        if first == 0x20 or first == 0x09 or first == 0x0B or first == 0x0C:
+            at += 1
+        elif first == 0xC2 and end - at >= 2 and at[1] == 0xA0:
+            at += 2
+        elif first >= 0xE1 and end - at >= 3:
+            last = at[2]
+            if not (
+                (first == 0xE2 and at[1] == 0x80 and (0x80 <= last <= 0x8A or last == 0xA8 or last == 0xA9 or last == 0xAF))
+                or (first == 0xE2 and at[1] == 0x81 and last == 0x9F)
+                or (first == 0xE1 and at[1] == 0x9A and last == 0x80)
+                or (first == 0xE3 and at[1] == 0x80 and last == 0x80)
+                or (first == 0xEF and at[1] == 0xBB and last == 0xBF)
+            ):
+                return at
+            at += 3
+        else:
+            return at
+    return at
+
+
+cdef const uint8_t* find_delimiter(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Behind the "@message" of a comment whose text is given, else NULL: /^\\s*@message/ (RDF Messages, section 2.1)."""
+    cdef const char* word = b"@message"
+    at = skip_wide_space(at, end)
+    if end - at >= 8 and memcmp(at, word, 8) == 0:
+        return at + 8
+    return NULL

@@ -8,8 +8,7 @@ from jelly.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Decoder:
-    # PatchOptions of a patch; Any, so that nobody has to tell the two apart who knows which it is.
-    options: Any
+    options: StreamOptions | None  # of a patch PatchOptions
     def __new__(
         cls,
         *,

@@ -7,8 +7,7 @@ from jelly.options import PatchOptions, StreamOptions
 
 @disjoint_base
 class Encoder:
-    # PatchOptions of a patch; Any, so that nobody has to tell the two apart who knows which it is.
-    options: Any
+    options: StreamOptions  # of a patch PatchOptions
     def __new__(
         cls,
         options: StreamOptions | PatchOptions,

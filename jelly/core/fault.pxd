@@ -40,23 +40,24 @@ cdef enum:
     NAMESPACE_UNSET = -34
     NOT_KEYFRAME = -35
     # of patches
-    IS_PATCH = -102
-    IS_RDF = -103
-    BAD_STATEMENT_TYPE = -104
-    BAD_STREAM_TYPE = -105
-    PATCH_ROW_FORBIDDEN = -106
-    GRAPH_IN_TRIPLES = -107
-    HEADER_UNSET = -108
-    NESTED_TRANSACTION = -109
-    NO_TRANSACTION = -110
-    OPEN_TRANSACTION = -111
-    OPEN_PATCH = -112
-    ONE_PATCH = -115
-    OPERATION = -116
-    PREFIX_NAME = -117
-    HEADER_KEY = -118
-    PATCH_NUMBER = -119
-    PREFIX_IRI = -120
+    IS_PATCH = -200
+    IS_RDF = -201
+    BAD_STATEMENT_TYPE = -202
+    BAD_STREAM_TYPE = -203
+    PATCH_ROW_FORBIDDEN = -204
+    GRAPH_IN_TRIPLES = -205
+    HEADER_UNSET = -206
+    NESTED_TRANSACTION = -207
+    NO_TRANSACTION = -208
+    OPEN_TRANSACTION = -209
+    OPEN_PATCH = -210
+    ONE_PATCH = -211
+    OPERATION = -212
+    PREFIX_NAME = -213
+    HEADER_KEY = -214
+    PATCH_NUMBER = -215
+    PREFIX_IRI = -216
+    BAD_SEGMENT = -217
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41
@@ -126,6 +127,9 @@ cdef enum:
     VARIABLES_LIMIT = -128
     NO_HEADER = -129
     BNODE_IRI = -130
+    # of message logs
+    MESSAGE_LIMIT = -140
+    NOT_ANNOUNCED = -141
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

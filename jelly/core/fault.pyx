@@ -98,6 +98,7 @@ _TABLE = {
     VERSION_LINE: (JellySyntaxError, "column {column}: expected VERSION and a string, found {found}"),
     OPERATION: (JellySyntaxError, "column {column}: expected one of H TX TC TA PA PD A D, found {found}"),
     PREFIX_NAME: (JellySyntaxError, "column {column}: expected the name of a namespace in quotes, found {found}"),
+    BAD_SEGMENT: (JellyUnsupportedError, "transaction mark {a} is unknown: expected 0 start, 1 commit, 2 abort"),
     PREFIX_IRI: (JellySyntaxError, "column {column}: expected the IRI of the namespace, found {found}"),
     HEADER_KEY: (JellySyntaxError, "column {column}: expected the name of a header, found {found}"),
     PATCH_NUMBER: (JellySyntaxError, "column {column}: expected a number, found {found}"),
@@ -138,11 +139,15 @@ _TABLE = {
     VARIABLES_LIMIT: (JellyLimitError, "a result set has more than {a} variables"),
     NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
     BNODE_IRI: (JellyFormatError, "IRI term {a} begins with _: and would be read as a blank node"),
+    MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
+    NOT_ANNOUNCED: (
+        JellySyntaxError, 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+    ),
 }
 
 _SLOTS = ("subject", "predicate", "object", "graph")
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
-_FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name")
+_FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
 _KINDS = ("default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text")
 
 
@@ -158,7 +163,7 @@ cdef object fault_error(Fault* fault, dict place):
         slot=_SLOTS[fault.b] if 0 <= fault.b < 4 else "term",
         a_kind=_KINDS[fault.a] if 0 <= fault.a < 8 else "term",
         pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
-        field=_FIELDS[fault.a] if 0 <= fault.a < 9 else "",
+        field=_FIELDS[fault.a] if 0 <= fault.a < 10 else "",
         column=column,
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",

@@ -5,7 +5,11 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport load_u64
+from jelly.core.batch cimport Batch, load_u64
+
+
+cdef int refuse_patch(Batch batch) except -1
+cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
 
 
 cdef inline str make_str(const uint8_t* text, int64_t n):

@@ -8,8 +8,10 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from jelly.core.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
+from jelly.core.fault cimport OK
+from jelly.core.header cimport only_statements
 
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 
 cdef extern from "Python.h":
@@ -88,6 +90,20 @@ cdef class Pattern:
 
     def __reduce__(self):
         raise TypeError("a Pattern cannot be pickled")
+
+
+cdef int refuse_patch(Batch batch) except -1:
+    """Statements are asked for, and a patch is none of them."""
+    if batch.a.op != NULL:
+        raise JellyOptionsError("a patch is no list of statements, it has operations: read it with jelly.patch")
+    return 0
+
+
+cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1:
+    """The statements of some rows are asked for: of a patch only those that have some."""
+    if not 0 <= start <= end <= batch.a.n_rows:
+        raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
+    return OK if only_statements(batch.a.op, start, end) else refuse_patch(batch)
 
 
 cdef class Library:

@@ -15,7 +15,7 @@ from jelly.core.header cimport (
 )
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
-from jelly.core.terms import Collector
+from jelly.core.collector import Collector
 from jelly.errors import JellyOptionsError
 
 

@@ -2,7 +2,7 @@ from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport KIND_IRI, KIND_TEXT, NO_TERM, Arena, add_row
-from jelly.core.chars cimport is_digit, is_letter, is_line_end
+from jelly.core.chars cimport is_digit, is_letter
 from jelly.core.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, LITERAL_OPEN, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )
@@ -10,9 +10,9 @@ from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     step_transaction,
 )
+from jelly.core.lines cimport begin_line, end_line, step_line_end
 from jelly.core.textread cimport (
-    GRAPH, OBJECT, PREDICATE, SUBJECT, begin_line, end_line, intern, miss, skip_space, step_line_end, take_dot,
-    take_statement, take_term, take_text,
+    GRAPH, OBJECT, PREDICATE, SUBJECT, intern, miss, skip_space, take_dot, take_statement, take_term, take_text,
 )
 from jelly.core.textwrite cimport len_row, len_slot, len_text, put_row, put_term, put_text
 from jelly.core.utf8 cimport check_utf8
@@ -137,6 +137,7 @@ cdef int take_row(Lines* t, int op, int32_t* ids) noexcept nogil:
 cdef int take_patch_line(Lines* t) noexcept nogil:
     cdef int32_t ids[4]
     cdef const uint8_t* token
+    cdef const uint8_t* comment = NULL
     cdef int op = 0
     cdef int state = t.transaction
     cdef int status
@@ -151,7 +152,7 @@ cdef int take_patch_line(Lines* t) noexcept nogil:
         status = take_row(t, op, ids)
         if status < 0:
             return status
-    if end_line(t) < 0:
+    if end_line(t, &comment) < 0:
         return t.fault.code
     if op != 0:
         if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:

@@ -1,7 +1,8 @@
+from cython cimport likely
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from jelly.core.batch cimport NO_TERM, UNSET, same_bytes
+from jelly.core.batch cimport NO_TERM, UNSET, load_u64, same_bytes
 from jelly.core.binread cimport (
     JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
     TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen,
@@ -215,6 +216,17 @@ cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
     cdef int64_t other = 0
     cdef int which = 0
     cdef int found, wanted, i
+    # An IRI or blank node of less than 128 bytes and nothing else, as most terms are.
+    if likely(
+        r.end - begin >= 4 and begin[0] <= 0x12 and begin[2] == 0x0A and begin[1] == r.end - begin - 2
+        and begin[3] == r.end - begin - 4 and begin[1] < 0x80
+    ):
+        body.at = begin + 4
+        body.end = r.end
+        if begin[0] == 0x0A:
+            return add_iri(t, &body)
+        if begin[0] == 0x12:
+            return add_label(t, &body)
     body.at = NULL
     while r.at < r.end:
         tag = take_varint(r)
@@ -273,6 +285,12 @@ cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
     return pattern_term(t, which, begin)
 
 
+cdef inline Seen* find_seen(Rows* t, const uint8_t* at, int64_t size) noexcept nogil:
+    """Where a term of these bytes would be known from: eight at their end, and eight where literals differ."""
+    cdef uint64_t key = load_u64(at + size - 8) ^ (load_u64(at) * <uint64_t>0x9E3779B97F4A7C15)
+    return &t.seen[(key * <uint64_t>0xFF51AFD7ED558CCD) >> 56]
+
+
 cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
     """The fields of an RDF_Triple or RDF_Quad: UNSET where one is missing."""
     cdef Reader spans[4]
@@ -280,10 +298,19 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
     cdef const uint8_t* at
     cdef int64_t tag, size
     cdef int slot
+    cdef bint known
     for slot in range(4):
         spans[slot].at = NULL
         ids[slot] = UNSET
     while r.at < r.end:
+        at = r.at
+        slot = (at[0] >> 3) - 1
+        if likely(at[0] & 0x87 == WIRE_LEN and 0 <= slot < n and r.end - at > 1 and at[1] < 0x80):
+            # Tag and length of one byte each, as nearly always.
+            if spans[slot].at == NULL and at[1] <= r.end - at - 2:
+                spans[slot].at = at + 2
+                r.at = spans[slot].end = at + 2 + at[1]
+                continue
         tag = take_varint(r)
         if tag & 7 == WIRE_LEN and 1 <= tag >> 3 <= n:
             if take_message(t, r, &spans[(tag >> 3) - 1]) < 0:
@@ -294,16 +321,17 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
         at = spans[slot].at
         if at == NULL:
             continue
-        seen = &t.seen[slot]
         size = spans[slot].end - at
-        if depth == 0 and 0 < seen.n == size and same_bytes(at, seen.at, size):
+        # What was put together goes away with the row.
+        known = depth == 0 and size >= 8 and t.n_joined == 0
+        seen = find_seen(t, at, size) if known else NULL
+        if known and seen.n == size and same_bytes(at, seen.at, size):
             ids[slot] = seen.term
             continue
         ids[slot] = read_term(t, &spans[slot], depth)
         if ids[slot] < NO_TERM:
             return ids[slot]
-        # What was put together goes away with the row.
-        if depth == 0 and t.n_joined == 0:
+        if known and t.n_joined == 0:
             seen.at = at
             seen.n = size
             seen.term = ids[slot]
@@ -324,7 +352,7 @@ cdef int read_row(Rows* t, Reader* r) noexcept nogil:
     body.at = NULL
     while r.at < r.end:
         tag = take_varint(r)
-        if tag & 7 == WIRE_LEN and ROW_PREFIX <= tag >> 3 <= ROW_BASE:
+        if likely(tag & 7 == WIRE_LEN and ROW_PREFIX <= tag >> 3 <= ROW_BASE):
             if which != tag >> 3:
                 body.at = NULL
                 which = tag >> 3

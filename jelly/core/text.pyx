@@ -3,16 +3,21 @@
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly.core.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
+from jelly.core.batch cimport (
+    KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_operations, add_term, clear_interner, free_interner,
+    init_interner, new_batch,
+)
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly.core.fault cimport FULL, LINE_LIMIT, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.header cimport OPEN
+from jelly.core.lines cimport end_message, read_lines, skip_line
 from jelly.core.patchtext cimport len_patch_rows, put_patch_rows, read_patch_lines
-from jelly.core.textread cimport Lines, forget_tokens, read_lines, skip_line
+from jelly.core.scope cimport count_whole, drop_tail, move_tail
+from jelly.core.textread cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, Lines, forget_tokens
 from jelly.core.textwrite cimport Lengths, len_rows, put_rows
 from jelly.core.wire cimport Writer, put_bytes, reserve
 
@@ -44,6 +49,10 @@ cdef class TextReader:
     ``skipped``; ``n_skipped`` counts them all. A Batch holds at most ``batch_rows`` statements and ends early at about
     ``batch_bytes`` of text.
 
+    With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
+    no Batch holds a part of one. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
+    comment at the very end does: ``"open"`` one more, empty message, or ``"close"`` the last one.
+
     A reader that raised stays failed: it raises the same error again. It serves one thread at a time.
 
     >>> from jelly.core.text import TextReader
@@ -70,9 +79,11 @@ cdef class TextReader:
     cdef bint dropping  # the rest of a line above the limit is still to come
     cdef bint skip
     cdef bint final
+    cdef bint open_last  # a delimiter at the end opens a message
     cdef bint busy
     cdef object error
     cdef int64_t rows_out
+    cdef int64_t frames_out
     cdef int64_t hint_rows
     cdef int64_t hint_terms
     cdef int64_t hint_text
@@ -82,12 +93,19 @@ cdef class TextReader:
 
     def __cinit__(
         self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
-        int64_t max_line_bytes=1 << 26, bint patch=False,
+        int64_t max_line_bytes=1 << 26, bint patch=False, messages=None, bint announced=False, trailing="open",
+        int64_t max_message_bytes=1 << 28,
     ):
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
-        if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1:
-            raise ValueError("batch_rows, batch_bytes and max_line_bytes must be at least 1")
+        if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
+        if messages not in (None, "comment", "directive"):
+            raise ValueError(f'messages is {messages!r}: expected "comment", "directive" or None')
+        if trailing not in ("open", "close"):
+            raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
+        if messages is not None and on_error == "skip":
+            raise ValueError("a message is read as a whole or not at all: its lines cannot be skipped")
         if init_interner(&self.t.index) < 0:
             raise MemoryError
         self.t.quads = quads
@@ -96,6 +114,10 @@ cdef class TextReader:
         self.t.max_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_line = max_line_bytes
+        self.t.max_message = max_message_bytes
+        self.t.messages = NO_MESSAGES if messages is None else BY_COMMENT if messages == "comment" else BY_DIRECTIVE
+        self.t.announced = announced
+        self.open_last = messages == "comment" and trailing == "open"
         self.skip = on_error == "skip"
         self.skipped = []
         self.hint_rows = min(FIRST_ROWS, batch_rows)
@@ -108,6 +130,7 @@ cdef class TextReader:
         free_interner(&self.t.index)
         free(self.t.scratch.buf)
         free(self.t.scratch_datatype.buf)
+        free(self.t.note.buf)
         free(self.carried.buf)
 
     def __reduce__(self):
@@ -122,6 +145,23 @@ cdef class TextReader:
     def statements(self) -> int:
         """Statements read so far."""
         return self.rows_out + (0 if self.batch is None else self.batch.a.n_rows)
+
+    @property
+    def messages(self) -> int:
+        """Messages read so far, whole ones."""
+        return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
+
+    def namespace(self, str name not None, str iri not None) -> None:
+        """Declare a namespace at this point, where a chunk is used up: N-Triples has no syntax for it."""
+        cdef bytes text = name.encode()
+        cdef bytes value = iri.encode()
+        cdef int32_t ids[2]
+        if self.batch is None:
+            self.start_batch()
+        ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+        ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
+        if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
+            raise MemoryError
 
     def push(self, data) -> None:
         """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
@@ -163,7 +203,9 @@ cdef class TextReader:
                 if self.error is not None:
                     self.release()
                     # What comes before the error is given before it is raised.
-                    if self.batch is not None and self.batch.a.n_rows > 0:
+                    if self.t.messages and self.batch is not None:
+                        drop_tail(&self.batch.a)
+                    if self.batch is not None and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
                         return self.give_batch()
                     raise self.error
                 if self.t.at >= self.t.end and not self.next_lines():
@@ -172,6 +214,8 @@ cdef class TextReader:
                     if self.final and self.t.transaction == OPEN:
                         self.fail_at_end(OPEN_PATCH)
                         continue
+                    if self.t.messages:
+                        return self.give_messages(flush)
                     if flush and self.batch is not None and self.batch.a.n_rows > 0:
                         return self.give_batch()
                     return None
@@ -212,9 +256,15 @@ cdef class TextReader:
 
     cdef bint next_lines(self) except -1:
         """Give `t` the next bytes that end with a line end; False where there are none."""
-        cdef const uint8_t* stop
         # The bytes of the last terms go away.
         forget_tokens(&self.t)
+        self.t.message_bytes += self.t.at - self.t.message_at
+        cdef bint found = self.find_lines()
+        self.t.message_at = self.t.at
+        return found
+
+    cdef bint find_lines(self) except -1:
+        cdef const uint8_t* stop
         if self.in_carried:
             self.in_carried = False
             self.carried.n = 0
@@ -298,14 +348,42 @@ cdef class TextReader:
         if self.t.patch and add_operations(&self.batch.a) < 0:
             raise MemoryError
         self.batch.first_row = self.rows_out
+        self.batch.first_frame = self.frames_out
         self.t.batch = &self.batch.a
         clear_interner(&self.t.index)
         forget_tokens(&self.t)
         return 0
 
+    cdef object give_messages(self, bint flush):
+        """The messages that are whole; at the end of the input the last one is."""
+        cdef Batch batch, rest
+        if self.final and self.t.messages:
+            if self.batch is None:
+                self.start_batch()
+            if (self.t.begun and self.open_last) or count_whole(&self.batch.a) < self.batch.a.n_rows:
+                if end_message(&self.t) < 0:
+                    self.note_fault()
+                    raise self.error
+            self.open_last = False
+            drop_tail(&self.batch.a)  # of what was declared behind the last message
+        if not flush or self.batch is None or self.batch.a.n_frames == 0:
+            return None
+        batch = self.batch
+        if count_whole(&batch.a) == batch.a.n_rows and batch.a.n_names == 0:
+            return self.give_batch()
+        self.give_batch()
+        self.start_batch()
+        rest = self.batch
+        if move_tail(&batch.a, &rest.a) < 0:
+            raise MemoryError
+        self.rows_out -= rest.a.n_rows
+        rest.first_row = self.rows_out
+        return batch
+
     cdef Batch give_batch(self):
         cdef Batch batch = self.batch
         self.rows_out += batch.a.n_rows
+        self.frames_out += batch.a.n_frames
         self.hint_rows = batch.a.n_rows + 1
         self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 1
         self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 1
@@ -326,6 +404,8 @@ cdef class TextReader:
             "offset": self.origin + (at - self.begin),
             "column": column_of(self.t.line_at, at),
         }
+        if self.t.messages:
+            place["message"] = self.messages
         error = fault_error(&self.t.fault, place)
         if isinstance(error, MemoryError) or not self.skip:
             self.error = error
@@ -340,7 +420,8 @@ cdef class TextReader:
 cdef class TextWriter:
     """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
 
-    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation.
+    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
+    nodes as ``<_:label>``.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
@@ -350,10 +431,12 @@ cdef class TextWriter:
 
     cdef bint quads
     cdef bint patch
+    cdef bint marked
 
-    def __cinit__(self, bint quads, bint patch=False):
+    def __cinit__(self, bint quads, bint patch=False, bint marked=False):
         self.quads = quads
         self.patch = patch
+        self.marked = marked
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -383,6 +466,7 @@ cdef class TextWriter:
         memset(&t, 0, sizeof(Lengths))
         t.batch = &batch.a
         t.quads = self.quads
+        t.marked = self.marked
         t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
@@ -403,3 +487,36 @@ cdef class TextWriter:
                 yield lines
         finally:
             free(t.of_term)
+
+    def frames(self, Batch batch not None) -> list:
+        """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
+        cdef list found = []
+        cdef int64_t no_limit = 0x1000000000000000
+        cdef int64_t i, first, end, n
+        cdef int64_t row = 0
+        cdef Arena* a = &batch.a
+        cdef Lengths t
+        cdef bytes lines
+        cdef uint8_t* out
+        memset(&t, 0, sizeof(Lengths))
+        t.batch = a
+        t.quads = self.quads
+        t.of_term = <int64_t*>calloc(a.n_terms + 1, sizeof(int64_t))
+        if t.of_term == NULL:
+            raise MemoryError
+        try:
+            for i in range(a.n_frames + (1 if count_whole(a) < a.n_rows else 0)):
+                end = a.frames[i] if i < a.n_frames else a.n_rows
+                first = row
+                with nogil:
+                    n = len_rows(&t, &row, end, no_limit)
+                if n < 0:
+                    raise fault_error(&t.fault, {"row": batch.first_row + row, "message": batch.first_frame + i})
+                lines = PyBytes_FromStringAndSize(NULL, n)
+                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                with nogil:
+                    put_rows(&t, out, first, end)
+                found.append(lines)
+        finally:
+            free(t.of_term)
+        return found

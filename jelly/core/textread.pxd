@@ -16,6 +16,13 @@ cdef enum:
     SLOTS = 5
 
 
+cdef enum:
+    # What ends a message (RDF Messages): nothing, the comment "# @message", the directive MESSAGE.
+    NO_MESSAGES = 0
+    BY_COMMENT = 1
+    BY_DIRECTIVE = 2
+
+
 ctypedef struct Token:
     # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
     const uint8_t* at
@@ -41,10 +48,18 @@ ctypedef struct Lines:
     int64_t max_rows
     int64_t max_text
     int64_t max_line
+    # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
+    int messages
+    bint announced  # VERSION "1.2-messages" was read, or stood in the media type
+    bint begun  # there was a statement or a delimiter
+    const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`
+    int64_t message_bytes
+    int64_t max_message
+    Writer note  # what stood behind the delimiter of the present message
     Fault fault
 
 
-cdef int read_lines(Lines* t) noexcept nogil
+cdef int check_text(Lines* t, const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
 cdef int take_text(
     Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
@@ -53,10 +68,6 @@ cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n,
 cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
 cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil
 cdef int take_dot(Lines* t) noexcept nogil
-cdef bint begin_line(Lines* t) noexcept nogil
-cdef int end_line(Lines* t) noexcept nogil
-cdef void step_line_end(Lines* t) noexcept nogil
-cdef void skip_line(Lines* t) noexcept nogil
 cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
 cdef void forget_tokens(Lines* t) noexcept nogil
 

@@ -2,17 +2,17 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, add_row,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted,
     intern_term, same_bytes,
 )
 from jelly.core.chars cimport (
-    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_line_end, find_stop,
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop,
     find_tag_end, is_digit, is_letter, is_line_end,
 )
 from jelly.core.fault cimport (
-    AFTER_DOT, AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, FULL, IRI_CHARACTER, IRI_OPEN,
-    LANG_TAG, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, PATCH_NUMBER,
-    QUOTED_END, RELATIVE_IRI, SYNTAX, TEXT_UTF8, VERSION_LINE, fail,
+    AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
+    LINE_CUT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
+    SYNTAX, TEXT_UTF8, fail,
 )
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport put_byte, put_bytes, reserve
@@ -455,7 +455,7 @@ cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
     return miss(t, SYNTAX, token, slot)
 
 
-# Lines.
+# Statements.
 
 cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil:
     """Terms and the dot."""
@@ -483,84 +483,6 @@ cdef int take_dot(Lines* t) noexcept nogil:
     return OK
 
 
-cdef int take_version(Lines* t) noexcept nogil:
-    """RDF 1.2: VERSION "1.2". Which one it is does not matter to us."""
-    cdef const uint8_t* text = NULL
-    cdef int64_t n = 0
-    if t.end - t.at < 7:
-        return fail(&t.fault, LINE_CUT, t.end)
-    t.at += 7
-    skip_space(t)
-    if t.at >= t.end or t.at[0] != 0x22:
-        return miss(t, VERSION_LINE, t.at, 0)
-    return take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
-
-
-cdef bint begin_line(Lines* t) noexcept nogil:
-    """Whether the line has more than spaces and a comment."""
-    cdef const char* mark = b"\xEF\xBB\xBF"  # the byte order mark that some editors put first
-    if t.line == 1 and not t.strict and t.end - t.at >= 3 and memcmp(t.at, mark, 3) == 0:
-        t.at += 3
-    skip_space(t)
-    return t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23
-
-
-cdef int end_line(Lines* t) noexcept nogil:
-    """Step over a comment to the end of the line."""
-    cdef const uint8_t* comment
-    skip_space(t)
-    if t.at < t.end and t.at[0] == 0x23:
-        comment = t.at
-        t.at = find_line_end(comment, t.end)
-        if check_text(t, comment, t.at) < 0:
-            return t.fault.code
-    if t.at < t.end and not is_line_end(t.at[0]):
-        return miss(t, AFTER_DOT, t.at, 0)
-    if t.at - t.line_at > t.max_line:
-        return fail(&t.fault, LINE_LIMIT, t.line_at, t.max_line)
-    return OK
-
-
-cdef int take_line(Lines* t) noexcept nogil:
-    cdef int32_t ids[4]
-    cdef const char* version = b"VERSION"
-    cdef bint is_statement = False
-    cdef int status
-    if begin_line(t):
-        if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
-            status = take_version(t)
-        else:
-            status = take_statement(t, ids)
-            is_statement = True
-        if status < 0:
-            return status
-    if end_line(t) < 0:
-        return t.fault.code
-    if is_statement and add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
-        return fail(&t.fault, NO_MEMORY, t.at)
-    step_line_end(t)
-    return OK
-
-
-cdef void step_line_end(Lines* t) noexcept nogil:
-    if t.at < t.end:
-        t.at += 2 if t.at[0] == 0x0D and t.end - t.at > 1 and t.at[1] == 0x0A else 1
-
-
-cdef int read_lines(Lines* t) noexcept nogil:
-    """Read until the input is used up (OK), the Batch is FULL, or a fault; the line of the fault is not stepped over."""
-    cdef int status
-    while t.at < t.end:
-        t.line_at = t.at
-        t.line += 1
-        status = take_line(t)
-        if status < 0:
-            return status
-        if t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text:
-            return FULL
-    return OK
-
-
 cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil:
     """One term that takes all of some bytes, such as a value of a column."""
     cdef int status
@@ -571,9 +493,3 @@ cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* te
     if status == OK and t.at < t.end:
         return miss(t, AFTER_TERM, t.at, 0)
     return status
-
-
-cdef void skip_line(Lines* t) noexcept nogil:
-    """Step over the line that had the fault."""
-    t.at = find_line_end(t.line_at, t.end)
-    step_line_end(t)

@@ -13,6 +13,7 @@ ctypedef struct Lengths:
     Arena* batch
     int64_t* of_term  # bytes of each term as written; 0: not known yet. calloc'd by the caller, n_terms items
     bint quads
+    bint marked  # blank nodes as <_:label>, in RDF Patch
     Fault fault
 
 

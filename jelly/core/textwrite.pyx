@@ -1,7 +1,7 @@
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
 )
 from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
 from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
@@ -81,7 +81,7 @@ cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
         # A label of another format may be anything; written as it is it could become other terms.
         if n == 0 or find_label_end(text, text + n, True) != text + n:
             return fail(&t.fault, BAD_LABEL, NULL, term)
-        length = AROUND_BNODE + n
+        length = AROUND_BNODE + n + (2 if t.marked else 0)
     elif kind == KIND_LITERAL:
         length = AROUND_LITERAL + len_text(text, n, False)
     elif kind == KIND_LANG:
@@ -130,10 +130,17 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
         out[0] = 0x3E
         return out + 1
     if kind == KIND_BNODE:
+        if t.marked:
+            out[0] = 0x3C
+            out += 1
         out[0] = 0x5F
         out[1] = 0x3A
         memcpy(out + 2, b.text + begin, n)
-        return out + 2 + n
+        out += 2 + n
+        if t.marked:
+            out[0] = 0x3E
+            out += 1
+        return out
     if kind == KIND_TRIPLE:
         out[0] = out[1] = 0x3C
         out += 2

@@ -1,27 +1,40 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from jelly.core.batch cimport Arena, NO_TERM, UNSET, clear_interner, same_bytes
+from jelly.core.batch cimport KIND_TEXT, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
 from jelly.core.binread cimport (
-    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_URI, FIELD_VALUE,
-    ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, TERM_LITERAL,
-    TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri, add_label,
-    add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen, is_full, pattern_term,
-    put_cell, put_statement,
+    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
+    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
+    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
+    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen,
+    is_default, is_full, pattern_term, put_cell, put_statement,
 )
 from jelly.core.fault cimport (
-    DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, OK, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED,
-    TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
+    OPEN_PATCH, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+)
+from jelly.core.header cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, OPEN, step_transaction,
 )
 from jelly.core.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
     take_zigzag,
 )
+from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport Reader
 
 cdef enum:
     # A row that begins so near the end of the input is looked through before it is read.
     TAIL = 1 << 12
+
+cdef enum:
+    # Fields of RDF_Patch_Row. A mark is 0, 1 or 2: start, commit, abort, in the order of OP_START.
+    PATCH_HEADER = 1
+    PATCH_ADD = 2
+    PATCH_DELETE = 3
+    PATCH_PREFIX_ADD = 4
+    PATCH_PREFIX_DELETE = 5
+    PATCH_MARK = 6
 
 
 cdef inline int take_stop(Rows* t, Reader* r) noexcept nogil:
@@ -269,6 +282,93 @@ cdef int read_row(Rows* t, Reader* r) noexcept nogil:
     return fail(&t.fault, UNKNOWN_ROW, at, id)
 
 
+cdef int32_t add_name(Rows* t, Reader* name) noexcept nogil:
+    """The name of a header or namespace of a patch."""
+    cdef int64_t bad = check_utf8(name.at, name.end - name.at)
+    cdef int32_t term
+    if bad >= 0:
+        return fail(&t.fault, BAD_UTF8, name.at + bad)
+    term = add_term(t.batch, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
+    return term if term >= 0 else fail(&t.fault, term, name.at)
+
+
+cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at) noexcept nogil:
+    """The struct of a header (name and value) or of a prefix (graph, name and, to add it, IRI)."""
+    cdef Reader name, iri
+    cdef bint header = op == OP_HEADER
+    cdef int32_t term = NO_TERM
+    cdef int64_t id = 0
+    cdef int kind
+    name.at = iri.at = NULL
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRUCT and id == (2 if header else 1):
+            term = read_term(t, r, 0)
+            kind = term if term < NO_TERM else OK
+        elif kind == T_STRING and id == (1 if header else 2):
+            kind = take_string(r, &name, &t.fault)
+        elif kind == T_STRING and id == 3 and op == OP_NAMESPACE_ADD:
+            kind = take_string(r, &iri, &t.fault)
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            break
+        if kind < 0:
+            return kind
+    if name.at == NULL:
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_NAME)
+    if (header and term == NO_TERM) or (op == OP_NAMESPACE_ADD and iri.at == NULL):
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_TERM if header else FIELD_IRI)
+    ids[0] = add_name(t, &name)
+    if iri.at != NULL:
+        ids[1] = add_iri(t, &iri)
+    if header:
+        ids[2] = term
+    elif term >= 0 and not is_default(t.batch, term):
+        ids[3] = term
+    return t.fault.code
+
+
+cdef int read_patch_row(Rows* t, Reader* r) noexcept nogil:
+    """An RDF_Patch_Row."""
+    cdef const uint8_t* at = r.at
+    cdef int32_t ids[4]
+    cdef int64_t mark = 0
+    cdef int64_t id = 0
+    cdef int op = 0
+    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int status = OK
+    ids[0] = ids[1] = ids[2] = ids[3] = NO_TERM
+    if kind <= 0:
+        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind == T_STRUCT and (id == PATCH_ADD or id == PATCH_DELETE):
+        op = OP_ADD if id == PATCH_ADD else OP_DELETE
+        status = read_terms(t, r, 4, ids, 0)
+        if status == OK:
+            status = check_terms(t, ids, 3, at)
+        if status == OK and (ids[3] < 0 or is_default(t.batch, ids[3])):
+            ids[3] = NO_TERM
+    elif kind == T_STRUCT and PATCH_HEADER <= id <= PATCH_PREFIX_DELETE:
+        op = OP_HEADER if id == PATCH_HEADER else OP_NAMESPACE_ADD if id == PATCH_PREFIX_ADD else OP_NAMESPACE_DELETE
+        status = read_named(t, r, op, ids, at)
+    elif kind == T_I32 and id == PATCH_MARK:
+        status = take_zigzag(r, &mark, &t.fault)
+        if status == OK and not 0 <= mark <= 2:
+            return fail(&t.fault, BAD_SEGMENT, at, mark)
+        op = OP_START + <int>mark
+    else:
+        return fail(&t.fault, UNKNOWN_ROW, at, id)
+    if status < 0 or take_stop(t, r) < 0:
+        return t.fault.code
+    status = step_transaction(&t.transaction, op)
+    if status != OK:
+        return fail(&t.fault, status, at)
+    if add_row(t.batch, ids[0], ids[1], ids[2], ids[3]) < 0:
+        return fail(&t.fault, NO_MEMORY, at)
+    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
+    return OK
+
+
 cdef int read_items(Rows* t, Reader* r) noexcept nogil:
     """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple: a struct with one list."""
     cdef const uint8_t* at = r.at
@@ -355,7 +455,10 @@ cdef int read_thrift(Rows* t) noexcept nogil:
         n_terms = b.n_terms
         n_quoted = b.n_quoted
         n_rows = b.n_rows
-        status = read_items(t, &t.r) if t.results else read_row(t, &t.r)
+        if t.patch:
+            status = read_patch_row(t, &t.r)
+        else:
+            status = read_items(t, &t.r) if t.results else read_row(t, &t.r)
         if status == ROW_CUT and not t.final:
             note_cut(t)
             t.r.at = begin
@@ -374,4 +477,6 @@ cdef int read_thrift(Rows* t) noexcept nogil:
             return FULL
     if t.final and t.results and not t.has_header:
         return fail(&t.fault, NO_HEADER, t.r.at)
+    if t.final and t.transaction == OPEN:
+        return fail(&t.fault, OPEN_PATCH, t.r.at)
     return NEED_MORE

@@ -1,11 +1,14 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
+from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
 from jelly.core.binwrite cimport (
     MAX_ENCODED, Encoded, Leaf, check_term, declare_name, is_default_name, load_leaf, load_name, note_depth,
 )
-from jelly.core.fault cimport DEPTH, NO_MEMORY, OK, TEXT_LIMIT, fail
+from jelly.core.fault cimport BAD_TERM, DEPTH, NO_MEMORY, OK, TEXT_LIMIT, fail
+from jelly.core.header cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
 from jelly.core.thriftread cimport THRIFT_DEPTH
 from jelly.core.values cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
 from jelly.core.wire cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
@@ -27,11 +30,13 @@ cdef enum:
     STRUCT_2 = 0x2C
     STRUCT_3 = 0x3C
     STRUCT_4 = 0x4C
+    STRUCT_5 = 0x5C
     STRUCT_7 = 0x7C
     STRUCT_9 = 0x9C
     STRUCT_12 = 0xCC
     I64_1 = 0x16
     I32_1 = 0x15
+    I32_6 = 0x65
     I64_10 = 0xA6
     DOUBLE_11 = 0xB7
     LIST_1 = 0x19
@@ -177,7 +182,8 @@ cdef int write_thrift_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil
     return OK
 
 
-cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+cdef int write_terms(Drain* d, int64_t row, uint8_t head) noexcept nogil:
+    """The row of a statement; with a `head` of 0 that of a triple or quad."""
     cdef Arena* b = d.b
     cdef Writer* w = &d.out
     cdef int32_t ids[4]
@@ -200,11 +206,88 @@ cdef int write_row(Drain* d, int64_t row) noexcept nogil:
         size += n
     if reserve(w, size) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    put_byte(w, STRUCT_2 if arity == 3 else STRUCT_3)
+    put_byte(w, head if head != 0 else STRUCT_2 if arity == 3 else STRUCT_3)
     for k in range(arity):
         put_byte(w, STRUCT_1)
         put_term(d, w, ids[k])
     put_byte(w, STOP)
+    put_byte(w, STOP)
+    return OK
+
+
+cdef int load_text(Drain* d, int32_t term, int kind, Reader* text) noexcept nogil:
+    """The text of a name or IRI of a patch."""
+    cdef Arena* b = d.b
+    if term < 0 or term >= b.n_terms or b.kind[term] != kind:
+        return fail(&d.fault, BAD_TERM, NULL, term, -1)
+    text.at = b.text + b.start[term]
+    text.end = b.text + b.start[term + 1]
+    return OK
+
+
+cdef int write_header_row(Drain* d, int64_t row) noexcept nogil:
+    cdef Writer* w = &d.out
+    cdef Reader name
+    cdef int64_t n
+    if load_text(d, d.b.s[row], KIND_TEXT, &name) < 0:
+        return d.fault.code
+    n = measure(d, d.b.o[row], 2, 0)
+    if n < 0:
+        return <int>n
+    if reserve(w, AROUND + (name.end - name.at) + n) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, STRUCT_1)
+    put_string(w, STRING_1, &name)
+    put_byte(w, STRUCT_1)
+    put_term(d, w, d.b.o[row])
+    put_byte(w, STOP)
+    put_byte(w, STOP)
+    return OK
+
+
+cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
+    cdef Arena* b = d.b
+    cdef Writer* w = &d.out
+    cdef Reader name, iri
+    cdef int32_t graph = NO_TERM if b.g == NULL else b.g[row]
+    cdef int64_t n = 0
+    iri.at = iri.end = NULL
+    if load_text(d, b.s[row], KIND_TEXT, &name) < 0 or (add and load_text(d, b.p[row], KIND_IRI, &iri) < 0):
+        return d.fault.code
+    if graph != NO_TERM:
+        n = measure(d, graph, 3, 0)
+        if n < 0:
+            return <int>n
+    if reserve(w, AROUND + (name.end - name.at) + (iri.end - iri.at) + n) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, STRUCT_4 if add else STRUCT_5)
+    if graph != NO_TERM:
+        put_byte(w, STRUCT_1)
+        put_term(d, w, graph)
+    put_string(w, STRING_2 if graph == NO_TERM else STRING_1, &name)
+    if add:
+        put_string(w, STRING_1, &iri)
+    put_byte(w, STOP)
+    put_byte(w, STOP)
+    return OK
+
+
+cdef int write_patch_row(Drain* d, int64_t row) noexcept nogil:
+    """An RDF_Patch_Row; the end of a patch is none."""
+    cdef Writer* w = &d.out
+    cdef int op = d.b.op[row]
+    if op == OP_ADD or op == OP_DELETE:
+        return write_terms(d, row, STRUCT_2 if op == OP_ADD else STRUCT_3)
+    if op == OP_HEADER:
+        return write_header_row(d, row)
+    if op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:
+        return write_prefix_row(d, row, op == OP_NAMESPACE_ADD)
+    if op == OP_PUNCTUATION:
+        return OK
+    if reserve(w, 3) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, I32_6)
+    put_zigzag(w, op - OP_START)
     put_byte(w, STOP)
     return OK
 
@@ -219,7 +302,7 @@ cdef int write_thrift(Drain* d, int64_t* row, int64_t* name, int64_t limit) noex
                 return d.fault.code
             name[0] += 4
         elif row[0] < b.n_rows:
-            if write_row(d, row[0]) < 0:
+            if (write_patch_row(d, row[0]) if b.op != NULL else write_terms(d, row[0], 0)) < 0:
                 return d.fault.code
             row[0] += 1
         else:

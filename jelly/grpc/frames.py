@@ -7,9 +7,10 @@ from typing import Any
 
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
+from jelly.core.collector import Collector
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
-from jelly.core.terms import Collector, Terms
+from jelly.core.terms import Terms
 from jelly.errors import JellyOptionsError
 from jelly.grpc.protocol import put_varint, serve_options, split_frames
 from jelly.options import PhysicalType, StreamOptions

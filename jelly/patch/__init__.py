@@ -27,6 +27,7 @@ from jelly.patch.changes import compact, diff, invert, write_diff
 from jelly.patch.formats import PATCH_FORMATS
 from jelly.patch.log import read_log
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
+from jelly.patch.tables import read_arrow
 from jelly.patch.targets import Applied, apply
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "dumps",
     "invert",
     "loads",
+    "read_arrow",
     "read_log",
     "read_patches",
     "write_diff",

@@ -22,8 +22,9 @@ class PatchFormat:
 
 JELLYP = PatchFormat("jellyp", (".jellyp",), ("application/x-jelly-rdf-patch",), "Jelly-Patch")
 RDFP = PatchFormat("rdfp", (".rdfp",), ("application/rdf-patch", "text/rdf-patch"), "RDF Patch")
+TRP = PatchFormat("trp", (".trp",), ("application/rdf-patch+thrift",), "RDF Patch Thrift")
 
-PATCH_FORMATS = {format.name: format for format in (JELLYP, RDFP)}
+PATCH_FORMATS = {format.name: format for format in (JELLYP, RDFP, TRP)}
 
 
 def find_patch_format(format: str | None, name: str = "") -> PatchFormat:

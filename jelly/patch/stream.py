@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from jelly.core.batch import Batch
+from jelly.core.binaryin import BinaryReader
+from jelly.core.binaryout import BinaryWriter
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.operations import Header, Operation, OperationCollector, operations, take_rows
@@ -19,7 +21,7 @@ from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.options import PatchOptions, StatementType
-from jelly.patch.formats import JELLYP, find_patch_format
+from jelly.patch.formats import JELLYP, TRP, find_patch_format
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
@@ -135,8 +137,9 @@ class Patch:
 class PatchReader:
     """A stream of patches being read. Take its patches or its Batches, one of them, once.
 
-    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"`` or ``"rdfp"``; by default the suffix of the file
-    decides, else it is Jelly-Patch. A text of RDF Patch is one patch, with one row a line.
+    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
+    binary form, of Jena); by default the suffix of the file decides, else it is Jelly-Patch. RDF Patch is one patch a
+    file, and as text has one row a line.
 
     ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
     (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction
@@ -155,6 +158,8 @@ class PatchReader:
             self._decoder: Any
             if self.format is JELLYP:
                 self._decoder = Decoder(patch=True, delimited=delimited, **limits)
+            elif self.format is TRP:
+                self._decoder = BinaryReader("thrift", patch=True, **limits)
             else:
                 self._decoder = TextReader(patch=True, quads=True, **limits)
         except BaseException:
@@ -211,8 +216,8 @@ class PatchReader:
             if start < len(batch):
                 patch = patch or Patch(quads=self.quads)
                 patch._take(source, start, len(batch))
-        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream or text that is
-        # one patch may be empty.
+        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one
+        # patch may be empty.
         if patch is not None or self.format is not JELLYP or (self.options is not None and self.options.is_flat):
             yield patch or Patch(quads=self.quads)
 
@@ -240,12 +245,16 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
 class PatchWriter:
     """Writes patches: whole ones, operation by operation, or as Batches.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp``) and
-    compression. A path gets its final name when the writer closes without an error; otherwise nothing is left behind.
+    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp
+    .trp``) and compression. A path gets its final name when the writer closes without an error; otherwise nothing is
+    left behind.
 
     ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
     ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
-    ``delimited=False`` writes one bare frame. A text holds the rows of several patches as if they were one.
+    ``delimited=False`` writes one bare frame.
+
+    A text holds the rows of several patches as if they were one. With ``marked_bnodes`` it has blank nodes as
+    ``<_:label>``, which texts for Jena need: of other labels it drops the first letter (``_:b1`` becomes ``1``).
 
     >>> import io
     >>> from jelly import IRI
@@ -266,6 +275,7 @@ class PatchWriter:
         frame_rows: int = 256,
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
+        marked_bnodes: bool = False,
     ) -> None:
         self.operations = 0
         self.options = options or PatchOptions()
@@ -278,8 +288,10 @@ class PatchWriter:
                 self._encoder = Encoder(
                     self.options, frame_rows=frame_rows, frame_bytes=frame_bytes, delimited=delimited
                 )
+            elif self.format is TRP:
+                self._encoder = BinaryWriter("thrift", patch=True)
             else:
-                self._encoder = TextWriter(quads=True, patch=True)
+                self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes)
             self._collector = OperationCollector(4)
         except BaseException:
             self._sink.abort()
@@ -391,6 +403,7 @@ def convert(
     frame_rows: int = 256,
     frame_bytes: int = 1 << 20,
     delimited: bool = True,
+    marked_bnodes: bool = False,
     **limits: Any,
 ) -> int:
     """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
@@ -415,6 +428,7 @@ def convert(
                 frame_rows=frame_rows,
                 frame_bytes=frame_bytes,
                 delimited=delimited,
+                marked_bnodes=marked_bnodes,
             ) as writer:
                 while batch is not None:
                     writer.add_batch(batch)

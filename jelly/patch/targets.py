@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, Protocol
 
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.operations import AddNamespace, DeleteNamespace
+from jelly.core.terms import StatementIterator
 from jelly.core.text import TextReader, TextWriter
-from jelly.errors import JellyFormatError
+from jelly.errors import JellyFormatError, JellyUnsupportedError
 from jelly.options import StreamOptions
 from jelly.patch.changes import held_lines, namespace_key, patch_of_lines, patches_of
 from jelly.patch.stream import Patch
-from jelly.stream import Reader, Writer, default_options
+from jelly.stream import Reader, Writer
 
 __all__ = ["Applied", "apply"]
 
@@ -70,12 +71,74 @@ class _Net:
 
 
 class Target(Protocol):
-    """What patches can be applied to: the statements come as Batches of quads."""
+    """What patches can be applied to, in its own statements."""
 
-    def has(self, batch: Batch) -> Iterable[bool]: ...
-    def add(self, batches: list[Batch]) -> None: ...
-    def remove(self, batches: list[Batch]) -> None: ...
+    def statements(self, batches: list[Batch]) -> list[Any]: ...
+    def has(self, statement: Any) -> bool: ...
+    def add(self, statements: list[Any]) -> None: ...
+    def remove(self, statements: list[Any]) -> None: ...
     def bind(self, name: str, iri: str) -> None: ...
+
+
+class _Graph:
+    """A Graph or Dataset of RDFLib."""
+
+    def __init__(self, graph: Any) -> None:
+        from jelly import rdflib as bridge
+
+        self._graph = graph
+        self._places: dict[Any, Any] = {}
+        self._library = bridge._library(default=bridge._default_graph(graph), quads=True, place=self._place)
+
+    def _place(self, name: Any) -> Any:
+        if not hasattr(self._graph, "graph"):
+            raise JellyUnsupportedError(f"the patch names the graph {name.n3()}: apply it to a Dataset, not to a Graph")
+        if name not in self._places:
+            self._places[name] = self._graph.graph(name)
+        return self._places[name]
+
+    def statements(self, batches: list[Batch]) -> list[Any]:
+        return list(StatementIterator(batches, self._library))
+
+    def has(self, statement: Any) -> bool:
+        return statement[:3] in statement[3]
+
+    def add(self, statements: list[Any]) -> None:
+        for s, p, o, graph in statements:
+            graph.add((s, p, o))
+
+    def remove(self, statements: list[Any]) -> None:
+        for s, p, o, graph in statements:
+            graph.remove((s, p, o))
+
+    def bind(self, name: str, iri: str) -> None:
+        self._graph.bind(name, iri, replace=True)
+
+
+class _Store:
+    """A Store of pyoxigraph."""
+
+    def __init__(self, store: Any) -> None:
+        from jelly import oxigraph as bridge
+
+        self._store = store
+        self._library = bridge._library()
+
+    def statements(self, batches: list[Batch]) -> list[Any]:
+        return list(StatementIterator(batches, self._library))
+
+    def has(self, statement: Any) -> bool:
+        return statement in self._store
+
+    def add(self, statements: list[Any]) -> None:
+        self._store.extend(statements)
+
+    def remove(self, statements: list[Any]) -> None:
+        for statement in statements:
+            self._store.remove(statement)
+
+    def bind(self, name: str, iri: str) -> None:
+        """A store has no namespaces."""
 
 
 def _units(patch: Patch) -> Iterator[list[bytes]]:
@@ -105,15 +168,17 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
             net.take(lines)
             # Everything that can go wrong comes before the target is changed.
             keys = list(net.added)
-            batches = net.batches(keys)
-            there = [is_there for batch in batches for is_there in target.has(batch)]
-            for key, is_there in zip(keys, there, strict=True):
+            statements = target.statements(net.batches(keys))
+            old: list[Any] = []
+            new: list[Any] = []
+            for key, statement in zip(keys, statements, strict=True):
+                is_there = target.has(statement)
                 if not is_there and key in net.needed:
                     net.miss(key)
-            old = [key for key, is_there in zip(keys, there, strict=True) if is_there and not net.added[key]]
-            new = [key for key, is_there in zip(keys, there, strict=True) if not is_there and net.added[key]]
-            target.remove(net.batches(old))
-            target.add(net.batches(new))
+                if is_there != net.added[key]:
+                    (old if is_there else new).append(statement)
+            target.remove(old)
+            target.add(new)
             for line in net.namespaces.values():
                 for operation in patch_of_lines([line]):
                     if isinstance(operation, AddNamespace):
@@ -246,5 +311,5 @@ def apply(
         return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, settings)
     if dst is not None or to_format is not None or settings:
         raise TypeError("a graph or store is changed in its place: it takes no destination and no settings of files")
-    module = "jelly.rdflib" if "rdflib" in library else "jelly.oxigraph"
-    return _apply_to_target(patches_of(patches), import_module(module).patch_target(target), on_missing)
+    wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
+    return _apply_to_target(patches_of(patches), wrapped, on_missing)

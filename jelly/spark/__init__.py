@@ -51,6 +51,28 @@ job that fails leaves nothing. The directory must be one that all nodes share.
 ``compression``     ``none`` (default), ``gzip``, ``zstd``
 =================== =================================================================================================
 
+Streaming (Spark 4.2), both ways; the options above hold here too::
+
+    stream = spark.readStream.format("jelly").option("maxFilesPerTrigger", 100).load("incoming")
+    stream.writeStream.format("jelly").option("checkpointLocation", "state").start("out")
+
+Each file is read once, the oldest first, and must be complete when it appears: write it under another name and rename
+it. With ``follow`` the path is one local Jelly file that grows, which is read frame by frame; what is not complete yet
+is left for later, and a file that was cut or replaced fails the query. The sink makes a directory ``batch=<number>`` of
+each batch with one rename, so that readers see whole batches; after a crash none is lost or written twice. Each query
+needs a directory of its own.
+
+====================== ==============================================================================================
+option                 meaning
+====================== ==============================================================================================
+``maxFilesPerTrigger`` files in a batch, default 1000
+``maxFileAge``         as ``7d`` (s, m, h, d): files so much older than the newest are neither read nor kept in mind;
+                       for directories where more than 65536 files stay
+``follow``             ``true``: the path is a file that grows
+``maxBytesPerTrigger`` bytes of such a file in a batch, default 268435456; each ``splitBytes`` of them are a task
+``compression``        of the sink, as above
+====================== ==============================================================================================
+
 Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
 moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
 """

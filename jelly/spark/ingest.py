@@ -20,6 +20,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.options import StreamOptions
@@ -27,7 +28,7 @@ from jelly.remote import is_url
 from jelly.spark.manifest import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark.plan import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
 from jelly.spark.session import plain_error, session
-from jelly.stream import Writer, default_options
+from jelly.stream import Writer
 from jelly.tablefiles import GROUP_ROWS, write_table_file
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _run(
     try:
         while thread.is_alive():
             thread.join(_TICK)
-            for done in reports(os.path.dirname(work.folder)):
+            for done in reports(work.folder):
                 settle(done)
     except BaseException:
         context.cancelJobGroup(job)

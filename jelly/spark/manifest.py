@@ -103,12 +103,22 @@ class Manifest:
     def recover(self) -> None:
         """Commit the tasks that ended when nobody was there any more, and clear what others left."""
         folder = os.path.join(self.out, TEMPORARY)
-        for report in reports(folder):
-            done = self._done()
-            twice = any(_known(part, done) for part in report["parts"])
-            if "error" not in report and not twice:
-                self.commit(report)
+        for job in glob.glob(os.path.join(glob.escape(folder), "*")):
+            for report in reports(job):
+                done = self._done()
+                twice = any(_known(part, done) for part in report["parts"])
+                # A task that ended after its job was given up may have lost its files.
+                if "error" not in report and not twice and self._is_there(report):
+                    self.commit(report)
         shutil.rmtree(folder, ignore_errors=True)
+
+    def _is_there(self, report: dict[str, Any]) -> bool:
+        """Whether all files of a task are there as it wrote them, renamed or not."""
+        for name, size in report["files"]:
+            places = os.path.join(self.out, TEMPORARY, report["attempt"], name), os.path.join(self.out, name)
+            if not any(os.path.exists(place) and os.path.getsize(place) == size for place in places):
+                return False
+        return True
 
     def commit(self, report: dict[str, Any]) -> None:
         """Give the files of a task their names and note it."""
@@ -183,8 +193,8 @@ def _whole(done: set[Key]) -> bool:
 
 
 def reports(folder: str) -> Iterator[dict[str, Any]]:
-    """The reports of the tasks that have ended, of all jobs under ``folder``."""
-    for name in glob.glob(os.path.join(glob.escape(folder), "*", "*.json")):
+    """The reports of the tasks that have ended, of the job that works in ``folder``."""
+    for name in glob.glob(os.path.join(glob.escape(folder), "*.json")):
         # Another attempt of the task may be writing it anew.
         with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
             yield json.load(file)

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly.arrow import Layout, Maker, buffers_of, check_columns, compute, pa
+from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.intake import Intake
 from jelly.core.join import join_batches
 from jelly.core.text import TextReader
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.options import PhysicalType, StreamOptions
-from jelly.stream import default_options
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
 
@@ -28,6 +28,8 @@ Mode = Literal["FAILFAST", "PERMISSIVE"]
 # Statements and bytes of text from which on an array is given out.
 ROWS = 1 << 15
 TEXT = 1 << 24
+# An array may take so many bytes: a message of few bytes can repeat a long term in each of its statements.
+MAX_LISTS = 1 << 30
 # Blanks at the start of lines that are looked through at once for all of them.
 _BLANKS = 8
 
@@ -95,7 +97,7 @@ class _Lists:
                     text += batch.text.nbytes
                 held.append(parsed)
                 at += 1
-            yield self._lists_of(held, self._first + at - len(held))
+            yield from self._lists_of(held, self._first + at - len(held))
             if not values:
                 return
 
@@ -114,24 +116,31 @@ class _Lists:
             error.source = f"value {number} of {self._place}"
             raise error
 
-    def _lists_of(self, held: list[list[Batch] | None], first: int) -> pa.Array:
+    def _lists_of(self, held: list[list[Batch] | None], first: int) -> Iterator[pa.Array]:
+        """The lists of some values, in one array where none of them is refused."""
         try:
-            return self._lists([batch for some in held for batch in some or ()], *_counts(held))
-        except JellyError:
-            # Some value has a term that the layout cannot hold.
-            checked: list[list[Batch] | None] = []
-            for number, some in enumerate(held, first):
-                try:
-                    self._lists(some or [], *_counts([some]))
-                    checked.append(some)
-                except JellyError as error:
-                    self._refuse(number, error)
-                    checked.append(None)
-            return self._lists([batch for some in checked for batch in some or ()], *_counts(checked))
+            made = self._lists([batch for some in held for batch in some or ()], *_counts(held))
+        except JellyError as error:
+            if len(held) == 1:
+                self._refuse(first, error)
+                yield from self._lists_of([None], first)
+                return
+            # Some value has a term that the layout cannot hold, or all together are too large.
+            half = len(held) // 2
+            yield from self._lists_of(held[:half], first)
+            yield from self._lists_of(held[half:], first + half)
+        else:
+            yield made
 
     def _lists(self, batches: list[Batch], counts: Any, null: Any) -> pa.Array:
         joined = batches[0] if len(batches) == 1 else join_batches(batches)
-        parts = list(self._maker.run([(joined, 0, len(joined))]))
+        parts = []
+        room = MAX_LISTS
+        for part in self._maker.run([(joined, 0, len(joined))]):
+            room -= part.nbytes
+            if room < 0:
+                raise JellyLimitError(f"as columns the statements take more than {MAX_LISTS} bytes")
+            parts.append(part)
         names = self._maker.schema.names
         columns = [pa.concat_arrays([part.column(i) for part in parts]) for i in range(len(names))] if parts else [
             pa.array([], field.type) for field in self._maker.schema

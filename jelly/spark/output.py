@@ -15,11 +15,11 @@ from itertools import chain
 from typing import Any
 
 from jelly.arrow import LAYOUTS, Layout, check_columns, pa, write_arrow
+from jelly.codecs import default_options
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.options import StreamOptions
 from jelly.remote import is_url
 from jelly.spark.plan import local_path
-from jelly.stream import default_options
 
 __all__ = ["COMPRESSIONS", "SUCCESS", "TEMPORARY", "Output", "Written"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jelly.errors import JellyError, MissingExtraError
 
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["plain_error", "session"]
+
+
+# Spark has a line to say about how it says things, unless it is told before it starts.
+_LOGGING = """
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n
+"""
+
+
+def _quiet() -> Any:
+    """A file of log4j for errors only, which goes away when it is closed."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".properties")  # noqa: SIM115 - closed by the caller
+    file.write(_LOGGING)
+    file.flush()
+    return file
 
 
 @contextmanager
@@ -43,13 +64,14 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
         "spark.python.unix.domain.socket.enabled": "true",
     }
+    logging = _quiet()
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.name}"
     builder = SparkSession.builder.master(master).appName("jelly")
     for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
-    with warnings.catch_warnings():
+    with logging, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PySpark's, of pandas
         started = builder.getOrCreate()
     try:

@@ -15,24 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSourceStreamArrowWriter,
-    DataSourceStreamReader,
-    InputPartition,
-    WriterCommitMessage,
-)
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxFiles,
-    SupportsTriggerAvailableNow,
-)
-from pyspark.sql.types import StructType
-
 from jelly.arrow import from_batches
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.remote import is_url
 from jelly.spark.follow import Place, read_between, scan
 from jelly.spark.output import Output, Written
@@ -40,6 +24,25 @@ from jelly.spark.plan import BATCH_ROWS, File, find_files, local_path, split
 from jelly.spark.seen import Seen
 from jelly.spark.sink import abort_batch, commit_batch, job_of
 from jelly.spark.source import Settings, choose, to_arrow
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSourceStreamArrowWriter,
+        DataSourceStreamReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+    from pyspark.sql.types import StructType
+except ImportError:
+    raise MissingExtraError("streaming in Spark needs pyspark 4.2: python -m pip install 'jelly-rdf[spark]'") from None
 
 __all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 

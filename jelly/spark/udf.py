@@ -13,14 +13,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyspark import TaskContext
-from pyspark.sql import functions
-from pyspark.sql.pandas.types import from_arrow_type
-
 from jelly.arrow import pa, schema
-from jelly.errors import JellyError
+from jelly.errors import JellyError, MissingExtraError
 from jelly.options import StreamOptions
 from jelly.spark.messages import frames_to_statements, statements_to_frames, texts_to_statements
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql import functions
+    from pyspark.sql.pandas.types import from_arrow_type
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly.core.batch import Batch
-from jelly.core.terms import Terms, _Interner, _make_batch
+from jelly.core.collector import _Interner, _make_batch
+from jelly.core.terms import Terms
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
 KINDS = IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)

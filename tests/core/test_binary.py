@@ -35,8 +35,8 @@ from jelly import (
 )
 from jelly.core.binaryin import BinaryReader, ResultReader
 from jelly.core.binaryout import BinaryWriter, ResultWriter
+from jelly.core.collector import Collector, _make_batch
 from jelly.core.prefixes import _Prefixes
-from jelly.core.terms import Collector, _make_batch
 from jelly.core.thrift import _skip_value
 
 T, P = Thrift, Protobuf

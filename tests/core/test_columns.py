@@ -13,9 +13,9 @@ from statements import generalized, rdf, star
 from statements import quads as with_graphs
 
 import jelly
+from jelly.core.collector import _make_batch
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
-from jelly.core.terms import _make_batch
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
 FLAT = ("subject", "predicate", "object", "graph", "datatype", "lang")

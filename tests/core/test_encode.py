@@ -28,7 +28,8 @@ from jelly import (
     Triple,
 )
 from jelly.core.batch import Batch
-from jelly.core.terms import Collector, Terms, _make_batch
+from jelly.core.collector import Collector, _make_batch
+from jelly.core.terms import Terms
 
 
 def batch_of(statements: list, arity: int = 3) -> Batch:

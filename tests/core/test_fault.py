@@ -45,8 +45,8 @@ from jelly import (
     JellyUnsupportedError,
     StreamOptions,
 )
+from jelly.core.collector import _make_batch
 from jelly.core.fault import _codes, _fault
-from jelly.core.terms import _make_batch
 
 # ---- reading: code, class, part of the message, rows before the bad one, the bad row, byte in the bad row
 #
@@ -511,8 +511,12 @@ ELSEWHERE = {
     -79: "tests of the text room: VERSION lines of N-Triples 1.2",
     -80: "tests of the text room: TextWriter",
     -81: "tests of the text room: TextWriter",
+    -140: "tests of message logs: max_message_bytes",
+    -141: "tests of message logs: MESSAGE that is not announced",
     **dict.fromkeys(range(-101, -89), "tests of the columns: Columns and Intake"),
+    **dict.fromkeys(range(-217, -199), "tests of the patch rooms: tests/core/test_patch.py"),
     **dict.fromkeys(range(-130, -109), "tests of RDF Binary: test_binary.py"),
+    **dict.fromkeys(range(-217, -199), "tests of patches: test_patch.py"),
     -33: "NO_MEMORY becomes MemoryError and comes only where malloc fails",
 }
 

@@ -1,6 +1,7 @@
 """Jelly-Patch and RDF Patch text in the core: what the specification asks, what it forbids, and hostile input."""
 
 import random
+import re
 
 import craft
 import patchcraft as pc
@@ -8,6 +9,9 @@ import pytest
 from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 
 import jelly
+from jelly.core.binaryin import BinaryReader
+from jelly.core.binaryout import BinaryWriter
+from jelly.core.collector import Collector
 from jelly.core.operations import OperationCollector, operations, take_rows
 from jelly.core.terms import StatementIterator, Terms
 from jelly.core.text import TextReader, TextWriter
@@ -93,13 +97,15 @@ def test_graphs_repeat_between_quads_and_namespaces():
     assert lines(
         n, pc.add(g=(1, b"g")), pc.namespace_delete("x"), pc.delete(g=None), pc.namespace_add("y", pc.iri(1), graph),
         pc.add(None, None, None, None), pc.namespace_delete("z"), stream=FLAT,
-    ) == ["A _:b _:b _:b _:g .", 'PD "x" _:g .', "D _:b _:b _:b _:g .", 'PA "y" <n> .', "A _:b _:b _:b .", 'PD "z" .']
+    ) == [
+        "A _:b _:b _:b _:g .", 'PD "x" _:g .', "D _:b _:b _:b _:g .", 'PA "y" <n> .', "A _:b _:b _:b .", 'PD "z" .',
+    ]
 
 
 def test_terms_repeat_from_deletes_to_adds_and_not_into_headers():
     assert lines(
-        pc.delete((1, b"s")), pc.add(None, None, LITERAL, None), pc.header("k", LITERAL), pc.delete(None, None, None, None),
-        stream=FLAT,
+        pc.delete((1, b"s")), pc.add(None, None, LITERAL, None), pc.header("k", LITERAL),
+        pc.delete(None, None, None, None), stream=FLAT,
     ) == ["D _:s _:b _:b _:b .", 'A _:s _:b "x" _:b .', 'H k "x" .', 'D _:s _:b "x" _:b .']
 
 
@@ -291,10 +297,10 @@ def test_misuse_when_writing():
         encode(read_text(b'PD "x" <a:g> .'), PatchOptions(statement_type=TRIPLES))
     with pytest.raises(jelly.JellyOptionsError, match="rdf_star"):
         encode(read_text(b"H x << <a:s> <a:p> <a:o> >> ."), PatchOptions(rdf_star=False))
+    collector = OperationCollector(4)
+    collector.end_patch()
+    collector.end_patch()
     with pytest.raises(jelly.JellyOptionsError, match="one frame"):
-        collector = OperationCollector(4)
-        collector.end_patch()
-        collector.end_patch()
         encode([collector.batch], PatchOptions(stream_type=FRAME), delimited=False)
 
 
@@ -356,6 +362,13 @@ TC."""
     ]
 
 
+def test_blank_nodes_as_jena_wants_them():
+    batches = read_text(b"A _:b1 <a:p> << _:b1 <a:p> _:x.y >> .\nA <a:s> <a:p> _:b1 _:g .\nH k _:b1 .\n")
+    marked = b"".join(TextWriter(quads=True, patch=True, marked=True).encode(batch) for batch in batches)
+    assert marked == re.sub(rb"_:[b1x.yg]+", rb"<\g<0>>", as_text(batches))
+    assert as_text(read_text(marked)) == as_text(batches)
+
+
 def test_text_in_chunks_of_any_size():
     for chunk in (1, 2, 3, 7):
         reader = TextReader(quads=True, patch=True, batch_rows=3)
@@ -389,7 +402,82 @@ def test_operations_out_of_batches_and_back():
     part = take_rows(batch, 5, 8)
     part.check()
     assert operations(Terms(part), part) == found[5:8]
-    assert Terms(take_rows(batch, 0, len(batch), True)).statements() == [x.statement for x in found if str(x)[0] in "AD"]
+    statements = Terms(take_rows(batch, 0, len(batch), True)).statements()
+    assert statements == [x.statement for x in found if str(x)[0] in "AD"]
+
+
+# ---- the binary form of Jena
+
+
+def read_thrift(data, **settings):
+    reader = BinaryReader("thrift", patch=True, **settings)
+    return [*reader.feed(data), *reader.close()]
+
+
+def as_thrift(batches):
+    return b"".join(BinaryWriter("thrift", patch=True).encode(batch) for batch in batches)
+
+
+def test_thrift_in_chunks_of_any_size():
+    data = as_thrift(read_text(TEXT))
+    for chunk in (1, 2, 3, 7, len(data)):
+        reader = BinaryReader("thrift", patch=True, batch_rows=4)
+        batches = [batch for at in range(0, len(data), chunk) for batch in reader.feed(data[at : at + chunk])]
+        batches += reader.close()
+        assert as_text(batches) == TEXT
+        for batch in batches:
+            batch.check()
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "row"),
+    [
+        ("650000650000", "inside another transaction", 1),
+        ("650200", "without a transaction", 0),
+        ("650000", "ends inside a transaction", 1),
+        ("650600", "mark 3 is unknown", 0),
+        ("650100", "mark -1 is unknown", 0),
+        ("1c1801610000", "required field term is missing", 0),
+        ("1c2c1c180161000000", "required field name is missing", 0),
+        ("4c2801610000", "required field iri is missing", 0),
+        ("5c0000", "required field name is missing", 0),
+        ("5c2801ff0000", "UTF-8", 0),
+        ("2c1c1c18016100000000", "predicate is missing", 0),
+        ("7c0000", "unknown kind: field 7", 0),
+    ],
+)
+def test_misuse_of_thrift(data, message, row):
+    with pytest.raises(jelly.JellyError, match=message) as caught:
+        read_thrift(bytes.fromhex(data))
+    assert caught.value.row == row
+    assert caught.value.offset is not None
+
+
+def test_thrift_is_either_patch_or_statements():
+    with pytest.raises(ValueError, match="Thrift"):
+        BinaryReader("protobuf", patch=True)
+    with pytest.raises(jelly.JellyOptionsError, match="Thrift"):
+        BinaryWriter("protobuf", patch=True)
+    with pytest.raises(jelly.JellyOptionsError, match="operations"):
+        BinaryWriter("thrift").encode(read_text(TEXT)[0])
+    with pytest.raises(jelly.JellyOptionsError, match="operations"):
+        BinaryWriter("thrift", patch=True).encode(Collector(4).batch)
+
+
+def test_every_cut_and_flip_of_thrift():
+    whole = as_thrift(read_text(TEXT))
+    places = []
+    for at in range(len(whole)):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << at % 8
+        for data in (whole[:at], bytes(changed)):
+            try:
+                for batch in read_thrift(data):
+                    batch.check()
+                    as_thrift([batch])
+            except jelly.JellyError as error:
+                places.append(error)
+    assert len(places) > len(whole)
 
 
 # ---- hostile
@@ -398,14 +486,16 @@ def test_operations_out_of_batches_and_back():
 def test_every_cut_and_every_flip():
     whole = encode(read_text(TEXT), PatchOptions(max_name_table_size=8, max_prefix_table_size=2), frame_rows=4)
     text = as_text(decode(whole))
+    places = []
     for cut in range(len(whole)):
         try:
             found = decode(whole[:cut])
         except jelly.JellyError as error:
-            assert error.offset is not None
-            assert error.offset <= cut
+            places.append((error.offset, cut))
         else:
             assert text.startswith(as_text(found))
+    assert all(offset is not None and offset <= cut for offset, cut in places)
+    assert len(places) > len(whole) // 2
     for at in range(len(whole)):
         for mask in (0xFF, 0x80, 1 << at % 7):
             changed = bytearray(whole)
@@ -422,6 +512,7 @@ def test_every_cut_and_every_flip():
 
 def test_every_flip_of_a_text():
     rng = random.Random(6)
+    found = []
     for at in range(len(TEXT)):
         changed = bytearray(TEXT)
         changed[at] ^= 1 << rng.randrange(8)
@@ -431,7 +522,9 @@ def test_every_flip_of_a_text():
                     batch.check()
                     as_text([batch])
             except jelly.JellyError as error:
-                assert error.line is not None
+                found.append(error.line)
+    assert None not in found
+    assert len(found) > len(TEXT) // 2
 
 
 def test_random_rows():

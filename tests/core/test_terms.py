@@ -8,7 +8,8 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, JellyLimitError, Literal, Quad, QuotedTriple, Triple
-from jelly.core.terms import Collector, StatementIterator, Terms, _make_batch
+from jelly.core.collector import Collector, _make_batch
+from jelly.core.terms import StatementIterator, Terms
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),

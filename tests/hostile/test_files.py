@@ -87,7 +87,7 @@ def test_settings_that_are_wrong_leave_no_file(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     for settings, kind in (
         ({"frame_rows": -1}, ValueError),
-        ({"format": "turtle"}, jelly.JellyError),
+        ({"format": "hdt"}, jelly.JellyError),
         ({"rows": 1}, TypeError),
         ({"options": 5}, Exception),
     ):

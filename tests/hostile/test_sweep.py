@@ -11,7 +11,7 @@ from shared import shared
 
 import jelly
 from jelly.codecs import StreamEncoder
-from jelly.core.terms import Collector
+from jelly.core.collector import Collector
 
 # Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
 STEP = 11 if SANITIZED else 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ TESTS = Path(__file__).resolve().parent.parent
 DEPLOY = "org.apache.spark.deploy"
 START = 60  # seconds that the cluster may take to start
 DRIVER = 150  # seconds that a driver may run
+RESULT = "result: "
 
 
 def need_spark() -> None:
@@ -158,8 +160,8 @@ class Cluster:
             self.finish(driver)
             raise AssertionError(f"the driver ended before there were {what}")
 
-    def finish(self, driver: subprocess.Popen[bytes], seconds: float = DRIVER) -> str:
-        """Wait for a driver; the last line that it printed. AssertionError with its output where it failed."""
+    def finish(self, driver: subprocess.Popen[bytes], seconds: float = DRIVER) -> Any:
+        """Wait for a driver; what it printed as its result. AssertionError with its output where it failed."""
         try:
             code = driver.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -168,7 +170,8 @@ class Cluster:
         log = self._logs[self._groups.index(driver)]
         text = Path(log.name).read_text(errors="replace")
         assert code == 0, f"the driver ended with {code}:\n{text[-6000:]}"
-        return text.strip().rpartition("\n")[2]
+        # Workers that are told to end may complain after that.
+        return json.loads(re.findall(f"^{RESULT}(.*)$", text, re.MULTILINE)[-1])
 
     def stop(self) -> None:
         for process in reversed(self._groups):

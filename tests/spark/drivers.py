@@ -8,10 +8,11 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster import session
+from cluster import RESULT, session
 
 COLUMNS = ("s", "p", "o", "g")
 
@@ -29,7 +30,7 @@ def digest(batches: Iterable[Any]) -> tuple[int, int]:
 
 
 def digests(frame: Any) -> dict[int, list[int]]:
-    """The digest of each partition of a DataFrame that is not empty."""
+    """The digest of each partition of a DataFrame."""
 
     def each(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -47,15 +48,16 @@ def load(spark: Any, *paths: Any, **options: Any) -> Any:
 
 
 def memory(spark: Any, path: str, out: str) -> list[int]:
-    """Peak bytes of the Python worker that reads a file in one task: before it, and after it."""
+    """Peak bytes of the Python worker that reads a file in one task: after a quarter of the batches, and at the end."""
     from jelly.spark.source import JellyDataSource, JellyReader
 
     class Measured(JellyReader):
         def read(self, partition: Any) -> Iterator[Any]:
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            yield from super().read(partition)
-            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            Path(out, "memory").write_text(f"{before} {after}")
+            peaks = []
+            for batch in super().read(partition):
+                yield batch
+                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+            Path(out, "memory").write_text(f"{peaks[len(peaks) // 4]} {peaks[-1]}")
 
     class MeasuredSource(JellyDataSource):
         @classmethod
@@ -74,19 +76,13 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    times = {"start": time.monotonic()}
     # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
     found = digests(load(spark, *files, splitBytes=1))
     result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
     assert len(found) == len(files)
-    times["read"] = time.monotonic()
     load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
-    times["written"] = time.monotonic()
     stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
-    times["streamed"] = time.monotonic()
     result["memory"] = memory(spark, large, out)
-    times["large"] = time.monotonic()
-    result["seconds"] = [round(b - a, 1) for a, b in zip([*times.values()], [*times.values()][1:], strict=False)]
     return result
 
 
@@ -149,13 +145,50 @@ def rest(spark: Any, *arguments: str) -> Any:
         query.awaitTermination()
 
 
+def run_slowly(folder: str, work: Any, task: Any) -> Any:
+    """A task of an ingest that has written its files, and waits before it tells of them until ``go`` is there."""
+    from pyspark import TaskContext
+
+    from jelly.spark import ingest as room
+
+    context = TaskContext.get()
+    assert context is not None
+    # Partitions 0 and 1 are done at once.
+    name, held = f"{context.partitionId()}-{context.attemptNumber()}", context.partitionId() > 1
+    tell = room.write_whole
+
+    def wait(path: str, text: str) -> None:
+        if held:
+            Path(folder, f"waits-{name}").touch()
+            end = time.monotonic() + 60
+            while not Path(folder, "go").exists():
+                if time.monotonic() > end:
+                    raise TimeoutError("nobody said go")
+                time.sleep(0.02)
+        tell(path, text)
+
+    room.write_whole = wait
+    try:
+        return room._run_task(work, task)
+    finally:
+        room.write_whole = tell
+
+
+def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
+    """An ingest that stops in the middle until it may go on."""
+    from jelly.spark import ingest as room
+
+    room._run_task = partial(run_slowly, folder)
+    return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
+
+
 def main() -> None:
     import jelly.spark
 
     url, name, *arguments = sys.argv[1:]
     spark = session(url)
     jelly.spark.register(spark)
-    print(json.dumps(globals()[name](spark, *arguments)))
+    print(RESULT + json.dumps(globals()[name](spark, *arguments)), flush=True)
     spark.stop()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 from cluster import Cluster, cluster  # noqa: F401
 from drivers import digest
@@ -72,15 +73,15 @@ def test_read_write_and_stream_all_data(
 ) -> None:
     driver = cluster.driver("drivers", "everything", data, tmp_path, large)
     expected = {path.name: library(path) for path in data.rglob("*.*")}
-    result = json.loads(cluster.finish(driver))
-    print(result)
+    result = cluster.finish(driver)
     assert result["read"] == expected
     whole = [sum(column) for column in zip(*(expected[path.name] for path in (data / "plain").iterdir()), strict=True)]
     assert library(*parts_of(tmp_path / "written")) == whole
     assert library(*parts_of(tmp_path / "streamed")) == whole
     assert len(list((tmp_path / "streamed").glob("batch=*"))) >= 3
-    before, after = result["memory"]
-    assert before < after < before + (128 << 20)
+    quarter, whole = result["memory"]
+    assert whole < quarter + (48 << 20)  # of 750 MB more
+    assert whole < 512 << 20
 
 
 def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
@@ -95,7 +96,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_job(cluster: Cluster, tmp_path: P
     cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
     cluster.kill(cluster.workers[-1])
     (folder / "go").touch()
-    result = json.loads(cluster.finish(driver))
+    result = cluster.finish(driver)
     cluster.add_worker()
     assert result["partitions"] == 8
     assert len(list(folder.glob("started-*"))) > 8
@@ -125,12 +126,45 @@ def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: 
     driver = cluster.driver("drivers", "endless", source, growing, tmp_path)
     cluster.wait(driver, "batches", lambda: all(len(list(out.glob("batch=*"))) >= 2 for out in outs), step=0.005)
     cluster.kill(driver)
-    committed = [len(list(out.glob("batch=*"))) for out in outs]
-    print(committed)
-    assert max(committed) < 6
+    assert max(len(list(out.glob("batch=*"))) for out in outs) < 6
     add(6)
     file.close()
     cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
     assert len(list(outs[0].glob("batch=*"))) == 7
     for out in outs:
         assert library(*parts_of(out)) == library(*sorted(source.iterdir()))
+
+
+def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Cluster, tmp_path: Path) -> None:  # noqa: F811
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for number in range(8):
+        rows = ((jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(5_000))
+        jelly.write(source / f"{number}.jelly", rows)
+
+    def start(name: str) -> tuple[Path, Any]:
+        folder = tmp_path / name
+        folder.mkdir()
+        driver = cluster.driver("drivers", "slow_ingest", source, out, folder)
+        cluster.wait(driver, "tasks at the barrier", lambda: len(list(folder.glob("waits-*"))) == 2)
+        return folder, driver
+
+    folder, driver = start("first")
+    committed = out / "_ingest.jsonl"
+    cluster.wait(driver, "two tasks committed", lambda: len(committed.read_text().splitlines()) == 3)
+    cluster.kill(driver)
+    (folder / "go").touch()
+    assert not (out / "_SUCCESS").exists()
+    folder, driver = start("second")
+    cluster.kill(cluster.workers[-1])
+    (folder / "go").touch()
+    result = cluster.finish(driver)
+    cluster.add_worker()
+    # Of the two that had written their files and not told, none was taken; or both, if they told before they ended.
+    assert 2 <= result["done_before"] <= 4
+    batches = [batch for path in parts_of(out) for batch in parquet.ParquetFile(path).iter_batches()]
+    assert digest(batches) == tuple(library(*sorted(source.iterdir())))
+    assert len(parts_of(out)) == 8
+    assert (out / "_SUCCESS").exists()
+    assert not (out / "_temporary").exists()
+    cluster.wait_for_workers(2, 30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import jelly
 
+README = Path(__file__).resolve().parent.parent.parent / "README.md"
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark_example.py"
 if not EXAMPLE.exists():
     pytest.skip("bench/ is not there", allow_module_level=True)
@@ -57,3 +59,14 @@ def test_the_answers_are_right(spark: Any, tmp_path: Path) -> None:
     paths = Counter((p.value, q.value) for _, p, o in every for q in by_subject.get(o, ()))
     expected = sorted(((*pair, n) for pair, n in paths.items()), key=lambda row: (-row[2], row[:2]))[:10]
     assert [tuple(row) for row in hops] == expected
+
+
+def test_the_readme(spark: Any, tmp_path: Path, capsys: Any) -> None:
+    people = tmp_path / "people.jelly"
+    jelly.write(people, statements(0, 3))
+    (block,) = re.findall(r"^```py\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    # The processes of the session have a working directory of their own.
+    exec(compile(block.replace(people.name, str(people)), "README.md", "exec"), {"spark": spark})
+    shown = capsys.readouterr().out
+    assert "|           predicate|count|" in shown
+    assert "|http://example.or...|    3|" in shown

@@ -189,6 +189,27 @@ def test_a_crash_loses_and_doubles_nothing(
     assert rows(out) == expected(src)
 
 
+def test_a_task_that_ends_after_its_job_may_have_lost_its_files(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
+        patch.setattr(Manifest, "commit", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(src, out, spark=HERE, split_bytes=SMALL)
+    [left] = (out / TEMPORARY).rglob("*.parquet")
+    left.unlink()
+    run.clear()
+    ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert len(run) == len(split(find_files(src), SMALL))
+    assert rows(out) == expected(src)
+
+
 def test_broken_files(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
     out = tmp_path / "out"
     data = (src / "large.jelly").read_bytes()

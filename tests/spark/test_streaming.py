@@ -231,3 +231,24 @@ def test_frame_numbers_and_metadata_of_a_file_go_on(spark, tmp_path):
     finish(query.trigger(availableNow=True).start())
     found = spark.sql("select distinct subject, frame, cast(metadata['number'] as string) number from frames").collect()
     assert sorted(tuple(row) for row in found) == sorted((f"a:{n}", n, str(n)) for n in range(20))
+
+
+# ---- messages
+
+def test_messages_in_a_column(spark, tmp_path):
+    from pyspark.sql.functions import explode
+
+    from jelly.spark import from_jelly
+
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.bin").write_bytes(jelly.dumps(rows(number), delimited=False))
+    messages = spark.readStream.format("binaryFile").schema(
+        "path string, modificationTime timestamp, length long, content binary"
+    )
+    values = messages.load(str(folder)).selectExpr("path as key", "content as value")
+    statements = values.select(explode(from_jelly("value", layout="ntriples")).alias("x")).select("x.s", "x.p", "x.o")
+    query = statements.writeStream.format("jelly").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    finish(query.trigger(availableNow=True).start(str(out)))
+    assert read(out) == expected(0, 1, 2)

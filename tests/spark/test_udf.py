@@ -95,6 +95,16 @@ def test_a_corrupt_value(bad: bytes) -> None:
     assert [row and len(row) for row in lists([GOOD, None, bad, GOOD], mode="PERMISSIVE")] == [2, None, None, 2]
 
 
+def test_a_message_that_swells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly.spark.messages.MAX_LISTS", 1 << 16)
+    long = frame([jelly.Triple(A, P, jelly.Literal("x" * 1000))] * 100)
+    with pytest.raises(jelly.JellyLimitError, match="value 5 of the column"):
+        lists([GOOD] * 5 + [long])
+    assert [row and len(row) for row in lists([GOOD] * 5 + [long, GOOD], mode="PERMISSIVE")] == [2] * 5 + [None, 2]
+    # Each of these is small enough.
+    assert sum(map(len, lists([frame(MESSAGES[4])] * 4))) == 2000
+
+
 def test_every_cut_and_every_flip_is_an_error_or_statements() -> None:
     values: list[bytes | None] = [GOOD[:end] for end in range(len(GOOD))]
     values += [bytes([*GOOD[:at], GOOD[at] ^ 0x55, *GOOD[at + 1 :]]) for at in range(len(GOOD))]

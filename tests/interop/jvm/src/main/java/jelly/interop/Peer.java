@@ -46,7 +46,9 @@ import org.apache.jena.sys.JenaSystem;
  * frames IN.jelly OUT.nq            frame by frame, with a "# frame" line after each
  * write  IN.nq OUT.jelly SETTINGS   flat, triples or quads, by RIOT's stream writer
  * group  IN.nq OUT.jelly SETTINGS   by the encoder itself: a frame ends at each "# frame" line
+ * binary-read, binary-write, results: see Binary
  * bench  IN.jelly N                 statements a second, N times after as many to warm up, as JSON
+ * patch  IN OUT                     RDF Patch by Jena: text, or binary where the name ends with .trp
  * load   IN.jelly                   keeps a stream for the commands "decode" and "encode", which give its statements
  * -                                 takes such commands from standard input, separated by tabs, one a line
  * </pre>
@@ -81,6 +83,10 @@ public final class Peer {
             case "frames" -> readFrames(Path.of(args[1]), Path.of(args[2]));
             case "write" -> write(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
             case "group" -> writeFrames(Path.of(args[1]), Path.of(args[2]), new Settings(args[3]));
+            case "patch" -> Patches.convert(Path.of(args[1]), Path.of(args[2]));
+            case "binary-read" -> Binary.read(args[1], Path.of(args[2]), Path.of(args[3]));
+            case "binary-write" -> Binary.write(args[1], Path.of(args[2]), Path.of(args[3]), args[4]);
+            case "results" -> Binary.results(args[1], Path.of(args[2]), args[3], Path.of(args[4]));
             case "load" -> loaded = new Loaded(Path.of(args[1]));
             case "decode" -> {
                 return Long.toString(loaded.decode());

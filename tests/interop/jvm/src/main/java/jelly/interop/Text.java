@@ -41,6 +41,17 @@ final class Text {
         }
     }
 
+    /** The number of terms of a line. */
+    static int arity(String line) {
+        Tokenizer tokens = TokenizerText.fromString(line);
+        int n = 0;
+        while (tokens.hasNext() && !tokens.peek().hasType(TokenType.DOT)) {
+            term(tokens);
+            n++;
+        }
+        return n;
+    }
+
     private static Node term(Tokenizer tokens) {
         if (!tokens.peek().hasType(TokenType.LT2)) {
             return tokens.next().asNode();

@@ -1,0 +1,216 @@
+"""The commands of ``jelly patch``. What they do is done by the public functions of `jelly.patch`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from typing import Any
+
+import click
+
+import jelly
+from jelly import patch as patches
+from jelly.cli.errors import message
+
+__all__ = ["patch"]
+
+_format = click.Choice(list(patches.PATCH_FORMATS))
+_from = click.option("--from", "from_format", type=_format, help="Format of the patches; default: by the suffix.")
+_to = click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+_type = click.option(
+    "--type",
+    "stream_type",
+    type=click.Choice([kind.name.lower() for kind in patches.PatchStreamType]),
+    help="Stream type of Jelly-Patch: what ends a patch.",
+)
+_triples = click.option("--triples", is_flag=True, help="Statement type TRIPLES of Jelly-Patch; default: quads.")
+_missing = click.option("--strict", is_flag=True, help="Refuse to delete what is not there.")
+
+# The rows of a patch by their number.
+_ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
+
+
+def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
+    """Options that are asked for; None where those of the input shall stay."""
+    if stream_type is None and not triples:
+        return None
+    return patches.PatchOptions(
+        stream_type=patches.PatchStreamType[(stream_type or "punctuated").upper()],
+        statement_type=patches.StatementType.TRIPLES if triples else patches.StatementType.QUADS,
+    )
+
+
+def _target(dst: str, to_format: str | None) -> str | None:
+    """The format to write; text where it goes to standard output."""
+    if dst == "-" and to_format in ("jellyp", "trp") and sys.stdout.isatty():
+        raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
+    return to_format or ("rdfp" if dst == "-" else None)
+
+
+@click.group(no_args_is_help=True)
+def patch() -> None:
+    """Read, write, make and apply patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and its binary form (.trp).
+
+    \b
+      jelly patch diff monday.nq tuesday.jelly change.jellyp
+      jelly patch apply change.jellyp monday.nq again.nq
+      jelly patch convert change.jellyp - | less
+    """
+
+
+@patch.command()
+@click.argument("src", metavar="IN")
+@click.argument("dst", metavar="OUT")
+@_from
+@_to
+@_type
+@_triples
+@click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+def convert(
+    src: str,
+    dst: str,
+    from_format: str | None,
+    to_format: str | None,
+    stream_type: str | None,
+    triples: bool,
+    marked_bnodes: bool,
+) -> None:
+    """Write the patches of IN to OUT in another format or of another stream type."""
+    patches.convert(
+        src,
+        dst,
+        from_format=from_format,
+        to_format=_target(dst, to_format),
+        options=_options(stream_type, triples),
+        marked_bnodes=marked_bnodes,
+    )
+
+
+@patch.command()
+@click.argument("file")
+@_from
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def inspect(file: str, from_format: str | None, as_json: bool) -> None:
+    """Show the options of FILE and, for each of its patches, headers and numbers of rows."""
+    reader = patches.PatchReader(file, format=from_format)
+    found: list[dict[str, Any]] = [
+        {
+            "headers": [[header.key, str(header.value)] for header in one.headers],
+            "rows": {name: n for code, name in _ROWS.items() if (n := one.count(code))},
+        }
+        for one in reader
+    ]
+    options = reader.options
+    about = None if options is None else {name: getattr(options, name) for name in options.__slots__}
+    if as_json:
+        click.echo(json.dumps({"format": reader.format.name, "options": about, "patches": found}, indent=2))
+        return
+    click.echo(f"{file}: {reader.format.title}, {len(found)} patches")
+    for name, value in (about or {}).items():
+        click.echo(f"  {name}: {value.name if hasattr(value, 'name') else value}")
+    for number, one in enumerate(found):
+        click.echo(f"patch {number}: " + (", ".join(f"{n} {name}" for name, n in one["rows"].items()) or "empty"))
+        for key, value in one["headers"]:
+            click.echo(f"  {key}: {value}")
+
+
+@patch.command()
+@click.argument("file")
+@_from
+def validate(file: str, from_format: str | None) -> None:
+    """Print what is wrong with FILE, with its frame, row and byte or its line. Exit code 1 where something is."""
+    rows: Counter[int] = Counter()
+    last = 15
+    reader = patches.PatchReader(file, format=from_format)
+    problem = ""
+    try:
+        for batch in reader.batches():
+            if batch.op is not None and len(batch):
+                rows.update(batch.op.tolist())
+                last = int(batch.op[-1])
+    except jelly.JellyError as error:
+        problem = message(error)
+    else:
+        options = reader.options
+        if options is not None and options.stream_type == patches.PatchStreamType.PUNCTUATED and last != 15:
+            problem = f"{file}: the last patch is not ended by a punctuation row"
+    click.echo(problem or f"{file}: no problems, {sum(rows.values()) - rows[15]} operations")
+    click.get_current_context().exit(1 if problem else 0)
+
+
+@patch.command("apply")
+@click.argument("change", metavar="PATCH...", nargs=-1, required=True)
+@click.argument("src", metavar="IN")
+@click.argument("dst", metavar="OUT")
+@_from
+@_missing
+def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool) -> None:
+    """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN."""
+    done = patches.apply(
+        (one for file in change for one in patches.read_patches(file, format=from_format)),
+        src,
+        dst,
+        on_missing="error" if strict else "ignore",
+        to_format="nq" if dst == "-" else None,
+    )
+    click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
+
+
+@patch.command()
+@click.argument("old")
+@click.argument("new")
+@click.argument("dst", metavar="OUT")
+@_to
+@_type
+@_triples
+@click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory to use.")
+def diff(
+    old: str, new: str, dst: str, to_format: str | None, stream_type: str | None, triples: bool, memory: int
+) -> None:
+    """Write the patch that makes the statements of OLD those of NEW."""
+    target = _target(dst, to_format)
+    patches.write_diff(dst, old, new, _options(stream_type, triples), memory=memory << 20, to_format=target)
+
+
+def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
+    with patches.PatchWriter(dst, format=_target(dst, to_format)) as writer:
+        for one in found:
+            writer.write(one)
+
+
+@patch.command()
+@click.argument("src", metavar="IN")
+@click.argument("dst", metavar="OUT")
+@_from
+@_to
+def invert(src: str, dst: str, from_format: str | None, to_format: str | None) -> None:
+    """Write the patches that undo those of IN, the last first."""
+    found = [patches.invert(one) for one in patches.read_patches(src, format=from_format)]
+    _write(dst, to_format, found[::-1])
+
+
+@patch.command()
+@click.argument("files", metavar="IN...", nargs=-1, required=True)
+@click.argument("dst", metavar="OUT")
+@_from
+@_to
+def compact(files: tuple[str, ...], dst: str, from_format: str | None, to_format: str | None) -> None:
+    """Write one patch with the net effect of all patches of the files."""
+    found = (one for file in files for one in patches.read_patches(file, format=from_format))
+    _write(dst, to_format, [patches.compact(found)])
+
+
+@patch.command()
+@click.argument("files", metavar="IN...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
+@click.option("--base", metavar="IRI", help="The id of the patch before the first.")
+@_to
+def log(files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None) -> None:
+    """Put the patches of files or directories in order by their headers id and prev, and list them."""
+    found = patches.read_log(files, base=None if base is None else jelly.IRI(base))
+    if output is not None:
+        _write(output, to_format, found)
+        return
+    for one in found:
+        click.echo(f"{one.id}\t+{one.count(2)}\t-{one.count(3)}")

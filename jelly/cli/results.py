@@ -1,0 +1,64 @@
+"""The commands for results of SPARQL queries."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import jelly
+from jelly.results import RESULT_FORMATS, convert_results, find_result_format
+
+__all__ = ["results"]
+
+_format = click.Choice(list(RESULT_FORMATS))
+_from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+
+
+@click.group(short_help="Convert and show the results of SPARQL queries.")
+def results() -> None:
+    """Convert and show results of SELECT queries: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV, TSV."""
+
+
+def _check(format: str | None, name: str, option: str) -> str:
+    try:
+        return find_result_format(format, "" if name == "-" else name).name
+    except jelly.JellyError as error:
+        raise click.UsageError(f"{error.reason.partition(';')[0]}; say what it is with {option}") from None
+
+
+@results.command("convert", short_help="Convert results to another format.")
+@click.argument("src", metavar="IN")
+@click.argument("dst", metavar="OUT")
+@_from
+@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+def convert_(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool) -> None:
+    """Read the results IN and write them to OUT. What cannot be finished leaves no file.
+
+    \\b
+    Examples:
+      jelly results convert people.srt people.srj
+      jelly results convert people.srx.gz people.srp
+    """
+    source, target = _check(from_format, src, "--from"), _check(to_format, dst, "--to")
+    if dst == "-" and RESULT_FORMATS[target].binary and sys.stdout.isatty():
+        raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
+    rows = convert_results(src, dst, from_format=source, to_format=target)
+    if not quiet:
+        click.echo(f"{rows:,} rows", err=True)
+
+
+@results.command("cat", short_help="Print results as text.")
+@click.argument("src", metavar="FILE")
+@_from
+@click.option("--to", "to_format", type=click.Choice(["tsv", "csv", "json", "xml"]), default="tsv", show_default=True)
+def cat_(src: str, from_format: str | None, to_format: str) -> None:
+    """Print the results in FILE.
+
+    \\b
+    Examples:
+      jelly results cat people.srt
+      jelly results cat people.srp --to json | jq .results
+    """
+    convert_results(src, "-", from_format=_check(from_format, src, "--from"), to_format=to_format)

@@ -1,0 +1,28 @@
+"""RDF Messages: logs of messages, each a dataset of its own, in every format, live or at rest."""
+
+from jelly.messages.groups import group_by_count, group_by_graph, group_by_key, group_by_subject
+from jelly.messages.media import LOG_FORMATS, LogFormat, find_log, media_type, negotiate, parse_media_type
+from jelly.messages.message import Message
+from jelly.messages.reading import MessageReader, aread_messages, read_messages
+from jelly.messages.writing import MessageWriter, aencode_messages, convert_messages, write_messages
+
+__all__ = [
+    "LOG_FORMATS",
+    "LogFormat",
+    "Message",
+    "MessageReader",
+    "MessageWriter",
+    "aencode_messages",
+    "aread_messages",
+    "convert_messages",
+    "find_log",
+    "group_by_count",
+    "group_by_graph",
+    "group_by_key",
+    "group_by_subject",
+    "media_type",
+    "negotiate",
+    "parse_media_type",
+    "read_messages",
+    "write_messages",
+]

@@ -1,0 +1,138 @@
+"""One document of JSON-LD, YAML-LD or RDF/XML each message: what is refused before a parser sees it, and contexts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jelly.errors import JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
+
+__all__ = ["Contexts", "check_entities", "load_json"]
+
+# Objects and arrays of JSON may be nested so deep. Parsers go into each of them by recursion.
+MAX_DEPTH = 128
+# Contexts that refer to further contexts.
+MAX_REMOTE = 16
+# Bytes that one entity of XML may stand for, and all those that a document refers to.
+MAX_ENTITY = 1 << 16
+MAX_ENTITIES = 1 << 24
+
+
+def load_json(line: bytes) -> Any:
+    """The value of one line of JSON. JellySyntaxError where it is none, JellyLimitError where it is nested too deep."""
+    try:
+        value = json.loads(line, parse_constant=_no_constant)
+    except RecursionError:
+        raise JellyLimitError(f"JSON is nested deeper than {MAX_DEPTH}") from None
+    except json.JSONDecodeError as error:
+        raise JellySyntaxError(f"column {error.colno}: JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise JellySyntaxError(f"JSON: not UTF-8: byte 0x{line[error.start]:02X}") from None
+    except ValueError as error:
+        raise JellySyntaxError(f"JSON: {error}") from None
+    check_depth(value)
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def check_depth(value: Any) -> None:
+    """JellyLimitError where a value is nested deeper than the limit."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+        if not level:
+            return
+    raise JellyLimitError(f"JSON is nested deeper than {MAX_DEPTH}")
+
+
+class Contexts:
+    """The caller's cache of remote contexts, the only place that they come from.
+
+    ``known`` maps URLs to what stands there: a document with "@context", a context alone, or either as JSON text.
+    """
+
+    def __init__(self, known: Mapping[str, Any] | None) -> None:
+        self._known = known or {}
+
+    def fill(self, document: Any, depth: int = 0) -> Any:
+        """The document with every reference to a context replaced by the context."""
+        if isinstance(document, list):
+            return [self.fill(item) for item in document]
+        if not isinstance(document, dict):
+            return document
+        # What "@value" holds is data.
+        return {
+            key: value if key == "@value" else self._context(value, 0) if key == "@context" else self.fill(value)
+            for key, value in document.items()
+        }
+
+    def _context(self, context: Any, depth: int) -> Any:
+        if depth > MAX_REMOTE:
+            raise JellyLimitError(f"contexts refer to each other more than {MAX_REMOTE} times")
+        if isinstance(context, str):
+            return self._context(self._find(context), depth + 1)
+        if isinstance(context, list):
+            flat: list[Any] = []
+            for item in context:
+                found = self._context(item, depth)
+                flat += found if isinstance(found, list) else [found]
+            return flat
+        if not isinstance(context, dict):
+            return context
+        local = {
+            # A term may have a context of its own.
+            key: {k: self._context(v, depth) if k == "@context" else v for k, v in value.items()}
+            if isinstance(value, dict)
+            else value
+            for key, value in context.items()
+            if key != "@import"
+        }
+        if "@import" not in context:
+            return local
+        imported = self._context(context["@import"], depth)
+        if not isinstance(imported, dict):
+            raise JellyFormatError(f"@import of {context['@import']!r:.200}: expected one context")
+        return {**imported, **local}
+
+    def _find(self, url: str) -> Any:
+        if url not in self._known:
+            raise JellyUnsupportedError(
+                f"the context {url} is not in the cache: remote contexts are never fetched, give it with contexts="
+            )
+        found = self._known[url]
+        if isinstance(found, str | bytes):
+            found = load_json(found.encode() if isinstance(found, str) else found)
+        return found["@context"] if isinstance(found, dict) and "@context" in found else found
+
+
+_ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?([^\s%]+)\s+(\"[^\"]*\"|'[^']*'|[^>]*)")
+_REFERENCE = re.compile(rb"&([^\s;&#]+);")
+
+
+def check_entities(document: bytes, doctype_end: int) -> None:
+    """Refuse entities that stand outside of the document, or for more text than `MAX_ENTITY`; it ends a DOCTYPE."""
+    sizes: dict[bytes, int] = {}
+
+    def size_of(text: bytes) -> int:
+        return len(text) + sum(sizes.get(name, 0) for name in _REFERENCE.findall(text))
+
+    for parameter, name, value in _ENTITY.findall(document, 0, doctype_end):
+        if parameter or value[:1] not in (b'"', b"'"):
+            raise JellyUnsupportedError("an external or a parameter entity of XML is never read")
+        # An entity can refer to those before it only, else it would not end.
+        sizes[name] = size_of(value)
+        if sizes[name] > MAX_ENTITY:
+            raise JellyLimitError(f"an entity of XML stands for more than {MAX_ENTITY} bytes")
+    if size_of(document[doctype_end:]) - (len(document) - doctype_end) > MAX_ENTITIES:
+        raise JellyLimitError(f"the entities of an XML document stand for more than {MAX_ENTITIES} bytes")

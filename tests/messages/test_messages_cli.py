@@ -1,0 +1,73 @@
+"""jelly messages ..."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("pyoxigraph")
+
+from click.testing import CliRunner
+
+from jelly.cli.commands import cli
+from jelly.messages import read_messages
+
+LOG = "# @message one\n_:b <a:p> <a:1> .\n# @message\n# @message\n_:b <a:p> <a:2> .\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.nt").write_text(LOG)
+
+    def run(*arguments, code=0):
+        done = CliRunner().invoke(cli, ["messages", *arguments])
+        assert done.exit_code == code, done.output
+        return done
+
+    return run
+
+
+def sizes(path, **settings):
+    return [len(message) for message in read_messages(path, **settings)]
+
+
+@pytest.mark.parametrize("suffix", ["nq", "ttl.gz", "trig", "ndjsonld", "yamlld", "rdfxml", "jelly"])
+def test_convert(run, suffix):
+    assert "3 messages, 2 statements" in run("convert", "log.nt", f"log.{suffix}").stderr
+    assert sizes(f"log.{suffix}") == [1, 0, 1]
+    run("convert", f"log.{suffix}", "again.nt", "--to", "nt", "--to-dialect", "directive")
+    assert sizes("again.nt", dialect="directive") == [1, 0, 1]
+
+
+def test_count_and_validate(run, tmp_path):
+    (tmp_path / "bad.nt").write_text(LOG + "x")
+    (tmp_path / "c.json").write_text('{"p": "a:p"}')
+    (tmp_path / "log.ndjsonld").write_text('{"@context": "http://c/", "@id": "a:s", "p": 1}')
+    assert json.loads(run("count", "log.nt").stdout) == {"file": "log.nt", "messages": 3, "statements": 2}
+    assert run("validate", "log.nt").stdout == "log.nt: ok\n"
+    found = run("validate", "log.nt", "bad.nt", code=1).stdout
+    assert "log.nt: ok\nbad.nt: JellySyntaxError: " in found
+    assert "message 2" in found
+    assert "line 6" in found
+    assert "http://c/" in run("count", "log.ndjsonld", code=1).stderr
+    assert '"statements": 1' in run("count", "log.ndjsonld", "--context", "http://c/=c.json").stdout
+    run("count", "log.ndjsonld", "--context", "c.json", code=2)
+
+
+def test_cat_merge_split(run, tmp_path):
+    assert run("cat", "log.nt", "log.nt", "--rename-blank-nodes").stdout.count("# @message") == 6
+    run("merge", "log.nt", "log.nt", "both.ttl")
+    assert sizes("both.ttl") == [1, 0, 1] * 2
+    run("split", "log.nt", "parts", "--to", "ttl")
+    assert [path.name for path in sorted((tmp_path / "parts").iterdir())] == ["0.ttl", "1.ttl", "2.ttl"]
+    assert (tmp_path / "parts" / "2.ttl").read_text() == "# @message\n_:b <a:p> <a:2> .\n"
+
+
+def test_a_failed_conversion_leaves_nothing(run, tmp_path):
+    (tmp_path / "bad.nt").write_text(LOG + "x")
+    done = run("convert", "bad.nt", "bad.jelly", code=1)
+    assert done.stderr.startswith("error: bad.nt: message 2, ")
+    assert not (tmp_path / "bad.jelly").exists()

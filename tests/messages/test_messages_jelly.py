@@ -1,0 +1,101 @@
+"""Jelly frames as messages; the streams are made by hand (craft)."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from messages.canon import canonical
+
+import jelly
+from jelly import BlankNode, Literal, LogicalType, PhysicalType, StreamOptions, Triple
+from jelly.messages import MessageWriter, read_messages, write_messages
+
+B = Triple(BlankNode("b"), jelly.IRI("a:p"), Literal("o"))
+
+
+def stream(frames, logical, physical=PhysicalType.TRIPLES, **settings):
+    """A stream with these frames, the options in the first of them."""
+    out = io.BytesIO()
+    kind = StreamOptions(physical, logical, rdf_star=True)
+    with jelly.Writer(out, kind, frame_rows=0, frame_bytes=0, **settings) as writer:
+        for statements in frames:
+            writer.extend(statements)
+            writer.end_frame()
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "logical", [LogicalType.GRAPHS, LogicalType.SUBJECT_GRAPHS, LogicalType.UNSPECIFIED], ids=lambda kind: kind.name
+)
+@pytest.mark.parametrize(
+    "frames", [[[B], [B]], [[B], [], [B]], [[], [B]], [[], []], [[B]]], ids=lambda f: str([len(x) for x in f])
+)
+def test_a_frame_is_a_message(frames, logical):
+    found = list(read_messages(stream(frames, logical), rename_blank_nodes=True))
+    assert [len(message) for message in found] == [len(frame) for frame in frames]
+    subjects = [statement.s for message in found for statement in message]
+    assert len(set(subjects)) == len(subjects)
+
+
+@pytest.mark.parametrize("logical", [LogicalType.NAMED_GRAPHS, LogicalType.DATASETS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("physical", [PhysicalType.QUADS, PhysicalType.GRAPHS], ids=lambda kind: kind.name)
+def test_a_frame_is_a_dataset(logical, physical):
+    quads = [jelly.Quad(*B, jelly.IRI("a:g")), jelly.Quad(*B, jelly.IRI("a:h"))]
+    found = list(read_messages(stream([quads, quads[1:], [], quads], logical, physical)))
+    assert [canonical(message) for message in found] == [canonical(x) for x in (quads, quads[1:], [], quads)]
+
+
+def test_flat_streams_are_refused():
+    data = stream([[B], [B]], LogicalType.FLAT_TRIPLES)
+    with pytest.raises(jelly.JellyOptionsError, match="FLAT_TRIPLES"):
+        list(read_messages(data))
+    assert [len(message) for message in read_messages(data, force=True)] == [1, 1]
+    with pytest.raises(jelly.JellyOptionsError, match="FLAT_QUADS"):
+        MessageWriter(io.BytesIO(), options=StreamOptions(2, LogicalType.FLAT_QUADS))
+
+
+def test_one_bare_frame():
+    data = stream([[B, B]], LogicalType.GRAPHS, delimited=False)
+    assert [len(message) for message in read_messages(data)] == [2]
+
+
+def test_no_messages_are_no_bytes():
+    out = io.BytesIO()
+    assert write_messages(out, []) == 0
+    assert out.getvalue() == b""
+    assert list(read_messages(b"")) == []
+
+
+def test_the_logical_type_that_is_written():
+    out = io.BytesIO()
+    write_messages(out, [[B], []])
+    assert jelly.options(out.getvalue()).logical_type == LogicalType.DATASETS
+    out = io.BytesIO()
+    jelly.messages.convert_messages(b"<a:s> <a:p> <a:o> .", out, from_format="nt")
+    assert jelly.options(out.getvalue()).logical_type == LogicalType.GRAPHS
+    again = io.BytesIO()
+    data = stream([[B], []], LogicalType.SUBJECT_GRAPHS)
+    jelly.messages.convert_messages(data, again)
+    assert jelly.options(again.getvalue()).logical_type == LogicalType.SUBJECT_GRAPHS
+
+
+def test_a_broken_frame_is_not_given_in_part():
+    data = stream([[B], [B, Triple(BlankNode("c"), jelly.IRI("a:q"), Literal("o"))]], LogicalType.GRAPHS)
+    for end in range(1, len(data)):
+        found = []
+        wrong = None
+        try:
+            for message in read_messages(data[:end]):
+                found.append(len(message))
+        except jelly.JellyError as error:
+            wrong = error.message
+        assert wrong in (None, len(found))
+        assert found in ([], [1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_chunks(size):
+    data = stream([[B], [], [B, B]], LogicalType.GRAPHS)
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    assert [len(message) for message in read_messages(chunks)] == [1, 0, 2]

@@ -1,0 +1,231 @@
+"""diff, apply, invert and compact: against sets of statements, by hypothesis and with real data."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import parse_text
+from shared import shared
+
+import jelly
+from jelly import IRI, Quad
+from jelly.patch import (
+    Abort,
+    Add,
+    AddNamespace,
+    Applied,
+    Commit,
+    Delete,
+    DeleteNamespace,
+    Header,
+    Patch,
+    Start,
+    apply,
+    compact,
+    diff,
+    dumps,
+    invert,
+    loads,
+    read_patches,
+    write_diff,
+)
+from jelly.patch import changes as module
+
+NODES = [IRI("a:s"), IRI("a:t"), jelly.BlankNode("b")]
+OBJECTS = [*NODES, jelly.Literal("x\n\u00e9", language="en"), jelly.Literal("1", datatype="d:t"), jelly.Literal("")]
+QUOTED = jelly.QuotedTriple(NODES[0], NODES[1], OBJECTS[3])
+GRAPHS = [None, IRI("a:g"), jelly.BlankNode("g")]
+STATEMENTS = st.builds(
+    Quad, st.sampled_from([*NODES, QUOTED]), st.sampled_from(NODES[:2]), st.sampled_from([*OBJECTS, QUOTED]),
+    st.sampled_from(GRAPHS),
+)  # fmt: skip
+DATASETS = st.sets(STATEMENTS, max_size=12)
+CHANGES = st.lists(st.builds(Add, STATEMENTS) | st.builds(Delete, STATEMENTS), max_size=6)
+BLOCKS = st.lists(st.tuples(CHANGES, st.sampled_from([None, Commit, Abort])), max_size=4)
+
+
+def text(statements) -> bytes:
+    out = io.BytesIO()
+    jelly.write(out, statements, format="nq")
+    return out.getvalue()
+
+
+def applied(patches, dataset, **settings) -> set[Quad]:
+    out = io.BytesIO()
+    apply(patches, text(dataset), out, format="nq", to_format="nq", **settings)
+    found = list(jelly.read(out.getvalue(), format="nq"))
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def make(blocks) -> Patch:
+    operations = []
+    for some, end in blocks:
+        operations += some if end is None else [Start(), *some, end()]
+    return Patch(operations)
+
+
+def model(blocks, dataset: set[Quad]) -> set[Quad]:
+    """What a patch does, statement by statement."""
+    now = set(dataset)
+    for some, end in blocks:
+        if end is not Abort:
+            for operation in some:
+                (now.add if isinstance(operation, Add) else now.discard)(operation.statement)
+    return now
+
+
+@given(old=DATASETS, new=DATASETS)
+def test_a_difference_applied_is_the_other(old, new):
+    patch = diff(text(old), text(new), format="nq")
+    assert (patch.count(2), patch.count(3)) == (len(new - old), len(old - new))
+    assert applied(patch, old, on_missing="error") == new
+    assert applied(invert(patch), new, on_missing="error") == old
+
+
+@given(blocks=BLOCKS, dataset=DATASETS)
+def test_patches_do_what_they_say(blocks, dataset):
+    patch = make(blocks)
+    expected = model(blocks, dataset)
+    assert applied(patch, dataset) == expected
+    assert applied(loads(dumps(patch)), dataset) == expected
+    assert applied(compact(patch), dataset) == expected
+
+
+@given(parts=st.lists(BLOCKS, max_size=3), dataset=DATASETS)
+def test_compacting_keeps_the_effect(parts, dataset):
+    patches = [make(blocks) for blocks in parts]
+    one = compact(patches)
+    statements = [operation.statement for operation in one if isinstance(operation, Add | Delete)]
+    assert len(statements) == len(set(statements))
+    assert applied(one, dataset) == applied(patches, dataset)
+
+
+@settings(max_examples=40)
+@given(blocks=BLOCKS, dataset=DATASETS)
+def test_stores_get_the_same(blocks, dataset):
+    ox = pytest.importorskip("pyoxigraph")
+    plain = {quad for quad in dataset if not any(type(term) is jelly.QuotedTriple for term in quad)}
+    blocks = [
+        ([x for x in some if not any(type(term) is jelly.QuotedTriple for term in x.statement)], end)
+        for some, end in blocks
+    ]
+    expected = {tuple(x) for x in parse_text(text(model(blocks, plain)).decode(), 4)}
+    store = ox.Store()
+    apply(Patch(map(Add, plain)), store)  # load() would rename blank nodes
+    apply(make(blocks), store)
+    assert {tuple(x) for x in parse_text(store.dump(format=ox.RdfFormat.N_QUADS).decode(), 4)} == expected
+    rdflib = pytest.importorskip("rdflib")
+    from jelly.rdflib import JellyParser
+
+    found = rdflib.Dataset()
+    out = io.BytesIO()
+    jelly.write(out, plain)
+    source = rdflib.parser.create_input_source(data=out.getvalue())
+    JellyParser().parse(source, found)
+    apply(make(blocks), found)
+    assert len({(s, p, o, g) for s, p, o, g in found.quads()}) == len(expected)
+
+
+def test_an_abort_leaves_the_target_as_it_was():
+    rdflib = pytest.importorskip("rdflib")
+    graph = rdflib.Graph()
+    statement = (IRI("a:s"), IRI("a:p"), IRI("a:o"))
+    assert apply(Patch([Start(), Add(statement), AddNamespace("x", "a:"), Abort()]), graph) == Applied(0, 0, 0)
+    assert len(graph) == 0
+    assert apply(Patch([Start(), Add(statement), AddNamespace("x", "a:"), Commit()]), graph) == Applied(1, 0, 0)
+    assert len(graph) == 1
+    assert ("x", rdflib.URIRef("a:")) in list(graph.namespaces())
+    with pytest.raises(jelly.JellyFormatError, match="not there"):
+        apply(
+            Patch([Start(), Delete(statement), Delete((*statement[:2], IRI("a:q"))), Commit()]), graph,
+            on_missing="error",
+        )
+    assert len(graph) == 1
+    with pytest.raises(jelly.JellyUnsupportedError, match="a Dataset"):
+        apply(Patch([Add((*statement, IRI("a:g")))]), graph)
+    assert apply(Patch([Delete(statement), Delete(statement)]), graph) == Applied(0, 1, 1)
+    assert len(graph) == 0
+    with pytest.raises(TypeError):
+        apply(Patch(), graph, "out.nq")
+
+
+def test_what_is_missing(tmp_path: Path):
+    statement = (IRI("a:s"), IRI("a:p"), IRI("a:o"))
+    for operations in ([Delete(statement)], [Add(statement), Delete(statement), Delete(statement)]):
+        with pytest.raises(jelly.JellyFormatError, match="not there: <a:s> <a:p> <a:o>"):
+            apply(Patch(operations), b"", tmp_path / "out.nq", format="nq", on_missing="error")
+        assert list(tmp_path.iterdir()) == []
+    assert apply(Patch([Delete(statement)]), b"", tmp_path / "out.nq", format="nq") == Applied(0, 0, 1)
+    with pytest.raises(TypeError, match="give a destination"):
+        apply(Patch(), tmp_path / "out.nq")
+    with pytest.raises(ValueError, match="on_missing"):
+        apply(Patch(), b"", tmp_path / "x.nq", on_missing="maybe")
+
+
+def test_namespaces_of_a_file(tmp_path: Path):
+    path = tmp_path / "a.jelly"
+    with jelly.Writer(path) as writer:
+        writer.namespace("x", "a:")
+        writer.namespace("y", "b:")
+        writer.add((IRI("a:s"), IRI("a:p"), IRI("a:o")))
+    patch = Patch([DeleteNamespace("x", "a:"), AddNamespace("y", "c:"), AddNamespace("z", "d:")])
+    apply(patch, path, path)
+    (frame,) = jelly.read_frames(path)
+    assert sorted(frame.namespaces) == [("y", "c:"), ("z", "d:")]
+    assert len(frame) == 1
+    apply(invert(Patch([AddNamespace("z", "d:")])), path, path)
+    assert next(jelly.read_frames(path)).namespaces == [("y", "c:")]
+    with pytest.raises(jelly.JellyFormatError, match="cannot be undone"):
+        invert(Patch([DeleteNamespace("x")]))
+
+
+def test_headers_of_what_is_made():
+    first = Patch([Header("id", IRI("uuid:1")), Header("prev", IRI("uuid:0")), Header("by", jelly.Literal("me"))])
+    second = Patch([Header("id", IRI("uuid:2")), Header("prev", IRI("uuid:1")), AddNamespace("x", "a:", IRI("a:g"))])
+    one = compact([first, second])
+    assert (one.id, one.prev, one.header("BY")) == (IRI("uuid:2"), IRI("uuid:0"), jelly.Literal("me"))
+    assert AddNamespace("x", "a:", IRI("a:g")) in list(one)
+    undone = invert(second)
+    assert undone.prev == second.id
+    assert undone.id not in (None, second.id)
+    assert DeleteNamespace("x", "a:", IRI("a:g")) in list(undone)
+    gone = compact([second, Patch([DeleteNamespace("x", None, IRI("a:g")), DeleteNamespace("x")])])
+    assert [str(x) for x in gone if isinstance(x, DeleteNamespace)] == ['PD "x" <a:g> .', 'PD "x" .']
+    assert not any(isinstance(x, AddNamespace) for x in gone)
+    for what in (compact, invert):
+        with pytest.raises(jelly.JellyFormatError, match="inside a transaction"):
+            what(Patch([Start()]))
+
+
+def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    old = shared("data", "vocabs-quads", "vocabs.nq.gz")
+    lines = sorted(set(_lines(old)))[:30_000]
+    kept = [line for i, line in enumerate(lines) if i % 3]
+    (tmp_path / "old.nq").write_bytes(b"".join(lines + lines[:100]))
+    (tmp_path / "new.nq").write_bytes(b"".join(kept + [b"<a:hub> <a:p> <a:%d> .\n" % i for i in range(9000)]))
+    out = tmp_path / "x.jellyp"
+    spills: list[int] = []
+    spill = module._Lines._spill
+    monkeypatch.setattr(module._Lines, "_spill", lambda self: (spills.append(self._size), spill(self))[1])
+    for memory in (1 << 30, 600_000):
+        rows = write_diff(out, tmp_path / "old.nq", tmp_path / "new.nq", memory=memory)
+        (patch,) = read_patches(out)
+        assert (patch.count(2), patch.count(3)) == (9000, len(lines) - len(kept))
+        assert rows == len(patch)
+        apply(out, tmp_path / "old.nq", tmp_path / "again.nq", on_missing="error")
+        assert sorted(set(_lines(tmp_path / "again.nq"))) == sorted(set(_lines(tmp_path / "new.nq")))
+        apply(invert(patch), tmp_path / "again.nq", tmp_path / "back.nq", on_missing="error")
+        assert sorted(set(_lines(tmp_path / "back.nq"))) == lines
+        assert bool(spills) == (memory < 1 << 30)
+    assert max(spills) < 100_000 + (4 << 20)
+
+
+def _lines(path: Path) -> list[bytes]:
+    out = io.BytesIO()
+    jelly.convert(path, out, to_format="nq")
+    return out.getvalue().splitlines(True)

@@ -1,0 +1,77 @@
+"""jelly patch: what the commands print and write, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import jelly.patch
+from jelly.patch import read_patches
+
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from jelly.cli.commands import cli
+
+OLD = b'<a:s> <a:p> "1" .\n<a:s> <a:q> "2" .\n'
+NEW = b'<a:s> <a:q> "2" .\n<a:s> <a:p> "3" <a:g> .\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "old.nt").write_bytes(OLD)
+    (tmp_path / "new.nq").write_bytes(NEW)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(cli, ["patch", *words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_from_two_files_to_a_patch_and_back(folder: Path) -> None:
+    run("diff", "old.nt", "new.nq", "x.jellyp")
+    assert "1 added, 1 deleted" in run("apply", "--strict", "x.jellyp", "old.nt", "made.nq")
+    assert sorted((folder / "made.nq").read_bytes().splitlines()) == sorted(NEW.splitlines())
+    assert "not there" in run("apply", "--strict", "x.jellyp", "new.nq", "again.nq", code=1)
+    assert not (folder / "again.nq").exists()
+    run("invert", "x.jellyp", "y.rdfp")
+    run("apply", "y.rdfp", "made.nq", "back.nq")
+    assert sorted((folder / "back.nq").read_bytes().splitlines()) == sorted(OLD.splitlines())
+    run("compact", "x.jellyp", "y.rdfp", "none.trp")
+    run("apply", "none.trp", "old.nt", "same.nq")
+    assert sorted((folder / "same.nq").read_bytes().splitlines()) == sorted(OLD.splitlines())
+    assert run("convert", "x.jellyp", "-").splitlines()[0] == "TX ."
+    run("convert", "--type", "frame", "x.jellyp", "z.jellyp.gz")
+    assert "stream_type: FRAME" in run("inspect", "z.jellyp.gz")
+    run("convert", "--triples", "x.jellyp", "t.jellyp", code=1)
+    assert not (folder / "t.jellyp").exists()
+
+
+def test_what_a_file_holds(folder: Path) -> None:
+    (folder / "a.rdfp").write_text("H id <uuid:1> .\nTX .\nA <a:s> <a:p> <a:o> .\nTC .\n")
+    (folder / "b.rdfp").write_text("H id <uuid:2> .\nH prev <uuid:1> .\nTX .\nTC .\n")
+    assert run("log", "b.rdfp", "a.rdfp").splitlines() == ["<uuid:1>\t+1\t-0", "<uuid:2>\t+0\t-0"]
+    run("log", ".", "-o", "log.jellyp")
+    assert [len(patch) for patch in read_patches("log.jellyp")] == [4, 4]
+    found = json.loads(run("inspect", "--json", "log.jellyp"))
+    assert found["patches"][0] == {"headers": [["id", "<uuid:1>"]], "rows": {"A": 1, "TX": 1, "TC": 1, "H": 1}}
+    assert "is not there" in run("log", "b.rdfp", code=1)
+    assert run("log", "b.rdfp", "--base", "uuid:1").startswith("<uuid:2>")
+    assert run("validate", "log.jellyp") == "log.jellyp: no problems, 8 operations\n"
+
+
+def test_what_is_wrong_with_a_file(folder: Path) -> None:
+    (folder / "x.rdfp").write_text("TX .\nTX .\n")
+    assert "line 2: a transaction starts inside" in run("validate", "x.rdfp", code=1)
+    data = jelly.patch.dumps(jelly.patch.loads(b"H a 1 .\n", format="rdfp"))
+    (folder / "x.jellyp").write_bytes(data[:-4])
+    assert "x.jellyp: frame 0, byte" in run("validate", "x.jellyp", code=1)
+    cut = data[1:-4]
+    (folder / "x.jellyp").write_bytes(bytes([len(cut)]) + cut)
+    assert "not ended by a punctuation row" in run("validate", "x.jellyp", code=1)
+    assert "unknown suffix" in run("validate", "old.nt", code=1)

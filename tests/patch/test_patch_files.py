@@ -1,0 +1,163 @@
+"""Real patches through every format; patch logs; the command."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from shared import shared
+
+import jelly
+from jelly.patch import (
+    PATCH_FORMATS,
+    PatchOptions,
+    PatchStreamType,
+    PatchWriter,
+    StatementType,
+    convert,
+    dumps,
+    loads,
+    read_log,
+    read_patches,
+)
+
+FOLDER = shared("data", "rdf-patch")
+CURRENT = sorted(path for path in FOLDER.glob("*.rdfp") if not path.name.startswith("marmotta"))
+OLD = sorted(FOLDER.glob("marmotta*.rdfp"))
+NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+
+
+def rows(path: Path) -> list[str]:
+    """The rows of a text, written as we do: no comments, one space, the newer letters, no abbreviations."""
+    found = []
+    for line in path.read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        line = re.sub(r"\s*\.$", " .", line.strip())
+        line = re.sub(r'^(H \S+|PA "[^"]*") +', r"\1 ", line).replace("TB .", "TX .")
+        line = re.sub(r'^(PA "[^"]*") "([^"]*)"', r"\1 <\2>", line)
+        line = re.sub(r" (\d+) \.$", lambda match: f" {NUMBER.format(match[1])} .", line)
+        found.append(re.sub(r"<_:([^>]*)>", r"_:\1", line))
+    return found
+
+
+def text_of(patches) -> list[str]:
+    return [line for patch in patches for line in dumps(patch, format="rdfp").decode().splitlines()]
+
+
+def has_graphs(lines: list[str]) -> bool:
+    return any(
+        len(re.findall(r'<[^<> ]*>|_:\S+|"(?:[^"\\]|\\.)*"\S*|<<', line)) > (3 if line[0] in "AD" else 2)
+        for line in lines
+        if line[0] in "ADP" and "<<" not in line
+    )
+
+
+@pytest.mark.parametrize("path", CURRENT, ids=lambda path: path.stem)
+def test_each_file_in_all_stream_types(path: Path) -> None:
+    expected = rows(path)
+    (patch,) = read_patches(path)
+    assert text_of([patch]) == expected
+    tables = [(8, 0, 2), (8, 1, 1), (128, 16, 16), (4000, 150, 32)]
+    for stream, statement, frame_rows in itertools.product(PatchStreamType, StatementType, (1, 16, 256)):
+        for names, prefixes, datatypes in tables:
+            options = PatchOptions(
+                stream_type=stream, statement_type=statement, max_name_table_size=names,
+                max_prefix_table_size=prefixes, max_datatype_table_size=datatypes,
+            )  # fmt: skip
+            if statement == StatementType.TRIPLES and has_graphs(expected):
+                with pytest.raises(jelly.JellyOptionsError, match="named graph"):
+                    dumps(patch, options)
+                continue
+            data = dumps(patch, options, frame_rows=frame_rows)
+            (found,) = loads(data)
+            assert text_of([found]) == expected
+            assert found.quads == (statement == StatementType.QUADS)
+    assert text_of(loads(dumps(patch, format="trp"), format="trp")) == expected
+
+
+def test_repeated_and_mixed() -> None:
+    patches = [patch for path in CURRENT * 5 for patch in read_patches(path)]
+    expected = [text_of([patch]) for patch in patches]
+    for stream in (PatchStreamType.FRAME, PatchStreamType.PUNCTUATED):
+        data = dumps(patches, PatchOptions(stream_type=stream, max_name_table_size=16), frame_rows=20)
+        assert [text_of([patch]) for patch in loads(data, batch_rows=50)] == expected
+    with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
+        dumps(patches, PatchOptions(stream_type=PatchStreamType.FLAT))
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_the_older_grammar_is_refused(path: Path) -> None:
+    with pytest.raises(jelly.JellySyntaxError, match="expected one of H TX TC TA PA PD A D") as caught:
+        list(read_patches(path))
+    assert caught.value.line == 18
+    assert caught.value.source == str(path)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"), [(1, "no header id"), (2, "no header id"), (3, "id and prev are the same")]
+)
+def test_what_no_log_can_hold(number: int, message: str) -> None:
+    path = next(path for path in CURRENT if path.stem.endswith(f"bad_{number}"))
+    with pytest.raises(jelly.JellyFormatError, match=message) as caught:
+        read_log([path])
+    assert caught.value.source == str(path)
+
+
+def test_a_log_in_its_order() -> None:
+    files = [next(path for path in CURRENT if path.stem.endswith(f"dlink_patch{i}")) for i in (3, 1, 2)]
+    ids = [patch.id.value[5:8] for patch in read_log(files)]
+    assert ids == ["157", "3e2", "5ed"]
+    with pytest.raises(jelly.JellyFormatError, match="the log is broken.*is not there"):
+        read_log(files[:2])
+    (middle,) = read_patches(files[2])
+    assert [patch.id.value[5:8] for patch in read_log([files[0], files[2]], base=middle.prev)] == ["3e2", "5ed"]
+    with pytest.raises(jelly.JellyFormatError, match="two patches of a log have the id"):
+        read_log([*files, files[0]])
+
+
+def link(id: str, prev: str | None) -> bytes:
+    return f"H id <uuid:{id}> .\n".encode() + (f"H prev <uuid:{prev}> .\n".encode() if prev else b"")
+
+
+def test_logs_that_fork_or_go_in_a_circle(tmp_path: Path) -> None:
+    for names, message in (
+        (["1", "21", "31"], "have the prev"),
+        (["1", "2"], "have no header prev"),
+        (["12", "21"], "in a circle"),
+        (["1", "32", "23"], "in a circle"),
+    ):
+        for file in tmp_path.iterdir():
+            file.unlink()
+        for name in names:
+            (tmp_path / f"{name}.rdfp").write_bytes(link(*name, *[None] * (2 - len(name))))
+        (tmp_path / "notes.txt").write_text("no patch")
+        with pytest.raises(jelly.JellyFormatError, match=message):
+            read_log(tmp_path)
+    assert len(read_log(tmp_path / "1.rdfp")) == 1
+
+
+def test_compressed_files_and_suffixes(tmp_path: Path) -> None:
+    path = CURRENT[0]
+    previous = path
+    for suffix in (".jellyp", ".jellyp.gz", ".trp", ".rdfp.xz", ".jellyp.bz2", ".rdfp"):
+        target = tmp_path / f"x{suffix}"
+        assert convert(previous, target) == len(rows(path)) + (".jellyp" in previous.name)
+        previous = target
+    assert previous.read_text().splitlines() == rows(path)
+    assert {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes} == {".jellyp", ".rdfp", ".trp"}
+    with pytest.raises(jelly.JellyError, match="unknown suffix"):
+        convert(path, tmp_path / "x.nt")
+    assert sorted(file.name for file in tmp_path.iterdir())[-1] == "x.trp"
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.rdfp").write_text("TX .\nTX .\n")
+    for suffix in (".jellyp", ".trp", ".rdfp"):
+        with pytest.raises(jelly.JellyFormatError, match="inside another"):
+            convert(tmp_path / "bad.rdfp", tmp_path / f"out{suffix}")
+    with pytest.raises(RuntimeError), PatchWriter(tmp_path / "out.jellyp"):
+        raise RuntimeError
+    assert [file.name for file in tmp_path.iterdir()] == ["bad.rdfp"]
