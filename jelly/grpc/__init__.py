@@ -20,6 +20,10 @@ metadata: ``jelly-topic`` names the topic of a publication (without it, the stre
 ``jelly-start`` (the number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last
 message there is) say which messages a subscriber wants, and the broker answers with ``jelly-first``, the number of the
 first message it sends.
+
+A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly``, that only grows: any reader of Jelly reads it, Spark
+follows it (``spark.readStream.format("jelly").option("follow", "true")``, from the start and then by offset), and
+``jelly spark ingest`` archives it.
 """
 
 from jelly.grpc.broker import Broker

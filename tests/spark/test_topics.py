@@ -1,4 +1,4 @@
-"""Topics of the gRPC broker in Spark: the files of its store are logs that a stream follows, and that ingest archives."""
+"""Topics of the gRPC broker in Spark: a stream follows the files of its store, and ingest archives them."""
 
 from __future__ import annotations
 
