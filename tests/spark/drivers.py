@@ -124,18 +124,25 @@ def slow(spark: Any, source: str, out: str, folder: str) -> Any:
     return {"partitions": frame.rdd.getNumPartitions()}
 
 
-def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> list[Any]:
-    """A query over a directory and one that follows a file, in small batches."""
+def both(spark: Any, source: str, growing: str, folder: str, once: bool) -> Iterator[Any]:
+    """A query over a directory and one that follows a file, in small batches.
+
+    The second is started when the first has done something: executors that get their first tasks from two queries at
+    once sometimes fail to load the classes of one (ClassCastException in Spark's own deserialization).
+    """
     few = {"follow": "true", "maxBytesPerTrigger": 40_000}
-    return [
-        stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1),
-        stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few),
-    ]
+    yield stream(spark, source, f"{folder}/directory", f"{folder}/checkpoint-1", once, maxFilesPerTrigger=1)
+    yield stream(spark, growing, f"{folder}/file", f"{folder}/checkpoint-2", once, **few)
 
 
 def endless(spark: Any, *arguments: str) -> Any:
     """Both queries until they are killed."""
+    queries = []
     for query in both(spark, *arguments, once=False):
+        queries.append(query)
+        while query.isActive and query.lastProgress is None:
+            time.sleep(0.005)
+    for query in queries:
         query.awaitTermination()
 
 

@@ -126,7 +126,7 @@ def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: 
     driver = cluster.driver("drivers", "endless", source, growing, tmp_path)
     cluster.wait(driver, "batches", lambda: all(len(list(out.glob("batch=*"))) >= 2 for out in outs), step=0.005)
     cluster.kill(driver)
-    assert max(len(list(out.glob("batch=*"))) for out in outs) < 6
+    assert min(len(list(out.glob("batch=*"))) for out in outs) < 6  # it was in the middle of one at least
     add(6)
     file.close()
     cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
