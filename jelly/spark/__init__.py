@@ -11,11 +11,18 @@ Reading::
 Columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
 ``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (at any depth; names
 that begin with ``_`` or ``.`` are left out), a pattern, a list of those, or a URL of any file system of fsspec. Files
-are Jelly, N-Triples or N-Quads by their suffix, compressed or not.
+are of any format that `jelly.formats` knows by its suffix, compressed or not: Jelly, N-Triples, N-Quads, RDF Thrift, RDF
+Protobuf and, with the extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3, whose IRIs must not be
+relative to the place of the file.
 
 A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, others by one each; small
 files share a task. Spark tells data sources of Python neither which columns nor how many rows a query needs: name the
 columns, by ``.schema("subject string, object string")`` or the option, and it is so much faster.
+
+Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without one, such as ``[]``, gets a
+random label each time the file is read. Spark may read it twice in one query: for both sides of a join, or for a task
+that it runs again. Where rows of different reads must meet, bring the files into a table with `jelly.spark.ingest`
+first.
 
 =================== =================================================================================================
 option              meaning
@@ -24,10 +31,11 @@ option              meaning
 ``columns``         names of columns, with commas: no others are built. Or give ``.schema(...)``
 ``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) too
 ``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED``
-                    leaves out what is broken: of a text the line, of Jelly the rest of the file or up to the next
-                    keyframe; ``PERMISSIVE`` tells of it in a row of nulls but for ``_corrupt_record``, which says
-                    why, and which file, frame and byte or line
-``format``          that of all files: ``jelly``, ``nt``, ``nq``; by default their suffixes decide
+                    leaves out what is broken: of N-Triples and N-Quads the line, of Jelly what comes up to the next
+                    keyframe, of others the rest of the file; ``PERMISSIVE`` tells of it in a row of nulls but for
+                    ``_corrupt_record``, which says why, and which file, frame and byte or line
+``format``          that of all files, a name of `jelly.formats.FORMATS`: ``jelly``, ``nt``, ``nq``, ``thrift``,
+                    ``protobuf``, ``ttl``, ``trig``, ``rdf``, ``jsonld``, ``n3``; by default their suffixes decide
 ``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
 ``pathGlobFilter``  a pattern for the names of files
 ``storage``         JSON that goes to the file system of fsspec: ``{"anon": true}``

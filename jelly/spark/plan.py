@@ -26,7 +26,7 @@ from jelly.arrow import Keep, Layout, from_batches, pa
 from jelly.core.batch import Batch
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.files import open_local, split_suffix
-from jelly.formats import JELLY, find_format
+from jelly.formats import JELLY, NQ, NT, find_format
 from jelly.remote import is_url, list_url, open_url
 from jelly.seek import JellyFile
 from jelly.sidecar import SUFFIX
@@ -267,7 +267,8 @@ def read_part(
 
     ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
-    raised: of a text the line is left out, of Jelly the rest of the file or up to the next keyframe of the part.
+    raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
+    other formats the rest of the file.
     Errors that are not those of the data are raised in any case.
     """
     batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
@@ -292,10 +293,11 @@ def read_batches(
     if part.first == 0 and part.last is None:
         try:
             form = find_format(format, part.file.name)
+            skip = errors is not None and form in (NT, NQ)  # where a line is a statement
             with (
                 _open(storage, path) as opened,
                 Reader(
-                    opened, format=form.name, on_error="raise" if errors is None else "skip", batch_rows=batch_rows
+                    opened, format=form.name, on_error="skip" if skip else "raise", batch_rows=batch_rows
                 ) as reader,
             ):
                 try:
