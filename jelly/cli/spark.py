@@ -44,7 +44,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 def spark_() -> None:
     """Jobs on Spark over many files. SRC is a file, a directory, a pattern in quotes, or a URL.
 
-    Files are Jelly, N-Triples or N-Quads by their suffix, compressed or not.
+    Files are of any format of RDF that the other commands read, by their suffix, compressed or not.
     """
 
 

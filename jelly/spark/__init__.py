@@ -1,4 +1,5 @@
-"""RDF in Spark: the data source "jelly", for reading and for writing. It needs Spark 4.1 and the extra ``spark``.
+"""RDF in Spark: the data sources "jelly", for reading and writing, and "jelly-patch". They need Spark 4.1 and the extra
+``spark``.
 
 Reading::
 
@@ -11,11 +12,18 @@ Reading::
 Columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
 ``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (at any depth; names
 that begin with ``_`` or ``.`` are left out), a pattern, a list of those, or a URL of any file system of fsspec. Files
-are Jelly, N-Triples or N-Quads by their suffix, compressed or not.
+are of any format that `jelly.formats` knows by its suffix, compressed or not: Jelly, N-Triples, N-Quads, RDF Thrift,
+RDF Protobuf and, with the extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3, whose IRIs must not
+be relative to the place of the file.
 
 A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, others by one each; small
 files share a task. Spark tells data sources of Python neither which columns nor how many rows a query needs: name the
 columns, by ``.schema("subject string, object string")`` or the option, and it is so much faster.
+
+Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without one, such as ``[]``, gets a
+random label each time the file is read. Spark may read it twice in one query: for both sides of a join, or for a task
+that it runs again. Where rows of different reads must meet, bring the files into a table with `jelly.spark.ingest`
+first.
 
 =================== =================================================================================================
 option              meaning
@@ -24,10 +32,11 @@ option              meaning
 ``columns``         names of columns, with commas: no others are built. Or give ``.schema(...)``
 ``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) too
 ``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED``
-                    leaves out what is broken: of a text the line, of Jelly the rest of the file or up to the next
-                    keyframe; ``PERMISSIVE`` tells of it in a row of nulls but for ``_corrupt_record``, which says
-                    why, and which file, frame and byte or line
-``format``          that of all files: ``jelly``, ``nt``, ``nq``; by default their suffixes decide
+                    leaves out what is broken: of N-Triples and N-Quads the line, of Jelly what comes up to the next
+                    keyframe, of others the rest of the file; ``PERMISSIVE`` tells of it in a row of nulls but for
+                    ``_corrupt_record``, which says why, and which file, frame and byte or line
+``format``          that of all files, a name of `jelly.formats.FORMATS`: ``jelly``, ``nt``, ``nq``, ``thrift``,
+                    ``protobuf``, ``ttl``, ``trig``, ``rdf``, ``jsonld``, ``n3``; by default their suffixes decide
 ``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
 ``pathGlobFilter``  a pattern for the names of files
 ``storage``         JSON that goes to the file system of fsspec: ``{"anon": true}``
@@ -73,6 +82,17 @@ option                 meaning
 ``compression``        of the sink, as above
 ====================== ==============================================================================================
 
+Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the files of a directory::
+
+    changes = spark.read.format("jelly-patch").load("log")
+
+Columns are those of `jelly.patch.read_arrow`, with the place of each row: ``op`` (add or delete), ``patch`` (number of
+the patch in its file), ``row`` (number of the row in its file: rows have no order in Spark), ``file`` (its path), then
+those of a layout. What was aborted is left out, and so are headers and namespaces. A file is read by one task. The
+options above hold but for ``frames``, ``pushdown`` and ``follow``. Of a broken file, in other modes than ``FAILFAST``,
+what comes before the error is kept, of a transaction that it cuts nothing. ``bench/spark_patches.py`` applies a log of
+patches to a table of statements.
+
 Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
 moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
 """
@@ -90,15 +110,17 @@ __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
-    """Make the data source "jelly" known to a session.
+    """Make the data sources "jelly" and "jelly-patch" known to a session.
 
     ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
     """
+    from jelly.spark.patches import PatchDataSource
     from jelly.spark.source import JellyDataSource, PushdownDataSource
 
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
+    spark.dataSource.register(PatchDataSource)
 
 
 def __getattr__(name: str) -> Any:

@@ -129,7 +129,8 @@ def ingest(
 
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started where nothing is
     to do. ``partition_by`` makes directories as Hive has them, ``predicate=.../``. ``progress`` is called with bytes of
-    the sources done, bytes in all, statements. Labels of blank nodes are kept as they are.
+    the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
+    without one.
 
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]").statements
@@ -359,7 +360,8 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
 
 
 def _options(batch: Batch) -> StreamOptions:
-    given = default_options(batch.arity)
+    # A file that comes later may declare namespaces, as none before did.
+    given = default_options(batch.arity).replace(version=2)
     if batch.options is not None and batch.options.generalized_statements:
         return given.replace(generalized_statements=True)
     return given

@@ -26,13 +26,25 @@ from jelly.arrow import Keep, Layout, from_batches, pa
 from jelly.core.batch import Batch
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.files import open_local, split_suffix
-from jelly.formats import JELLY, find_format
+from jelly.formats import JELLY, NQ, NT, find_format
 from jelly.remote import is_url, list_url, open_url
 from jelly.seek import JellyFile
 from jelly.sidecar import SUFFIX
 from jelly.stream import Reader
 
-__all__ = ["BATCH_ROWS", "SPLIT_BYTES", "File", "Part", "absolute", "find_files", "read_batches", "read_part", "split"]
+__all__ = [
+    "BATCH_ROWS",
+    "SPLIT_BYTES",
+    "File",
+    "Part",
+    "absolute",
+    "find_files",
+    "note_error",
+    "open_file",
+    "read_batches",
+    "read_part",
+    "split",
+]
 
 # A task of Spark costs some 50 ms before it does anything; this is a second of work.
 SPLIT_BYTES = 1 << 25
@@ -175,7 +187,8 @@ def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
     return [file for file in files if _is_data(file.path.split("/")[depth + 1 :])]
 
 
-def _open(storage: Mapping[str, Any], path: str) -> BinaryIO:
+def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
+    """Open the path or URL of a file."""
     return open_url(path, storage) if is_url(path) else open_local(path)
 
 
@@ -233,7 +246,7 @@ def _find_cuts(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list
         _cuts.move_to_end(key)
         return _cuts[key]
     try:
-        with JellyFile(file.path, opener=partial(_open, storage)) as opened:
+        with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
             offsets = [keyframe.offset for keyframe in opened.index.keyframes]
     except (JellyError, OSError, ValueError):
         # There is no index, or it cannot be sought: reading it as a whole tells whether anything is wrong.
@@ -267,7 +280,8 @@ def read_part(
 
     ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
-    raised: of a text the line is left out, of Jelly the rest of the file or up to the next keyframe of the part.
+    raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
+    other formats the rest of the file.
     Errors that are not those of the data are raised in any case.
     """
     batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
@@ -292,10 +306,11 @@ def read_batches(
     if part.first == 0 and part.last is None:
         try:
             form = find_format(format, part.file.name)
+            skip = errors is not None and form in (NT, NQ)  # where a line is a statement
             with (
-                _open(storage, path) as opened,
+                open_file(storage, path) as opened,
                 Reader(
-                    opened, format=form.name, on_error="raise" if errors is None else "skip", batch_rows=batch_rows
+                    opened, format=form.name, on_error="skip" if skip else "raise", batch_rows=batch_rows
                 ) as reader,
             ):
                 try:
@@ -306,9 +321,9 @@ def read_batches(
                         if more := reader.n_skipped - len(reader.skipped):
                             errors.append(JellySyntaxError(f"{more} more lines were left out", source=path))
         except JellyError as error:
-            _note(error, path, errors)
+            note_error(error, path, errors)
         return
-    with JellyFile(path, opener=partial(_open, storage), batch_rows=batch_rows) as file:
+    with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
         if file.index.size != part.file.size:
             raise JellyFormatError("the file has changed since the job was planned", source=path)
         if errors is None:
@@ -318,10 +333,10 @@ def read_batches(
             try:
                 yield from file.batches(first=number, last=number + 1)
             except JellyError as error:
-                _note(error, path, errors)
+                note_error(error, path, errors)
 
 
-def _note(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
+def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
     """Put an error with the others, or raise it where it is not of the data."""
     error.source = path
     if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):

@@ -7,14 +7,13 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly.arrow import LAYOUTS, Layout, check_columns, pa
-from jelly.arrow import schema as arrow_schema
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.formats import find_format
 from jelly.spark.output import Output, Written
-from jelly.spark.plan import SPLIT_BYTES, find_files, read_part, split
+from jelly.spark.plan import SPLIT_BYTES, File, Part, find_files, read_part, split
 from jelly.spark.where import Where, where
 
 try:
@@ -43,7 +42,6 @@ CORRUPT = "_corrupt_record"
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 IF_EXISTS = ("append", "error", "ignore")
 
-_TYPES: dict[str, DataType] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
 
 
 def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
@@ -63,6 +61,10 @@ def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
 class Settings:
     """The options of reading, checked; small and picklable. ``options`` are those of a `DataSource`."""
 
+    source: ClassVar[str] = "jelly"
+    types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
+    first: ClassVar[tuple[str, ...]] = ()  # columns that stand before those of the layout
+
     paths: tuple[str, ...]
     layout: Layout
     names: tuple[str, ...]  # of the columns
@@ -77,25 +79,25 @@ class Settings:
         """The settings that some options mean, for the user's schema if there is one."""
         paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
         if not all(paths):
-            raise JellyOptionsError('no path is given: expected spark.read.format("jelly").load(path)')
+            raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
-        by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *_TYPES, CORRUPT} else "flat"
+        by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *cls.types, CORRUPT} else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
             names = tuple(own)
         elif "columns" in options:
             names = tuple(name.strip() for name in options["columns"].split(","))
         else:
-            names = LAYOUTS[layout]
+            names = (*cls.first, *LAYOUTS[layout])
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
         elif mode == "PERMISSIVE" and CORRUPT not in own:
             raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
-        _check_names(names, layout)
+        cls._check_names(names, layout)
         for field in () if schema is None else schema.fields:
-            if field.dataType != (wanted := _TYPES.get(field.name, StringType())):
+            if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
                 raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
         try:
@@ -107,28 +109,50 @@ class Settings:
             raise JellyOptionsError("option splitBytes must be at least 1, storage a JSON object")
         form = options.get("format")
         if form is not None:
-            find_format(form)
+            cls._check_format(form)
         return cls(paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage)
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+        known = (*cls.first, *LAYOUTS[layout], *(name for name in cls.types if name not in cls.first))
+        if unknown := [name for name in names if name not in (*known, CORRUPT)]:
+            raise JellyOptionsError(
+                f"unknown columns {', '.join(map(repr, unknown))}: "
+                f"expected some of {', '.join(known)}; or another layout"
+            )
+        if not names or len(set(names)) < len(names):
+            raise JellyOptionsError("columns must name at least one column, and each once")
+
+    @staticmethod
+    def _check_format(format: str) -> None:
+        find_format(format)
 
     @property
     def schema(self) -> StructType:
         """The schema of what is read."""
-        return StructType([StructField(name, _TYPES.get(name, StringType())) for name in self.names])
+        return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """What each task reads of some files."""
+        return split(files, self.split_bytes, format=self.format, storage=self.storage)
+
+    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a part, with ``columns``."""
+        return read_part(
+            part,
+            layout=self.layout,
+            columns=self.columns,
+            format=self.format,
+            storage=self.storage,
+            keep=keep,
+            errors=errors,
+        )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
         """The record batches of a task, as ``schema`` says, in which they may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
-            batches = read_part(
-                part,
-                layout=self.layout,
-                columns=self.columns,
-                format=self.format,
-                storage=self.storage,
-                keep=keep,
-                errors=errors,
-            )
-            for batch in batches:
+            for batch in self.read_part(part, keep, errors):
                 yield self.fit(batch, schema)
             if errors and self.mode == "PERMISSIVE":
                 yield _corrupt(errors, schema)
@@ -149,13 +173,6 @@ class Settings:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _check_names(names: Sequence[str], layout: Layout) -> None:
-    try:
-        arrow_schema(layout, columns=[name for name in names if name != CORRUPT] or None)
-    except ValueError as error:
-        raise JellyOptionsError(f"{error}; or another layout") from None
-
-
 def _corrupt(errors: list[JellyError], schema: pa.Schema) -> pa.RecordBatch:
     """A row for each error: its file, frame, byte offset or line."""
     texts = pa.array([str(error) for error in errors], pa.string())
@@ -165,8 +182,8 @@ def _corrupt(errors: list[JellyError], schema: pa.Schema) -> pa.RecordBatch:
 
 def to_arrow(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects record batches of a schema to have: exactly this."""
-    types = {"frame": pa.int64(), "metadata": pa.map_(pa.string(), pa.binary())}
-    return pa.schema([pa.field(f.name, types.get(f.name, pa.string()), f.nullable) for f in schema.fields])
+    types = {LongType(): pa.int64(), MapType(StringType(), BinaryType()): pa.map_(pa.string(), pa.binary())}
+    return pa.schema([pa.field(f.name, types.get(f.dataType, pa.string()), f.nullable) for f in schema.fields])
 
 
 class JellyReader(DataSourceReader):
@@ -183,8 +200,7 @@ class JellyReader(DataSourceReader):
         files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
         if not files:
             raise FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(settings.paths)}")
-        tasks = split(files, settings.split_bytes, format=settings.format, storage=settings.storage)
-        return [InputPartition(task) for task in tasks]
+        return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)

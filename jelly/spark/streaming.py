@@ -20,7 +20,7 @@ from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.remote import is_url
 from jelly.spark.follow import Place, read_between, scan
 from jelly.spark.output import Output, Written
-from jelly.spark.plan import BATCH_ROWS, File, find_files, local_path, split
+from jelly.spark.plan import BATCH_ROWS, File, find_files, local_path
 from jelly.spark.seen import Seen
 from jelly.spark.sink import abort_batch, commit_batch, job_of
 from jelly.spark.source import Settings, choose, to_arrow
@@ -124,8 +124,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         settings = self._settings
         files = Seen.from_json(end).since(Seen.from_json(start), self._find())
-        tasks = split(files, settings.split_bytes, format=settings.format, storage=settings.storage)
-        return [InputPartition(task) for task in tasks]
+        return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self._settings.read(partition.value or (), to_arrow(self._schema))

@@ -1,0 +1,58 @@
+"""A log of patches applied to a table of statements on Spark: of each statement the last change holds.
+
+    python bench/spark_patches.py OUT LOG SRC...
+
+The patches of the directory LOG are put in order by their headers ``id`` and ``prev``; OUT gets Jelly files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import functions as F
+
+import jelly.spark
+from jelly.patch import Header, Patch, read_patches
+from jelly.patch.log import order_log
+from jelly.spark.plan import absolute, find_files
+from jelly.spark.session import session
+
+TERMS = ["s", "p", "o", "g"]
+
+
+def headers(path: str) -> Iterator[tuple[str, int, list[tuple[str, Any]]]]:
+    """The headers of each patch of a file."""
+    for number, patch in enumerate(read_patches(path)):
+        yield path, number, [(header.key, header.value) for header in patch.headers]
+
+
+def places(spark: Any, files: list[str]) -> list[tuple[str, int, int]]:
+    """File and number of each patch, and its place in the log."""
+    found = spark.sparkContext.parallelize(files, len(files)).flatMap(headers).collect()
+    patches = [(path, Patch([Header(*given) for given in told])) for path, _, told in found]
+    where = {patch.id: (path, number) for (path, number, _), (_, patch) in zip(found, patches, strict=True)}
+    return [(*where[patch.id], place) for place, (_, patch) in enumerate(order_log(patches))]
+
+
+def patched(spark: Any, statements: Any, log: str) -> Any:
+    """The statements, columns s, p, o, g in N-Triples syntax, after all patches of a log. Each is there once."""
+    files = [file.path for file in find_files(absolute(log))]
+    order = spark.createDataFrame(places(spark, files), "file string, patch long, place long")
+    changes = spark.read.format("jelly-patch").option("layout", "ntriples").load(files)
+    last = F.max_by("op", F.struct("place", "row")).alias("op")
+    net = changes.join(F.broadcast(order), ["file", "patch"]).groupBy(*TERMS).agg(last)
+    return statements.select(*TERMS).subtract(net.select(*TERMS)).union(net.where("op = 'add'").select(*TERMS))
+
+
+def main() -> None:
+    out, log, *src = sys.argv[1:]
+    with session("local[*]") as spark:
+        jelly.spark.register(spark)
+        statements = spark.read.format("jelly").option("layout", "ntriples").load(absolute(src))
+        patched(spark, statements, log).write.format("jelly").mode("overwrite").save(out)
+
+
+if __name__ == "__main__":
+    main()
