@@ -197,7 +197,8 @@ cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexce
         if reserve(&values.offsets, sizeof(int64_t)) < 0 or reserve(&values.data, span.n) < 0:
             return fail(&r.fault, NO_MEMORY, NULL)
         place = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
-        memcpy(values.data.buf + values.data.n, span.at, span.n)
+        if span.n:  # else there may be no memory yet
+            memcpy(values.data.buf + values.data.n, span.at, span.n)
         values.data.n += span.n
         memcpy(values.offsets.buf + values.offsets.n, &values.data.n, sizeof(int64_t))
         values.offsets.n += sizeof(int64_t)
