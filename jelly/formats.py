@@ -10,7 +10,7 @@ from typing import Any
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
-__all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "sniff", "table_kind"]
+__all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "table_kind"]
 
 
 @dataclass(frozen=True)
@@ -105,45 +105,6 @@ def find_format(format: str | None, name: str = "") -> Format:
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
     raise JellyError(f"{what}: expected one of {', '.join(FORMATS)}; give it as format=")
-
-
-# Bytes that `sniff` wants.
-SNIFFED = 256
-
-
-def sniff(head: bytes) -> Format | None:
-    """The format that the first bytes of a stream without a name show, where they are RDF Thrift or RDF Protobuf.
-
-    Jelly begins with rows or metadata in a frame (0A or 7A, behind a length where it is delimited).
-
-    >>> sniff(bytes.fromhex("2c1c1c1803613a73")).title, sniff(b"<a:s> <a:p>")
-    ('RDF Thrift', None)
-    """
-    if head[:2] in (b"\x1c\x18", b"\x2c\x1c", b"\x3c\x1c"):
-        return THRIFT
-    # Protobuf: a row has one field that fills it. It is a triple or quad that begins with its subject, or a prefix: its
-    # name and, behind that, its IRI.
-    size, at = _varint(head, 0)
-    inner, begin = _varint(head, at + 1)
-    if not inner or inner + begin - at != size:
-        return None
-    tag, body = head[at], head[begin:]
-    if tag == 0x0A and body[0:1] == b"\x0a":
-        n, at = _varint(body, 1)
-        body = body[at + n :]
-        tag = 0x0A if at + n < inner else 0
-    wanted = {0x0A: b"\x12", 0x12: b"\x0a", 0x1A: b"\x0a"}.get(tag)
-    return PROTOBUF if wanted is not None and body[0:1] == wanted else None
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of up to five bytes and where it ends; 0 where there is none."""
-    value = 0
-    for i, byte in enumerate(data[at : at + 5]):
-        value |= (byte & 0x7F) << 7 * i
-        if byte < 0x80:
-            return value, at + i + 1
-    return 0, at
 
 
 # Tables, which jelly.tablefiles reads and writes.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from types import TracebackType
 from typing import Any, Literal
 
@@ -16,8 +15,8 @@ from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import StatementIterator, Terms
 from jelly.errors import JellyError
-from jelly.files import Sink, Source, split_suffix
-from jelly.formats import JELLY, SNIFFED, find_format, sniff
+from jelly.files import Sink, Source
+from jelly.formats import JELLY, find_format
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PhysicalType, StreamOptions
 
@@ -62,13 +61,9 @@ class Reader:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
-        self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
-        self._chunks: Iterator[Any] | None = None
-        # Nothing tells the format: then the first bytes may.
-        self._untold = format is None and not split_suffix(self.source.name)[0]
         try:
             self.format = find_format(format, self.source.name)
-            self._decoder = self.format.open_reader(**self._settings)
+            self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
         except BaseException:
             self.source.close()
             raise
@@ -118,13 +113,10 @@ class Reader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream. What comes before an error is given before it is raised."""
+        decoder = self._decoder
+        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else fed(decoder, self.source)
         try:
-            self._look()
-            decoder = self._decoder
-            if hasattr(decoder, "batches"):
-                yield from decoder.batches(self.source)
-            else:
-                yield from fed(decoder, self._chunks or self.source.chunks())
+            yield from batches
         except JellyError as error:
             if error.source is None and self.source.name:
                 error.source = self.source.name
@@ -132,28 +124,16 @@ class Reader:
         finally:
             self.source.close()
 
-    def _look(self) -> None:
-        """Look at the first bytes where nothing else tells the format."""
-        if not self._untold:
-            return
-        self._untold = False
-        chunks = self.source.chunks()
-        first = next(chunks, b"")
-        self._chunks = chain([first], chunks)
-        if (found := sniff(bytes(first[:SNIFFED]))) is not None:
-            self.format = found
-            self._decoder = found.open_reader(**self._settings)
-
     def frames(self, library: Library | None = None) -> Iterator[Frame]:
         """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
-        self._look()
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
         return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
 
 
-def fed(decoder: Any, chunks: Iterator[Any]) -> Iterator[Batch]:
+def fed(decoder: Any, source: Source) -> Iterator[Batch]:
     """The Batches of a decoder that is fed with chunks. What comes before an error is given before it is raised."""
+    chunks = source.chunks()
     broken: JellyError | None = None
     while True:
         try:

@@ -58,30 +58,6 @@ def test_files(encoding: str, tmp_path: Path) -> None:
     assert caught.value.source == str(bad)
 
 
-def test_told_by_the_first_bytes() -> None:
-    for craft in ENCODINGS:
-        row = craft.row(craft.iri(), craft.iri(), craft.literal())
-        quad = craft.row(craft.iri(), craft.iri(), craft.literal(b"x" * 300), craft.iri())
-        for first in (b"", craft.prefix(b"ex", b"http://e/"), craft.prefix(b"", b"http://e/" + b"x" * 200), quad):
-            with jelly.Reader(first + row) as reader:
-                assert [s.p for s in reader] == [IRI("a:x")] * (2 if first is quad else 1)
-                assert reader.format.name == craft.name
-            assert [len(frame) for frame in jelly.read_frames(iter([first + row, row]))] == [3 if first is quad else 2]
-    options = jelly.StreamOptions(physical_type=1, version=2, stream_name="x" * 100)
-    for statements_ in ([], TRIPLES, TRIPLES[:1]):
-        for settings in ({}, {"delimited": False}):
-            for chosen in (None, options, jelly.StreamOptions.small(physical_type=1)):
-                data = jelly.dumps(statements_, chosen, **settings)
-                with jelly.Reader(data) as reader:
-                    assert list(reader) == statements_
-                    assert reader.format.name == "jelly"
-    out = io.BytesIO()
-    with jelly.Writer(out, options, frame_rows=1) as writer:
-        writer.namespace("", "http://e/")
-        writer.extend(TRIPLES)
-    assert list(jelly.read(out.getvalue())) == TRIPLES
-
-
 def suffix_of(encoding: str) -> str:
     return NAMES[encoding][0].removeprefix(".")
 
