@@ -213,16 +213,17 @@ class Own(jg.Handler):
         self.ended = threading.Event()
 
     def on_subscribe(self, call):
-        yield messages("quads", 1)[0]
-        if call.topic == "refuse":
-            raise jg.Refusal("FAILED_PRECONDITION", "not today")
-        if call.topic == "fail":
-            raise ZeroDivisionError("a secret")
-        while call.topic == "wait":
-            if not call.is_active:
-                self.ended.set()
-                return
-            time.sleep(0.01)
+        self.ended = threading.Event()
+        try:
+            yield messages("quads", 1)[0]
+            if call.topic == "refuse":
+                raise jg.Refusal("FAILED_PRECONDITION", "not today")
+            if call.topic == "fail":
+                raise ZeroDivisionError("a secret")
+            while call.topic == "wait" and call.is_active:
+                time.sleep(0.01)
+        finally:  # also where the client goes away before the server asks for more
+            self.ended.set()
 
 
 class OwnAsync(jg.AsyncHandler):
