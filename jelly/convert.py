@@ -59,6 +59,7 @@ def convert(
     delimited: bool = True,
     seekable: bool = False,
     progress: Progress | None = None,
+    namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Conversion:
@@ -70,9 +71,10 @@ def convert(
     flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
 
     ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
-    and ``seekable`` to the `Writer`, as do the keywords ``writing`` that the format written has besides. ``progress``
-    is called after each Batch with the bytes read, the bytes there are (None where that is not known) and the
-    statements so far. A file that was being written is removed where something fails.
+    and ``seekable`` to the `Writer`, as do the keywords ``writing`` that the format written has besides.
+    ``namespaces`` (name to IRI) are declared in front of those that the source has, where the format written can.
+    ``progress`` is called after each Batch with the bytes read, the bytes there are (None where that is not known) and
+    the statements so far. A file that was being written is removed where something fails.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
@@ -91,6 +93,8 @@ def convert(
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
             held, arity = _look(batches, reader)
             chosen = choose_options(options, reader, arity)
+            if namespaces:
+                chosen = chosen.replace(version=2)
             writer = Writer(
                 dst,
                 chosen,
@@ -102,6 +106,8 @@ def convert(
                 **(writing or {}),
             )
             with writer:
+                for name, iri in (namespaces or {}).items():
+                    writer.namespace(name, iri)
                 batch: Batch | None
                 while (batch := held.pop(0) if held else next(batches, None)) is not None:
                     # Metadata belongs to its frame, so that frame has to stay one.

@@ -94,6 +94,25 @@ def test_convert_options(folder):
     assert jelly.options("c.jelly") == StreamOptions(3, 114, "x", True, False, version=1)
 
 
+def test_convert_prefixes_and_values(folder):
+    numbers = b'<http://a/s> <http://a/p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    Path("n.nt").write_bytes(numbers)
+    run("convert", "--prefix", "a=http://a/", "n.nt", "n.ttl")
+    assert Path("n.ttl").read_text() == "@prefix a: <http://a/> .\na:s a:p 01 .\n"
+    run("convert", "--prefix", "a=http://a/", "--prefix", "b=http://b/", "n.nt", "n.jelly")
+    assert next(jelly.read_frames("n.jelly")).namespaces == [("a", "http://a/"), ("b", "http://b/")]
+    run("convert", "--values", "--prefix", "a=http://a/", "n.nt", "n.rt")
+    assert b"http://a/s" not in Path("n.rt").read_bytes()
+    assert run("cat", "n.rt").stdout_bytes == numbers.replace(b'"01"', b'"1"')
+    for args, message in (
+        (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has none"),
+        (["--prefix", "a", "n.nt", "n.ttl"], "--prefix a: expected NAME=IRI"),
+        (["--values", "n.nt", "n.rpb"], "--values does not go with RDF Protobuf, only with RDF Thrift"),
+        (["--values", "n.nt", "n.csv"], "--prefix and --values do not go with tables"),
+    ):
+        assert message in run("convert", *args, code=2).output
+
+
 def test_convert_frames(folder):
     run("convert", "a.nt", "b.jelly", "--frame-rows", 10)
     assert jelly.inspect("b.jelly").n_frames > 4

@@ -21,7 +21,7 @@ from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, TURTLE, Format, find_format, table_kind
+from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
@@ -145,6 +145,14 @@ for group in (messages, patch, results):
 @click.option("--base", metavar="IRI", help="What relative IRIs stand on, in Turtle, TriG, RDF/XML, JSON-LD and N3.")
 @click.option("--lenient", is_flag=True, help="Check less in these, IRIs above all, which is faster.")
 @click.option(
+    "--prefix",
+    "namespaces",
+    metavar="NAME=IRI",
+    multiple=True,
+    help="Declare a prefix, where OUT can have some; may be given several times.",
+)
+@click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as such; their spelling is lost.")
+@click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
 )
 @click.option(
@@ -197,10 +205,30 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             delimited=not given["no_delimited"],
             seekable=seekable,
             progress=progress,
+            namespaces=_namespaces(target, given),
+            writing=_writing(target, given),
             **_of_syntax(source, given),
         )
     if not quiet:
         _summary(done)
+
+
+def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
+    """The prefixes that are to be declared, by name."""
+    pairs = [declared.partition("=") for declared in given["namespaces"]]
+    if pairs and not target.namespaces:
+        raise click.UsageError(f"--prefix does not go with {target.title}, which has none")
+    for name, equals, iri in pairs:
+        if not (equals and iri):
+            raise click.UsageError(f"--prefix {name}{equals}{iri}: expected NAME=IRI, such as ex=http://example.org/")
+    return {name: iri for name, _, iri in pairs}
+
+
+def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of writing that only RDF Thrift has."""
+    if given["values"] and target is not THRIFT:
+        raise click.UsageError(f"--values does not go with {target.title}, only with {THRIFT.title}")
+    return {"values": True} if given["values"] else {}
 
 
 def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
@@ -223,6 +251,8 @@ def _convert_table(
 ) -> None:
     from jelly.tablefiles import convert_table
 
+    if given["namespaces"] or given["values"]:
+        raise click.UsageError("--prefix and --values do not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
