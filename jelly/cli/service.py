@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain, islice
@@ -213,8 +214,12 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
     writer: jelly.Writer | None = None
     messages = 0
     begin = int(start) if start is not None and start.isdigit() else start
-    with _client(address, given) as client, progress_bar("Receiving", output == "-") as progress:
-        feed = client.subscribe(topic, start=begin, follow=follow, timeout=given["timeout"])
+    with (
+        _client(address, given) as client,
+        progress_bar("Receiving", output == "-") as progress,
+        client.subscribe(topic, start=begin, follow=follow, timeout=given["timeout"]) as feed,
+        _signals_close(feed),
+    ):
         try:
             for batch in feed.batches():
                 if writer is None:
@@ -229,15 +234,33 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
                     progress(messages, number, writer.statements)
                 if messages == number:
                     break
-        except (KeyboardInterrupt, SystemExit):
-            pass  # what has come is kept
         except BaseException:
             if writer is not None:
                 writer.abort()
             raise
-        finally:
-            feed.close()
     if writer is None:
         writer = jelly.Writer(output, format=to_format)
     writer.close()
     say(f"{messages:,} messages, {writer.statements:,} statements")
+
+
+@contextlib.contextmanager
+def _signals_close(feed: Any) -> Iterator[None]:
+    """Within this, SIGINT and SIGTERM close the feed, so that what has come is kept; a second one interrupts.
+
+    An exception out of the handler could leave a lock of grpcio taken, and whatever needs it then waits forever.
+    """
+
+    def close(number: int, frame: Any) -> None:
+        restore()
+        threading.Thread(target=feed.close, daemon=True).start()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    before = {number: signal.signal(number, close) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        restore()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ class Feed:
         self._method = method
         self._progress = progress
         self._call: Any = None
-        self._closed = False
+        self._closed = threading.Event()
 
     @property
     def number(self) -> int | None:
@@ -168,19 +169,21 @@ class Feed:
         """The frames as bytes. After a lost connection they go on with one that repeats the options."""
         progress = self._progress
         try:
-            while not self._closed:
+            while not self._closed.is_set():
                 self._call = self._method(progress.request, **progress.arguments())
                 try:
+                    if self._closed.is_set():  # by a thread that did not see this call
+                        return
                     progress.began(self._call.initial_metadata())
                     for frame in self._call:
                         progress.took()
                         yield frame
                     return
                 except grpc.RpcError as error:
-                    if self._closed:
+                    if self._closed.is_set():
                         return
                     wait = progress.wait(error)
-                time.sleep(wait)
+                self._closed.wait(wait)
         finally:
             self.close()
 
@@ -200,7 +203,7 @@ class Feed:
 
     def close(self) -> None:
         """Cancel the subscription."""
-        self._closed = True
+        self._closed.set()
         if self._call is not None:
             self._call.cancel()
 
