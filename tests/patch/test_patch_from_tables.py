@@ -280,6 +280,10 @@ def test_the_command(tmp_path: Path, suffix: str, layout: str) -> None:
     assert run(table, "-").splitlines() == [lines[0], lines[1], lines[4], lines[5]]
     assert "named graph" in run("--triples", table, tmp_path / "t.jellyp", code=1)
     assert not (tmp_path / "t.jellyp").exists()
-    jelly.write(tmp_path / "no.jelly", [])
-    assert "x-statements" not in run(table, tmp_path / "again.csv")
-    assert len(read_patches(new).__next__()) == 4
+    run(table, tmp_path / "again.csv", "--layout", layout)
+    run(new, tmp_path / "of.new.csv", "--layout", layout)
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "of.new.csv").read_bytes()
+    (tmp_path / "bad.csv").write_text("op,s,p,o\nadd,<a:s>,<a:p>,<a:o>\nkeep,<a:s>,<a:p>,<a:o>\n")
+    told = run(tmp_path / "bad.csv", tmp_path / "bad.jellyp", code=1)
+    assert "row 1: column 'op': expected add, insert or A, or delete or D: 'keep'" in told
+    assert not (tmp_path / "bad.jellyp").exists()
