@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import pyarrow
 import pyoxigraph
 import pytest
 import rdflib
@@ -43,6 +44,10 @@ class Patches:
         self.options = patch.PatchOptions(stream_type=patch.PatchStreamType.FLAT, statement_type=kind)
         self.jelly = patch.dumps(self.patch, self.options)
         self.operations = list(self.patch)
+        self.table = jelly.read_arrow(data.jelly).read_all()
+        numbers = pyarrow.array([i // 100 for i in range(data.count)])
+        ops = pyarrow.array(["add"] * data.count)
+        self.changes = self.table.append_column("op", ops).append_column("patch", numbers)
         self.dataset = rdflib.Dataset()
         self.dataset.parse(data=self.few, format="patch")
 
@@ -109,6 +114,8 @@ WRITE: dict[str, Job] = {
     "jelly-rdf Batch": lambda data: encode(data.batches, jelly.StreamOptions(rdf_star=True)),
     "jelly-patch Batch": lambda data: encode(patches(data).batches, patches(data).options),
     "jelly-patch operations": write_operations,
+    "jelly-rdf table": lambda data: jelly.write_arrow(io.BytesIO(), patches(data).table),
+    "jelly-patch table": lambda data: patch.write_arrow(io.BytesIO(), patches(data).changes),
     "rdfp Batch": write_text,
     "rdfp operations": lambda data: write_operations(data, format="rdfp"),
     "pyoxigraph N-Quads": lambda data: len(data.of_pyoxigraph)

@@ -71,6 +71,7 @@ except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
 
 __all__ = [
+    "InputTable",
     "check_columns",
     "compute",
     "csv",
@@ -436,24 +437,16 @@ def write_arrow(
     >>> [str(statement) for statement in jelly.loads(out.getvalue())]
     ['<a:s> <a:p> "o"@en .']
     """
-    stream = to_stream(data)
-    layout = check_columns(stream.schema.names, layout)
-    batches = iter(stream)
-    first: list[pa.RecordBatch] = []
+    table = InputTable(data, layout)
     with Writer(dst, options, **settings) as writer:
         if writer.format is not JELLY:
             quads = writer.format.quads
         elif options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
             quads = options.physical_type != PhysicalType.TRIPLES
         else:
-            quads = _peek(batches, GRAPH[layout], first)
-        intake = Intake(flat=layout == "flat", quads=quads)
-        while first:
-            _take(intake, writer, first.pop(0))
-        for batch in batches:
-            _take(intake, writer, batch)
-        if (rest := intake.pull(True)) is not None:
-            writer.add_batch(rest)
+            quads = table.has_graphs()
+        for batch in table.batches(quads):
+            writer.add_batch(batch)
     return writer.statements
 
 
@@ -478,8 +471,9 @@ def to_stream(data: Any) -> pa.RecordBatchReader:
     )
 
 
-def check_columns(names: list[str], layout: Layout | None = None) -> Layout:
-    """The layout that columns with these names have; JellyOptionsError where they are not those of a layout.
+def check_columns(names: list[str], layout: Layout | None = None, patch: bool = False) -> Layout:
+    """The layout that columns with these names have; JellyOptionsError where they are not those of a layout, or with
+    ``patch`` those of a table of changes.
 
     >>> check_columns(["s", "p", "o"])
     'ntriples'
@@ -488,11 +482,12 @@ def check_columns(names: list[str], layout: Layout | None = None) -> Layout:
         layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
     if layout not in LAYOUTS:
         raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    first, number = (("op",), "patch") if patch else ((), "frame")
     problems = [
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
-            ("missing", [name for name in REQUIRED[layout] if name not in names]),
-            ("unknown", [name for name in names if name not in (*LAYOUTS[layout], "frame")]),
+            ("missing", [name for name in (*first, *REQUIRED[layout]) if name not in names]),
+            ("unknown", [name for name in names if name not in (*first, *LAYOUTS[layout], number)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong
@@ -500,45 +495,66 @@ def check_columns(names: list[str], layout: Layout | None = None) -> Layout:
     if problems:
         raise JellyOptionsError(
             f'the columns are not those of layout="{layout}": {"; ".join(problems)}; '
-            f"expected {', '.join(LAYOUTS[layout])} and perhaps frame"
+            f"expected {', '.join((*first, *LAYOUTS[layout]))} and perhaps {number}"
         )
     return layout
 
 
-def _peek(batches: Iterator[pa.RecordBatch], graph: str, seen: list[pa.RecordBatch]) -> bool:
-    """Whether a graph is named in the first record batches, which go into ``seen``."""
-    size = 0
-    for batch in batches:
-        seen.append(batch)
-        if graph not in batch.schema.names:
-            return False
-        column = batch.column(graph)
-        # A dictionary may hold a null value; is_null sees through that.
-        if column.null_count < len(column) and not compute.all(column.is_null()).as_py():
-            return True
-        size += batch.nbytes
-        if size > MAX_PEEK:
-            break
-    return False
+class InputTable:
+    """A table on its way into Batches: of statements, or with ``patch`` of changes."""
+
+    def __init__(self, data: Any, layout: Layout | None = None, patch: bool = False) -> None:
+        stream = to_stream(data)
+        self.layout = check_columns(stream.schema.names, layout, patch)
+        self._patch = patch
+        self._batches = iter(stream)
+        self._first: list[pa.RecordBatch] = []
+
+    def has_graphs(self) -> bool:
+        """Whether a graph is named in the first record batches, which are kept."""
+        size = 0
+        graph = GRAPH[self.layout]
+        for batch in self._batches:
+            self._first.append(batch)
+            if graph not in batch.schema.names:
+                return False
+            column = batch.column(graph)
+            # A dictionary may hold a null value; is_null sees through that.
+            if column.null_count < len(column) and not compute.all(column.is_null()).as_py():
+                return True
+            size += batch.nbytes
+            if size > MAX_PEEK:
+                break
+        return False
+
+    def batches(self, quads: bool, transactions: bool = False) -> Iterator[Batch]:
+        """The Batches of the table, see `Intake`."""
+        intake = Intake(flat=self.layout == "flat", quads=quads, patch=self._patch, transactions=transactions)
+        while self._first:
+            yield from _taken(intake, self._first.pop(0))
+        for batch in self._batches:
+            yield from _taken(intake, batch)
+        if (rest := intake.pull(True)) is not None:
+            yield rest
 
 
-def _take(intake: Intake, writer: Writer, batch: pa.RecordBatch) -> None:
+def _taken(intake: Intake, batch: pa.RecordBatch) -> Iterator[Batch]:
     columns = {}
-    frames = None
+    numbers = None
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        if name == "frame":
-            frames = _numbers(array)
+        if name in ("frame", "patch"):
+            numbers = _numbers(name, array)
         elif (column := buffers_of(name, array)) is not None:
             columns[name] = column
-    intake.load(len(batch), columns, frames)
+    intake.load(len(batch), columns, numbers)
     while (full := intake.pull()) is not None:
-        writer.add_batch(full)
+        yield full
 
 
-def _numbers(array: pa.Array) -> tuple[Any, ...]:
+def _numbers(name: str, array: pa.Array) -> tuple[Any, ...]:
     if not pa.types.is_integer(array.type):
-        raise JellyOptionsError(f"column 'frame' is of type {array.type}: expected integers")
-    array = _cast("frame", array, pa.int64())
+        raise JellyOptionsError(f"column {name!r} is of type {array.type}: expected integers")
+    array = _cast(name, array, pa.int64())
     valid, data = array.buffers()
     return array.offset, valid, data
 

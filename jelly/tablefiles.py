@@ -14,7 +14,7 @@ from jelly.files import Sink
 from jelly.formats import TABLE_SUFFIXES, table_kind
 from jelly.options import StreamOptions
 
-__all__ = ["convert_table", "read_table_file", "write_table_file"]
+__all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
 
 # A row group of Parquet ends at so many rows or bytes.
 GROUP_ROWS = 1 << 18
@@ -38,10 +38,20 @@ def convert_table(
 
     ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`.
     """
+    return convert_with(
+        src,
+        dst,
+        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format),
+        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
+    )
+
+
+def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
+    """Convert between a file of a table and another, which ``read`` makes a table and ``write`` makes of one."""
     if table_kind(src) is None:
-        return write_table_file(dst, read_arrow(src, layout=layout, threads=threads, format=from_format))
+        return write_table_file(dst, read())
     if table_kind(dst) is None:
-        return write_arrow(dst, read_table_file(src), options=options, format=to_format, seekable=seekable)
+        return write(read_table_file(src))
     return write_table_file(dst, read_table_file(src))
 
 
@@ -54,7 +64,7 @@ def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
             file = parquet.ParquetFile(name)
             return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS))
         if kind == "csv":
-            types = {column: pa.string() for columns in LAYOUTS.values() for column in columns}
+            types = {column: pa.string() for columns in (("op",), *LAYOUTS.values()) for column in columns}
             return csv.open_csv(
                 name,
                 read_options=csv.ReadOptions(block_size=CSV_BLOCK),
@@ -89,7 +99,6 @@ class _Out(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._sink.write(bytes(data))
         return len(data)
-
 
 
 def write_table_file(path: str | os.PathLike[str], data: Any) -> int:

@@ -40,3 +40,10 @@ generalized = st.builds(Triple, anything, anything, anything)
 def quads(triples: st.SearchStrategy[Triple], graphs: st.SearchStrategy | None = None) -> st.SearchStrategy[Quad]:
     graphs = st.one_of(st.none(), iris, bnodes) if graphs is None else graphs
     return st.builds(lambda triple, graph: Quad(*triple, graph), triples, graphs)
+
+
+def writable(term: object) -> bool:
+    """Whether a term can be written in N-Triples syntax: odd labels cannot."""
+    if isinstance(term, QuotedTriple):
+        return all(map(writable, (term.s, term.p, term.o)))
+    return not isinstance(term, BlankNode) or term.value in ("a", "b", "c")

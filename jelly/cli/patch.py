@@ -12,6 +12,7 @@ import click
 import jelly
 from jelly import patch as patches
 from jelly.cli.errors import message
+from jelly.formats import table_kind
 
 __all__ = ["patch"]
 
@@ -67,6 +68,9 @@ def patch() -> None:
 @_type
 @_triples
 @click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+@click.option(
+    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
+)
 def convert(
     src: str,
     dst: str,
@@ -75,16 +79,25 @@ def convert(
     stream_type: str | None,
     triples: bool,
     marked_bnodes: bool,
+    layout: Any,
 ) -> None:
-    """Write the patches of IN to OUT in another format or of another stream type."""
-    patches.convert(
-        src,
-        dst,
-        from_format=from_format,
-        to_format=_target(dst, to_format),
-        options=_options(stream_type, triples),
-        marked_bnodes=marked_bnodes,
-    )
+    """Write the patches of IN to OUT in another format or of another stream type.
+
+    Either may be a table of changes: .parquet, .arrow or .csv, with a column op (add, delete), perhaps one patch (its
+    number), and those of a --layout (needs jelly-rdf[arrow]). What is aborted, headers and namespaces are not in it.
+    """
+    settings: dict[str, Any] = {
+        "from_format": from_format,
+        "to_format": _target(dst, to_format),
+        "options": _options(stream_type, triples),
+        "marked_bnodes": marked_bnodes,
+    }
+    if table_kind(src) or table_kind(dst):
+        from jelly.patch.tables import convert_table
+
+        convert_table(src, dst, layout=layout, **settings)
+        return
+    patches.convert(src, dst, **settings)
 
 
 @patch.command()

@@ -105,6 +105,8 @@ cdef enum:
     NOT_LITERAL = -99
     EMPTY_VALUE = -100
     AFTER_TERM = -101
+    PATCH_OPERATION = -102
+    PATCH_FALLS = -103
     # of RDF Binary
     ROW_CUT = -110
     ROW_LIMIT = -111

@@ -117,6 +117,8 @@ _TABLE = {
     NOT_LITERAL: (JellyFormatError, "a value where the object is not a literal"),
     EMPTY_VALUE: (JellyFormatError, "an empty value: expected a null or a value"),
     AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
+    PATCH_OPERATION: (JellyFormatError, "expected add, insert or A, or delete or D"),
+    PATCH_FALLS: (JellyFormatError, "{a} comes after {b}: the rows must be in the order of their patches"),
     # Of RDF Binary.
     ROW_CUT: (JellyTruncatedError, "the input ends inside a row: at least {a} more bytes were expected"),
     ROW_LIMIT: (JellyLimitError, "a row is longer than the limit of {b} bytes; raise max_row_bytes to read it"),

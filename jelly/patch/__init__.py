@@ -27,7 +27,7 @@ from jelly.patch.changes import compact, diff, invert, write_diff
 from jelly.patch.formats import PATCH_FORMATS
 from jelly.patch.log import read_log
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
-from jelly.patch.tables import read_arrow
+from jelly.patch.tables import read_arrow, write_arrow
 from jelly.patch.targets import Applied, apply
 
 __all__ = [
@@ -58,5 +58,6 @@ __all__ = [
     "read_arrow",
     "read_log",
     "read_patches",
+    "write_arrow",
     "write_diff",
 ]

@@ -1,19 +1,43 @@
-"""Patches as tables: the statements that they add and delete as Arrow, with columns for what was done and by which."""
+"""Patches as tables, and tables as patches: the statements that they add and delete as Arrow, with columns for what was
+done and by which patch.
+
+A table of changes of any other kind becomes one of these by its names. A change data feed, for one, whose updates are
+a row of what was and one of what is now:
+
+>>> import io, duckdb
+>>> from jelly.patch import dumps, loads, write_arrow
+>>> feed = duckdb.sql('''
+...     from (values (7, 'update_preimage', '<a:s>', '"1"'), (7, 'update_postimage', '<a:s>', '"2"'))
+...         as feed(version, change, s, o)
+...     select if(change in ('insert', 'update_postimage'), 'add', 'delete') as op, version as patch, s, '<a:p>' as p, o
+...     order by version, op desc''')
+>>> out = io.BytesIO()
+>>> write_arrow(out, feed)
+2
+>>> print(dumps(loads(out.getvalue()), format="rdfp").decode(), end="")
+TX .
+D <a:s> <a:p> "1" .
+A <a:s> <a:p> "2" .
+TC .
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from jelly.core.batch import Batch
-from jelly.core.operations import take_rows
-from jelly.patch.stream import PUNCTUATION, PatchReader
+from jelly.core.operations import Commit, Header, Start, take_rows
+from jelly.errors import JellyError
+from jelly.options import PatchOptions, StatementType
+from jelly.patch.formats import JELLYP
+from jelly.patch.stream import PUNCTUATION, Patch, PatchReader, PatchWriter
 
-__all__ = ["read_arrow"]
+__all__ = ["convert_table", "read_arrow", "write_arrow"]
 
-START, COMMIT, ABORT = 6, 7, 8
+DELETE, START, COMMIT, ABORT = 3, 6, 7, 8
 OPERATIONS = ("add", "delete")
 
 Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number of the patch
@@ -89,3 +113,98 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
 
     made_schema = pa.schema([fields[name] for name in names])
     return pa.RecordBatchReader.from_batches(made_schema, batches())
+
+
+def write_arrow(
+    dst: Any,
+    data: Any,
+    options: PatchOptions | None = None,
+    *,
+    layout: Literal["flat", "ntriples"] | None = None,
+    headers: Iterable[Header] = (),
+    transactions: bool = True,
+    **settings: Any,
+) -> int:
+    """Write a table of changes as patches to ``dst``; the number of its rows. `read_arrow` gives the table again.
+
+    ``data`` and ``layout`` are those of `jelly.write_arrow`, ``dst``, ``options`` and ``settings`` those of
+    `PatchWriter`. Besides the columns of a layout there is ``op``: add, insert or A, and delete or D, in capitals or
+    not. There may be ``patch``, integers: where the number changes, a patch ends. It must not fall from one row to the
+    next, and what it is, is not written. No other columns may be there. The rows stay in their order, which matters
+    where a statement is added and deleted.
+
+    Each patch is a transaction, but without ``transactions``. The ``headers`` stand at the beginning of the first. A
+    table without rows is an empty patch.
+
+    Without options the statements are quads if a graph is named in the first 64 MB of the table. A later one is an
+    error: give ``PatchOptions(statement_type=StatementType.QUADS)`` where that can be.
+
+    JellyOptionsError where columns are missing, unknown or of another type, or where the options forbid a statement or
+    a second patch; JellyFormatError where a value is wrong or null. Both name the row of the table, from 0.
+
+    >>> import io, pyarrow
+    >>> from jelly import IRI
+    >>> from jelly.patch import Header, loads, write_arrow
+    >>> table = pyarrow.table({"op": ["add", "D"], "s": ["<a:s>"] * 2, "p": ["<a:p>"] * 2, "o": ['"o"', "_:b"]})
+    >>> out = io.BytesIO()
+    >>> write_arrow(out, table, headers=[Header("id", IRI("uuid:1"))])
+    2
+    >>> [str(operation) for patch in loads(out.getvalue()) for operation in patch]
+    ['H id <uuid:1> .', 'TX .', 'A <a:s> <a:p> "o" .', 'D <a:s> <a:p> _:b .', 'TC .']
+    """
+    from jelly.arrow import InputTable
+
+    table = InputTable(data, layout, patch=True)
+    if options is None:
+        options = PatchOptions(statement_type=StatementType.QUADS if table.has_graphs() else StatementType.TRIPLES)
+    rows = 0
+    with PatchWriter(dst, options, **settings) as writer:
+        for head in Patch([*headers, *[Start()] * transactions]).batches():
+            writer.add_batch(head)
+        quads = writer.format is not JELLYP or options.statement_type == StatementType.QUADS
+        for batch in table.batches(quads, transactions):
+            before = writer.operations if writer.format is JELLYP else batch.first_row
+            is_row = np.asarray(batch.op) <= DELETE
+            try:
+                writer.add_batch(batch)
+            except JellyError as error:
+                # Of the rows of patches, marks are none of the table.
+                if error.row is not None:
+                    error.row = rows + int(np.count_nonzero(is_row[: error.row - before]))
+                raise
+            rows += int(np.count_nonzero(is_row))
+        if transactions:
+            writer.add(Commit())
+    return rows
+
+
+def convert_table(
+    src: Any,
+    dst: Any,
+    options: PatchOptions | None = None,
+    *,
+    layout: Literal["flat", "ntriples"] = "flat",
+    from_format: str | None = None,
+    to_format: str | None = None,
+    **settings: Any,
+) -> int:
+    """Convert between a file of a table and a file of patches, as their suffixes say; the number of statements.
+
+    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> monday, table = (os.path.join(folder, name) for name in ("monday.rdfp", "monday.csv"))
+    >>> with open(monday, "w") as file:
+    ...     _ = file.write("TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n")
+    >>> convert_table(monday, table), convert_table(table, monday)
+    (1, 1)
+    """
+    from jelly.tablefiles import convert_with
+
+    return convert_with(
+        src,
+        dst,
+        lambda: read_arrow(src, layout=layout, format=from_format),
+        lambda table: write_arrow(dst, table, options, format=to_format, **settings),
+    )

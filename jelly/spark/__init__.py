@@ -1,4 +1,4 @@
-"""RDF in Spark: the data sources "jelly", for reading and writing, and "jelly-patch". They need Spark 4.1 and the extra
+"""RDF in Spark: the data sources "jelly" and "jelly-patch", for reading and writing. They need Spark 4.1 and the extra
 ``spark``.
 
 Reading::
@@ -92,6 +92,25 @@ those of a layout. What was aborted is left out, and so are headers and namespac
 options above hold but for ``frames``, ``pushdown`` and ``follow``. Of a broken file, in other modes than ``FAILFAST``,
 what comes before the error is kept, of a transaction that it cuts nothing. ``bench/spark_patches.py`` applies a log of
 patches to a table of statements.
+
+Changes as patches: the columns are those of `jelly.patch.write_arrow`, ``op``, perhaps ``patch`` (whole numbers), and
+those of a layout::
+
+    changes.repartitionByRange(4, "patch").sortWithinPartitions("patch", "row").drop("row", "file") \\
+        .write.format("jelly-patch").mode("append").save("log")
+
+Each task writes a ``.jellyp`` file in the order of its rows: one patch, or with ``patch`` one for each number, and the
+numbers must not fall. Part files are numbered as their tasks are, so after ``repartitionByRange`` the patches are in
+order from file to file too. The rest is as above, the sink of a stream included. Of the change data feed of another
+table, batch by batch::
+
+    def publish(feed, number):
+        op = F.when(F.col("_change_type").isin("insert", "update_postimage"), "add").otherwise("delete")
+        changes = feed.select(op.alias("op"), F.col("_commit_version").alias("patch"), "s", "p", "o").coalesce(1)
+        changes.sortWithinPartitions("patch", F.desc("op")).write.format("jelly-patch").mode("overwrite") \\
+            .save(f"log/{number:012}")
+
+    feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
 
 Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
 moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.

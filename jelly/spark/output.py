@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from jelly.arrow import LAYOUTS, Layout, check_columns, pa, write_arrow
+from jelly.arrow import Layout, check_columns, pa, write_arrow
 from jelly.codecs import default_options
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.options import StreamOptions
 from jelly.remote import is_url
 from jelly.spark.plan import local_path
 
@@ -43,7 +42,8 @@ class Written:
 class Output:
     """A job that writes a directory. It can be pickled: one process makes it, others write, another commits.
 
-    ``columns`` are the names of a layout; the part files have quads if there is a column of graphs.
+    ``columns`` are the names of a layout, with ``patch`` those of `jelly.patch.write_arrow`; the part files have quads
+    if there is a column of graphs.
     """
 
     folder: str
@@ -51,6 +51,7 @@ class Output:
     columns: tuple[str, ...]
     overwrite: bool = False
     compression: str = "none"
+    patch: bool = False
     is_new: bool = field(init=False, default=False)  # the directory was not there
 
     def __post_init__(self) -> None:
@@ -65,17 +66,30 @@ class Output:
             raise JellyOptionsError("column 'frame' cannot be written, for rows have no order in Spark: drop it")
         object.__setattr__(self, "folder", local)
         object.__setattr__(self, "is_new", not os.path.isdir(local))
-        check_columns(list(self.columns))
+        check_columns(list(self.columns), patch=self.patch)
 
     @property
     def layout(self) -> Layout:
         """The layout of the columns."""
-        return check_columns(list(self.columns))
+        return check_columns(list(self.columns), patch=self.patch)
 
     @property
-    def options(self) -> StreamOptions:
-        """The stream options of the part files."""
-        return default_options(4 if {"g", "graph"} & set(self.columns) else 3)
+    def _suffix(self) -> str:
+        return (".jellyp" if self.patch else ".jelly") + COMPRESSIONS[self.compression]
+
+    def _write(self, path: str, data: Any) -> int:
+        """Write a part file; the number of statements."""
+        quads = bool({"g", "graph"} & set(self.columns))
+        if self.patch:
+            # Most tasks write none, and each worker imports this.
+            from jelly.patch import PatchOptions, StatementType
+            from jelly.patch import write_arrow as write_patches
+
+            kind = StatementType.QUADS if quads else StatementType.TRIPLES
+            return write_patches(path, data, PatchOptions(statement_type=kind), layout=self.layout)
+        seekable = not COMPRESSIONS[self.compression]
+        options = default_options(4 if quads else 3)
+        return write_arrow(path, data, layout=self.layout, options=options, seekable=seekable)
 
     @property
     def _work(self) -> str:
@@ -88,25 +102,21 @@ class Output:
         if first is None:
             return Written("", part)
         os.makedirs(self._work, exist_ok=True)
-        suffix = COMPRESSIONS[self.compression]
-        name = f"part-{part:05}-{attempt}.jelly{suffix}"
+        name = f"part-{part:05}-{attempt}{self._suffix}"
         path = os.path.join(self._work, name)
         stream = pa.RecordBatchReader.from_batches(first.schema, chain([first], full))
-        n = write_arrow(path, stream, layout=self.layout, options=self.options, seekable=not suffix)
-        return Written(name, part, n, os.path.getsize(path))
+        return Written(name, part, self._write(path, stream), os.path.getsize(path))
 
     def commit(self, written: Iterable[Written]) -> list[str]:
         """Make the part files visible, and nothing else of this job; their paths. Without rows there is one part."""
         parts = [part for part in written if part.file]
         if not parts:
             # So that the directory says what it holds: nothing.
-            names = LAYOUTS[self.layout]
-            empty = pa.record_batch([pa.array([], pa.string()) for _ in names], list(names))
+            names = [name for name in self.columns if name != "patch"]
+            empty = pa.record_batch([pa.array([], pa.string()) for _ in names], names)
             os.makedirs(self._work, exist_ok=True)
-            suffix = COMPRESSIONS[self.compression]
-            parts = [Written(f"part-00000-empty.jelly{suffix}", 0)]
-            path = os.path.join(self._work, parts[0].file)
-            write_arrow(path, empty, options=self.options, seekable=not suffix)
+            parts = [Written(f"part-00000-empty{self._suffix}", 0)]
+            self._write(os.path.join(self._work, parts[0].file), empty)
         old = [entry.path for entry in os.scandir(self.folder) if not entry.name.startswith(("_", "."))]
         success = os.path.join(self.folder, SUCCESS)
         moved: list[str] = []

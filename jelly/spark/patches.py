@@ -13,11 +13,11 @@ from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch.formats import RDFP, find_patch_format
 from jelly.patch.tables import read_arrow
 from jelly.spark.plan import BATCH_ROWS, File, Part, note_error, open_file, split
-from jelly.spark.source import JellyReader, Settings
+from jelly.spark.source import JellyDataSource, JellyReader, Settings
 from jelly.spark.where import Where
 
 try:
-    from pyspark.sql.datasource import DataSource, DataSourceReader
+    from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import DataType, LongType, StringType, StructType
 except ImportError:
     raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
@@ -66,8 +66,10 @@ class PatchSettings(Settings):
             note_error(error, path, errors)
 
 
-class PatchDataSource(DataSource):
-    """What patches add and delete as rows: reading."""
+class PatchDataSource(JellyDataSource):
+    """What patches add and delete as rows: reading and writing."""
+
+    _patch = True
 
     @classmethod
     def name(cls) -> str:

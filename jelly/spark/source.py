@@ -28,7 +28,16 @@ try:
         InputPartition,
         WriterCommitMessage,
     )
-    from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringType, StructField, StructType
+    from pyspark.sql.types import (
+        BinaryType,
+        DataType,
+        IntegralType,
+        LongType,
+        MapType,
+        StringType,
+        StructField,
+        StructType,
+    )
 except ImportError:
     raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
@@ -255,6 +264,7 @@ class JellyDataSource(DataSource):
     """Statements of RDF as rows: reading and writing."""
 
     _pushdown = False
+    _patch = False
 
     @classmethod
     def name(cls) -> str:
@@ -290,16 +300,20 @@ class JellyDataSource(DataSource):
     def _output(self, schema: StructType, overwrite: bool) -> Output:
         folder = self.options.get("path", "")
         if not folder:
-            raise JellyOptionsError('no path is given: expected df.write.format("jelly").mode("append").save(path)')
+            raise JellyOptionsError(
+                f'no path is given: expected df.write.format("{self.name()}").mode("append").save(path)'
+            )
         for field in schema.fields:
-            if not isinstance(field.dataType, StringType):
+            is_number = self._patch and field.name == "patch"
+            if not isinstance(field.dataType, IntegralType if is_number else StringType):
                 raise JellyOptionsError(
-                    f"column {field.name!r} is of type {field.dataType.simpleString()}: expected string; "
+                    f"column {field.name!r} is of type {field.dataType.simpleString()}: expected "
+                    f"{'a whole number' if is_number else 'string'}; {'besides op and patch ' * self._patch}"
                     f"the columns are those of a layout: {' or '.join(', '.join(names) for names in LAYOUTS.values())}"
                 )
-        check_columns(schema.names)
+        check_columns(schema.names, patch=self._patch)
         compression = self.options.get("compression", "none").lower()
-        return Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression)
+        return Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch)
 
 
 class PushdownDataSource(JellyDataSource):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import generalized, rdf, star
+from statements import generalized, rdf, star, writable
 from statements import quads as with_graphs
 
 import jelly
@@ -78,13 +78,6 @@ def expected(statement):
         o.datatype.value if literal and not o.language and not str(o.datatype.value).endswith("#string") else None,
         o.language if literal else None,
     )
-
-
-def writable(term):
-    """Whether the text of a quoted triple can be written: odd labels cannot."""
-    if isinstance(term, jelly.QuotedTriple):
-        return all(map(writable, (term.s, term.p, term.o)))
-    return not isinstance(term, jelly.BlankNode) or term.value in ("a", "b", "c")
 
 
 def fits(statement):
@@ -268,6 +261,45 @@ def test_frames_end_where_their_number_changes():
     intake.load(6, columns, (1, None, frames))
     assert intake.pull().frames.tolist() == [2]
     assert intake.pull(True).frames.tolist() == [0]
+
+
+@pytest.mark.parametrize("index", [None, [0, 1, 2, 3, 4, 5]])
+@pytest.mark.parametrize(("transactions", "marks"), [(False, [15]), (True, [7, 15, 6])])
+def test_operations_and_patches_that_end_where_their_number_changes(index, transactions, marks):
+    columns = {name: as_column([b"<a:b>"] * 6) for name in "spo"}
+    columns["op"] = as_column([b"add", b"D", b"Insert", b"DELETE", b"a", b"delete"], index=index)
+    numbers = struct.pack("<7q", 99, 4, 4, 5, 5, 5, 9)
+    for batch_rows in (1, 2, 3, 100):
+        intake = Intake(flat=False, quads=True, patch=True, transactions=transactions, batch_rows=batch_rows)
+        intake.load(6, columns, (1, None, numbers))
+        batches = [*iter(intake.pull, None), intake.pull(True)]
+        assert intake.pull(True) is None
+        for batch in batches:
+            batch.check()
+            statements = batch.op <= 3
+            assert (batch.s[~statements] == -1).all()
+            assert (batch.s[statements] >= 0).all()
+        assert [op for batch in batches for op in batch.op] == [2, 3, *marks, 2, 3, 2, *marks, 3]
+        assert [batch.first_row for batch in batches[1:2]] == [len(batches[0])][: len(batches) - 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "numbers", "message"),
+    [
+        ({}, (1, 0), r"column 'patch': 0 comes after 1: the rows must be in the order of their patches \(row 1\)"),
+        ({"op": [b"add", b"keep"]}, None, r"column 'op': expected add, insert or A, or delete or D: 'keep' \(row 1\)"),
+        ({"op": [b"add", b"dd"]}, None, "column 'op': expected"),
+        ({"op": [b"add", b"\xc1dd"]}, None, "column 'op': expected"),
+        ({"op": [b"add", None]}, None, r"column 'op': a null where there must be a value \(row 1\)"),
+    ],
+)
+def test_bad_operations_and_numbers(change, numbers, message):
+    values = {"s": [b"<a:b>"] * 2, "p": [b"<a:b>"] * 2, "o": [b"<a:b>"] * 2, "op": [b"add"] * 2} | change
+    intake = Intake(flat=False, quads=False, patch=True)
+    packed = None if numbers is None else (0, None, struct.pack("<2q", *numbers))
+    intake.load(2, {name: as_column(column) for name, column in values.items()}, packed)
+    with pytest.raises(jelly.JellyFormatError, match=message):
+        intake.pull()
 
 
 def test_intake_is_used_in_order():

@@ -12,7 +12,7 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly.patch import Header, Patch, apply, dumps, loads, read_arrow, read_log
+from jelly.patch import Header, Patch, apply, dumps, loads, read_arrow, read_log, read_patches
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark_patches.py"
 N = 12  # patches
@@ -143,3 +143,76 @@ def test_a_log_is_applied_to_a_table(spark: Any, log: Path, tmp_path: Path) -> N
     (log / "d.rdfp").unlink()
     with pytest.raises(jelly.JellyFormatError, match="the log is broken"):
         example.patched(spark, statements, str(log))
+
+
+# ---- writing
+
+TERMS = ["s", "p", "o", "g"]
+
+
+def table(folder: Path) -> list[dict[str, Any]]:
+    """The rows of all parts in their order, patches numbered through."""
+    found: list[dict[str, Any]] = []
+    for path in sorted(folder.glob("part-*")):
+        first = found[-1]["patch"] + 1 if found else 0
+        part = read_arrow(path, layout="ntriples").read_all().to_pylist()
+        found += [row | {"patch": row["patch"] + first} for row in part]
+    return found
+
+
+def test_what_is_written_is_what_is_read(spark: Any, log: Path, tmp_path: Path) -> None:
+    wanted = read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
+    df = spark.read.format("jelly-patch").option("layout", "ntriples").load(f"{log}/c.jellyp")
+    in_order = df.repartitionByRange(2, "patch").sortWithinPartitions("patch", "row")
+    in_order.drop("row", "file").write.format("jelly-patch").mode("append").save(str(tmp_path / "out"))
+    names = [path.name for path in sorted((tmp_path / "out").iterdir())]
+    assert [name[:11] for name in names] == ["_SUCCESS", "part-00000-", "part-00001-"]
+    assert all(name.endswith(".jellyp") for name in names[1:])
+    assert table(tmp_path / "out") == wanted
+    again = spark.read.format("jelly-patch").option("layout", "ntriples").load(str(tmp_path / "out"))
+    assert Counter(rows(again.select("op", *TERMS))) == Counter(rows(df.select("op", *TERMS)))
+    # Without the column a task is a patch; without one of graphs they are of triples.
+    one = df.coalesce(1).selectExpr("upper(op) as op", "s", "p", "o")
+    one.write.format("jelly-patch").mode("overwrite").option("compression", "gzip").save(str(tmp_path / "one"))
+    [path] = (tmp_path / "one").glob("part-*.jellyp.gz")
+    [patch] = read_patches(path)
+    assert (patch.count(2) + patch.count(3), patch.count(6), patch.count(7)) == (len(wanted), 1, 1)
+    assert not patch.quads
+    df.where("op = ''").drop("row", "file").write.format("jelly-patch").mode("append").save(str(tmp_path / "none"))
+    assert spark.read.format("jelly-patch").load(str(tmp_path / "none")).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("expressions", "words"),
+    [
+        (("s", "p", "o"), "missing 'op'"),
+        (("op", "row", "s", "p", "o"), "column 'row' is of type bigint: expected string; besides op and patch"),
+        (("op", "file", "s", "p", "o"), "unknown 'file'"),
+        (("op", "string(patch)", "s", "p", "o"), "column 'patch' is of type string: expected a whole number"),
+        (("if(row = 3, 'keep', op) as op", "s", "p", "o"), "column 'op': expected add, insert or A, or delete or D"),
+        (("op", "int(-row) as patch", "s", "p", "o"), "column 'patch': -1 comes after 0"),
+    ],
+)
+def test_what_cannot_be_written(
+    spark: Any, log: Path, tmp_path: Path, expressions: tuple[str, ...], words: str
+) -> None:
+    df = spark.read.format("jelly-patch").option("layout", "ntriples").load(f"{log}/c.jellyp")
+    with pytest.raises(Exception, match=words):
+        df.selectExpr(*expressions).write.format("jelly-patch").mode("append").save(str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_sink_of_a_stream(spark: Any, log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.streaming.datasource")
+    stream = spark.readStream.format("jelly-patch").option("layout", "ntriples").option("maxFilesPerTrigger", 5)
+    query = (
+        stream.load(str(log)).drop("row", "file", "patch").writeStream.format("jelly-patch")
+        .option("checkpointLocation", str(tmp_path / "state"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )  # fmt: skip
+    assert query.awaitTermination(60)
+    batches = sorted((tmp_path / "out").glob("batch=*"))
+    assert [len(list(batch.glob("part-*.jellyp"))) for batch in batches] == [1, 1]
+    read = spark.read.format("jelly-patch").option("layout", "ntriples").option("columns", ",".join(["op", *TERMS]))
+    assert Counter(rows(read.load(str(tmp_path / "out")))) == Counter(rows(read.load(str(log))))
