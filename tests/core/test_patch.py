@@ -538,7 +538,8 @@ def test_random_rows():
     kinds = [
         pc.add, pc.delete, pc.start, pc.commit, pc.abort, pc.punctuation, pc.name, pc.prefix, pc.datatype, pc.options,
         lambda: pc.add(None, None, None, None), lambda: pc.namespace_add("x", pc.iri(1), (0, pc.iri())),
-        lambda: pc.add(g=None), lambda: pc.namespace_delete("x"), lambda: pc.header("k", LITERAL), lambda: pc.header("k", (0, pc.iri(1))),
+        lambda: pc.add(g=None), lambda: pc.namespace_delete("x"),
+        lambda: pc.header("k", LITERAL), lambda: pc.header("k", (0, pc.iri(1))),
         lambda: pc.row(rng.randrange(1, 40), rng.randbytes(4)),
     ]  # fmt: skip
     outcomes = set()

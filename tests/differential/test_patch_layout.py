@@ -48,7 +48,8 @@ PATCHES = [
         ("TC",),
     ],
     [("PA", "g", iri("http://zoo.example/g/"), BIRD), ("A", CAT, EATS, DOG, ("bnode", "g")), ("PD", "g", None, None)],
-    [("TX",), *(("A", iri(f"http://zoo.example/{n % 7}/{n}"), EATS, literal(str(n)), None) for n in range(40)), ("TC",)],
+    [("TX",), *(("A", iri(f"http://zoo.example/{n % 7}/{n}"), EATS, literal(str(n)), None) for n in range(40)),
+     ("TC",)],
 ]  # fmt: skip
 
 
@@ -84,7 +85,8 @@ class Layout:
         prefix = self.find("prefix", text[:cut]) if self.sizes["prefix"] else 0
         name = self.find("name", text[cut:])
         found = self.pb.RdfIri(
-            prefix_id=0 if prefix == self.used["prefix"] else prefix, name_id=0 if name == self.used["name"] + 1 else name
+            prefix_id=0 if prefix == self.used["prefix"] else prefix,
+            name_id=0 if name == self.used["name"] + 1 else name,
         )
         self.used = {"name": name, "prefix": prefix}
         return found
