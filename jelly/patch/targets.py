@@ -218,6 +218,9 @@ def _declared(net: _Net) -> dict[str, str | None]:
 def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
     """Those of the source, for a flat stream."""
     flat = default_options(4 if quads else 3)
+    if reader.options is None:
+        # Namespaces may come late, when the version is written already.
+        namespaces = namespaces or reader.format.namespaces
     source = reader.options or flat
     return source.replace(
         physical_type=flat.physical_type,
