@@ -244,12 +244,12 @@ def test_namespaces_that_are_left_alone():
     statements = [jelly.Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
     old, other = file_of("jelly", statements, {"x": "a:"}, {}), file_of("jelly", statements, {"x": "b:"}, {})
     plain = file_of("nt", statements, {}, {})
-    for first, second, settings in (
+    for first, second, keywords in (
         (named(old, "jelly"), named(plain, "nt"), {}),
         (named(plain, "nt"), named(old, "jelly"), {}),
         (old, other, {"namespaces": False}),
     ):
-        assert list(diff(first, second, **settings)) == [Start(), Commit()]
+        assert list(diff(first, second, **keywords)) == [Start(), Commit()]
     assert write_diff(io.BytesIO(), old, other) == 4
     assert write_diff(io.BytesIO(), old, other, namespaces=False) == 2
     out = io.BytesIO()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import re
 from pathlib import Path
@@ -97,13 +98,32 @@ def test_the_older_grammar_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "message"), [(1, "no header id"), (2, "no header id"), (3, "id and prev are the same")]
+    ("number", "message", "row", "line"),
+    [(1, "no header id", 0, b"TX ."), (2, "no header id", 0, b"H PREV"), (3, "id and prev are the same", 1, b"H PREV")],
 )
-def test_what_no_log_can_hold(number: int, message: str) -> None:
+def test_what_no_log_can_hold(tmp_path: Path, number: int, message: str, row: int, line: bytes) -> None:
     path = next(path for path in CURRENT if path.stem.endswith(f"bad_{number}"))
+    data = path.read_bytes()
+    (tmp_path / "x.rdfp.gz").write_bytes(gzip.compress(b"\r\n# first\n" + data))
+    convert(path, tmp_path / "x.jellyp")
+    for name, before in ((path, b""), (tmp_path / "x.rdfp.gz", b"\r\n# first\n")):
+        with pytest.raises(jelly.JellyFormatError, match=message) as caught:
+            read_log([name])
+        error = caught.value
+        assert (error.source, error.row) == (str(name), row)
+        text = before + data
+        assert text[error.offset :].startswith(line)
+        assert error.line == text[: error.offset].count(b"\n") + 1
+    good = b"H id <uuid:1> .\nTX .\nTC .\n"
+    (tmp_path / "good.rdfp").write_bytes(good)
+    both = [*read_patches(tmp_path / "good.rdfp"), *read_patches(tmp_path / "x.jellyp")]
+    (tmp_path / "two.jellyp").write_bytes(dumps(both))
     with pytest.raises(jelly.JellyFormatError, match=message) as caught:
-        read_log([path])
-    assert caught.value.source == str(path)
+        read_log(tmp_path / "two.jellyp")
+    assert (caught.value.source, caught.value.row) == (str(tmp_path / "two.jellyp"), 3 + row)
+    with pytest.raises(jelly.JellyFormatError, match=message) as caught:
+        read_log(read_patches(tmp_path / "x.jellyp"))
+    assert (caught.value.source, caught.value.row, caught.value.offset) == (None, row, None)
 
 
 def test_a_log_in_its_order() -> None:
