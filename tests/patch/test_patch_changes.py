@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from pathlib import Path
 
@@ -152,6 +153,19 @@ def test_an_abort_leaves_the_target_as_it_was():
     assert len(graph) == 0
     with pytest.raises(TypeError):
         apply(Patch(), graph, "out.nq")
+
+
+@pytest.mark.parametrize("kind", ["Graph", "Dataset"])
+def test_namespaces_of_a_graph(kind: str):
+    rdflib = pytest.importorskip("rdflib")
+    graph = getattr(rdflib, kind)()
+    apply(Patch([AddNamespace("x", "a:"), AddNamespace("y", "b:")]), graph)
+    change = Patch([DeleteNamespace("x", "a:"), AddNamespace("x", "c:"), DeleteNamespace("y", "b:")])
+    for patch, iri in ((change, "c:"), (invert(change), "a:")):
+        apply(patch, graph)
+        found = dict(graph.namespaces())
+        # RDFLib has no way to take back a binding.
+        assert (str(found["x"]), str(found["y"])) == (iri, "b:")
 
 
 def test_what_is_missing(tmp_path: Path):
@@ -316,6 +330,38 @@ def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert sorted(set(_lines(tmp_path / "back.nq"))) == lines
         assert bool(spills) == (memory < 1 << 30)
     assert max(spills) < 100_000 + (4 << 20)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "suffix"),
+    [
+        ("iot-weather/assist-iot-weather-100k.nt.gz", "iot-weather/assist-iot-weather_100kt.jelly.gz", "jelly"),
+        ("schemaorg/schemaorg-all-https.ttl.gz", "bsbm100/bsbm-100.ttl.gz", "ttl"),
+        ("schemaorg/schemaorg-all-https.nt.gz", "schemaorg/schemaorg-all-https.nq.gz", "jelly"),
+        ("vocabs-star/vocabs-star.nt.gz", "cell-ontology/cl-eye-slim.nt.gz", "nq.gz"),
+        ("go-pattern/go-pattern-conformance.nt.gz", "vocabs-star/vocabs-star.nt.gz", "jelly"),
+        ("dbpedia-fragment/dbpedia-fragment.nt.gz", "hobbit-sensor/hobbit-sensor-3000ev.nq.gz", "rt"),
+    ],
+)
+def test_pairs_of_real_datasets(tmp_path: Path, old: str, new: str, suffix: str):
+    first, second = (shared("data", *name.split("/")) for name in (old, new))
+    if suffix == "ttl":
+        pytest.importorskip("pyoxigraph")
+    before, after = set(_lines(first)), set(_lines(second))
+    patch, made, back = tmp_path / "x.jellyp", tmp_path / f"made.{suffix}", tmp_path / f"back.{suffix}"
+    write_diff(patch, first, second)
+    (found,) = read_patches(patch)
+    assert (found.count(2), found.count(3)) == (len(after - before), len(before - after))
+    done = apply(patch, first, made, on_missing="error")
+    assert done == Applied(len(after - before), len(before - after), 0)
+    assert set(_lines(made)) == after
+    apply(invert(found), made, back, on_missing="error")
+    assert set(_lines(back)) == before
+    if suffix == "ttl":
+        names = [content(gzip.decompress(path.read_bytes()), "ttl")[1] for path in (first, second)]
+        assert names[0].keys() - names[1].keys()
+        assert names[1].keys() - names[0].keys()
+        assert [content(path.read_bytes(), "ttl")[1] for path in (back, made)] == names
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import random
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from shared import shared
 import jelly
 from jelly.patch import (
     PATCH_FORMATS,
+    Patch,
     PatchOptions,
     PatchStreamType,
     PatchWriter,
@@ -79,14 +81,25 @@ def test_each_file_in_all_stream_types(path: Path) -> None:
     assert text_of(loads(dumps(patch, format="trp"), format="trp")) == expected
 
 
-def test_repeated_and_mixed() -> None:
-    patches = [patch for path in CURRENT * 5 for patch in read_patches(path)]
-    expected = [text_of([patch]) for patch in patches]
-    for stream in (PatchStreamType.FRAME, PatchStreamType.PUNCTUATED):
-        data = dumps(patches, PatchOptions(stream_type=stream, max_name_table_size=16), frame_rows=20)
+@pytest.mark.parametrize("statement", StatementType)
+@pytest.mark.parametrize("stream", PatchStreamType)
+def test_repeated_and_mixed(stream: PatchStreamType, statement: StatementType) -> None:
+    paths = [path for path in CURRENT if statement == StatementType.QUADS or not has_graphs(rows(path))]
+    known = {path: list(read_patches(path)) for path in paths}
+    mixed = paths * 5
+    random.Random(5).shuffle(mixed)
+    options = PatchOptions(stream_type=stream, statement_type=statement, max_name_table_size=16)
+    for order in (*([path] * 5 for path in paths), paths * 5, mixed):
+        patches = [patch for path in order for patch in known[path]]
+        expected = [rows(path) for path in order]
+        if stream == PatchStreamType.FLAT:
+            with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
+                dumps(patches, options)
+            # All in one is one patch.
+            patches = [Patch(operation for patch in patches for operation in patch)]
+            expected = [[row for one in expected for row in one]]
+        data = dumps(patches, options, frame_rows=20)
         assert [text_of([patch]) for patch in loads(data, batch_rows=50)] == expected
-    with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
-        dumps(patches, PatchOptions(stream_type=PatchStreamType.FLAT))
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
