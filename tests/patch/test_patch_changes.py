@@ -291,6 +291,14 @@ def test_what_is_left_of_namespaces():
         assert list(compact(Patch(operations))) == [Start(), *expected, Commit()]
 
 
+def test_a_namespace_that_comes_late():
+    pytest.importorskip("pyoxigraph")
+    text = b"".join(b"<a:s> <a:p> %d .\n" % i for i in range(600)) + b"@prefix x: <b:> . x:s x:p x:o .\n"
+    out = io.BytesIO()
+    assert apply(Patch(), text, out, format="ttl", to_format="jelly", batch_rows=100) == Applied(0, 0, 0)
+    assert content(out.getvalue(), "jelly")[1] == {"x": "b:"}
+
+
 def test_headers_of_what_is_made():
     first = Patch([Header("id", IRI("uuid:1")), Header("prev", IRI("uuid:0")), Header("by", jelly.Literal("me"))])
     second = Patch([Header("id", IRI("uuid:2")), Header("prev", IRI("uuid:1")), AddNamespace("x", "a:", IRI("a:g"))])
