@@ -14,6 +14,7 @@ from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly.core.terms cimport Terms
 
 from jelly.core.collector import Collector
 from jelly.errors import JellyOptionsError
@@ -225,60 +226,76 @@ cdef class Abort(Operation):
 
 # ---- out of a Batch
 
-def operations(terms, Batch batch not None, int64_t start=0, stop=None) -> list:
-    """The operations of rows ``start`` to ``stop`` of a patch; ``terms`` are the `Terms` of the Batch.
+@cython.final
+cdef class OperationIterator:
+    """Operations one by one out of ``parts``: `Terms` of the Batch of a patch, and the range of its rows.
 
     The end of a patch is no operation, and left out.
     """
-    cdef Arena* a = &batch.a
-    cdef int64_t end = a.n_rows if stop is None else stop
-    cdef int64_t row = start
-    cdef int64_t run
-    cdef int op
-    cdef Add add
-    cdef Delete delete
-    cdef list found = []
-    if a.op == NULL:
-        raise JellyOptionsError("these are statements, no patch: they have no operations")
-    if not 0 <= start <= end <= a.n_rows:
-        raise IndexError(f"rows {start} to {end} are not within 0 to {a.n_rows}")
-    while row < end:
-        op = a.op[row]
-        if op == OP_ADD or op == OP_DELETE:
-            run = row + 1
-            while run < end and a.op[run] == op:
-                run += 1
-            for statement in terms.statements(row, run):
-                if op == OP_ADD:
-                    add = Add.__new__(Add)
-                    add.statement = statement
-                    found.append(add)
-                else:
-                    delete = Delete.__new__(Delete)
-                    delete.statement = statement
-                    found.append(delete)
-            row = run
-            continue
-        if op != OP_PUNCTUATION:
-            found.append(other_operation(terms, a, row, op))
-        row += 1
-    return found
+
+    cdef object parts
+    cdef Terms terms
+    cdef int64_t row
+    cdef int64_t end
+
+    def __cinit__(self, parts):
+        self.parts = iter(parts)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Add add
+        cdef Delete delete
+        cdef int64_t row
+        cdef int op
+        while True:
+            if self.row >= self.end:
+                self.advance()
+            row = self.row
+            self.row = row + 1
+            op = self.terms.batch.a.op[row]
+            if op == OP_ADD:
+                add = Add.__new__(Add)
+                add.statement = self.terms.statement(row)
+                return add
+            if op == OP_DELETE:
+                delete = Delete.__new__(Delete)
+                delete.statement = self.terms.statement(row)
+                return delete
+            if op != OP_PUNCTUATION:
+                return other_operation(self.terms, row, op)
+
+    cdef int advance(self) except -1:
+        cdef Terms terms
+        cdef int64_t row = 0
+        cdef int64_t end = 0
+        while row >= end:
+            terms, row, end = next(self.parts)
+            if terms.batch.a.op == NULL:
+                raise JellyOptionsError("these are statements, no patch: they have no operations")
+            if not 0 <= row <= end <= terms.batch.a.n_rows:
+                raise IndexError(f"rows {row} to {end} are not within 0 to {terms.batch.a.n_rows}")
+        # From here on no other thread runs, so the three always go together.
+        self.terms, self.row, self.end = terms, row, end
+        return 0
 
 
-cdef object term_or_none(terms, int32_t term):
-    return None if term == NO_TERM else terms.term(term)
+cdef object term_or_none(Terms terms, int32_t term):
+    return None if term == NO_TERM else terms.get(term)
 
 
-cdef object other_operation(terms, Arena* a, int64_t row, int op):
+cdef object other_operation(Terms terms, int64_t row, int op):
+    cdef Arena* a = &terms.batch.a
     if op == OP_START:
         return Start()
     if op == OP_COMMIT:
         return Commit()
     if op == OP_ABORT:
         return Abort()
-    name = terms.term(a.s[row])
+    name = terms.get(a.s[row])
     if op == OP_HEADER:
-        return Header(name, terms.term(a.o[row]))
+        return Header(name, terms.get(a.o[row]))
     kind = AddNamespace if op == OP_NAMESPACE_ADD else DeleteNamespace
     return kind(name, term_or_none(terms, a.p[row]), None if a.g == NULL else term_or_none(terms, a.g[row]))
 

@@ -1,12 +1,12 @@
 from collections.abc import Iterable
 from typing import Any, final
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self
 
 from jelly.core.batch import Batch
 from jelly.core.library import Library
 
-@disjoint_base
+@final
 class Terms:
     def __new__(cls, batch: Batch, library: Library | None = None) -> Self: ...
     def term(self, term: int) -> Any: ...

@@ -2,30 +2,21 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena,
 )
-from jelly.core.library cimport Library, check_rows, make_str, refuse_patch
-from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, one_deeper
+from jelly.core.library cimport check_rows, make_str, refuse_patch
+from jelly.core.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
 
 from jelly.errors import JellyUnsupportedError
 
 
+@cython.final
 cdef class Terms:
     """The terms of one Batch as objects, ours or those of a `Library`, each made once, when it is first asked for."""
-
-    cdef Batch batch
-    cdef PyObject** made
-    cdef int32_t n
-    cdef DefaultGraph default
-    cdef Library library
-    # What the library has for the graph of the last row.
-    cdef object graph
-    cdef int32_t graph_term
 
     def __cinit__(self, Batch batch not None, Library library=None):
         self.batch = batch

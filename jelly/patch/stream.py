@@ -15,13 +15,14 @@ from jelly.core.binaryin import BinaryReader
 from jelly.core.binaryout import BinaryWriter
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
-from jelly.core.operations import Header, Operation, OperationCollector, operations, take_rows
+from jelly.core.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
 from jelly.files import Sink, Source
 from jelly.options import PatchOptions, StatementType
 from jelly.patch.formats import JELLYP, TRP, find_patch_format
+from jelly.stream import fed
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
@@ -78,8 +79,11 @@ class Patch:
         return sum(stop - start for _, start, stop in self._parts)
 
     def __iter__(self) -> Iterator[Operation]:
-        for source, start, stop in self._parts:
-            yield from operations(source.terms, source.batch, start, stop)
+        # A Batch of many patches has its terms made once; those of one of a large patch need not stay.
+        return OperationIterator(
+            (source.terms if stop - start < len(source.batch) else Terms(source.batch), start, stop)
+            for source, start, stop in self._parts
+        )
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Patch) else NotImplemented
@@ -111,13 +115,12 @@ class Patch:
     @property
     def headers(self) -> list[Header]:
         """The headers."""
-        found: list[Header] = []
-        for source, start, stop in self._parts:
-            for row in (np.flatnonzero(source.op[start:stop] == HEADER) + start).tolist():
-                (header,) = operations(source.terms, source.batch, row, row + 1)
-                if isinstance(header, Header):
-                    found.append(header)
-        return found
+        rows = (
+            (source.terms, row, row + 1)
+            for source, start, stop in self._parts
+            for row in (np.flatnonzero(source.op[start:stop] == HEADER) + start).tolist()
+        )
+        return [header for header in OperationIterator(rows) if isinstance(header, Header)]
 
     def header(self, key: str) -> Any:
         """The value of the first header of that name, in capitals or not; None where there is none."""
@@ -189,13 +192,7 @@ class PatchReader:
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream, see `Patch.batches`. Here a row 15 ends a patch; the last of a text has none."""
         try:
-            for chunk in self.source.chunks():
-                self._decoder.push(chunk)
-                while (batch := self._decoder.pull()) is not None:
-                    yield batch
-            self._decoder.finish()
-            while (batch := self._decoder.pull(True)) is not None:
-                yield batch
+            yield from fed(self._decoder, self.source)
         except JellyError as error:
             if error.source is None and self.source.name:
                 error.source = self.source.name

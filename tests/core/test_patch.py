@@ -12,7 +12,7 @@ import jelly
 from jelly.core.binaryin import BinaryReader
 from jelly.core.binaryout import BinaryWriter
 from jelly.core.collector import Collector
-from jelly.core.operations import OperationCollector, operations, take_rows
+from jelly.core.operations import OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import StatementIterator, Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.options import PatchOptions
@@ -48,6 +48,10 @@ def decode(data, **settings):
 def read_text(data, **settings):
     reader = TextReader(quads=True, patch=True, **settings)
     return [*reader.feed(data), *reader.close()]
+
+
+def operations(batch, start=0, stop=None):
+    return list(OperationIterator([(Terms(batch), start, len(batch) if stop is None else stop)]))
 
 
 def as_text(batches):
@@ -237,7 +241,7 @@ def test_sinks_of_statements_refuse_patches():
     for refused in (
         lambda: jelly.Encoder(PatchOptions()).encode(statements),
         lambda: TextWriter(quads=True, patch=True).encode(statements),
-        lambda: operations(Terms(statements), statements),
+        lambda: operations(statements),
     ):
         with pytest.raises(jelly.JellyOptionsError):
             refused()
@@ -291,7 +295,7 @@ def test_misuse_when_writing():
         return encode([collector.batch], PatchOptions(stream_type=stream))
 
     (batch,) = read_text(b"TX .\nTC .\nTX .\nTA .\nH k 1 .\n")
-    start, commit, _, abort, header = operations(Terms(batch), batch)
+    start, commit, _, abort, header = operations(batch)
     operation = {"S": start, "C": commit, "A": abort, "H": header}
     for letters in ("C", "A", "SS", "SCC", "S.", "S"):
         with pytest.raises(jelly.JellyFormatError):
@@ -389,25 +393,25 @@ def test_text_in_chunks_of_any_size():
 
 def test_operations_out_of_batches_and_back():
     (batch,) = read_text(TEXT)
-    found = operations(Terms(batch), batch)
+    found = operations(batch)
     assert [str(operation) for operation in found] == TEXT.decode().splitlines()
     collector = OperationCollector(4)
     for _ in range(2):
         for operation in found:
             collector.add(operation)
         collector.batch.check()
-        assert operations(Terms(collector.batch), collector.batch) == found
+        assert operations(collector.batch) == found
         collector.clear()
         assert len(collector) == 0
     with pytest.raises(TypeError):
         collector.add("A")
     with pytest.raises(IndexError):
-        operations(Terms(batch), batch, 0, 99)
+        operations(batch, 0, 99)
     with pytest.raises(IndexError):
         take_rows(batch, 2, 1)
     part = take_rows(batch, 5, 8)
     part.check()
-    assert operations(Terms(part), part) == found[5:8]
+    assert operations(part) == found[5:8]
     statements = Terms(take_rows(batch, 0, len(batch), True)).statements()
     assert statements == [x.statement for x in found if str(x)[0] in "AD"]
 
@@ -510,7 +514,7 @@ def test_every_cut_and_every_flip():
                 found = decode(bytes(changed))
                 for batch in found:
                     batch.check()
-                    operations(Terms(batch), batch)
+                    operations(batch)
                 encode(found, PatchOptions(generalized_statements=True))
             except jelly.JellyError:
                 pass
