@@ -27,8 +27,8 @@ from jelly.core.operations import (
     DeleteNamespace,
     Header,
     Operation,
+    OperationIterator,
     Start,
-    operations,
 )
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
@@ -93,21 +93,23 @@ def held_namespaces(patch: Patch) -> Iterator[_Namespace]:
     if patch.count(4) + patch.count(5) == 0:
         return
     waiting: list[_Namespace] | None = None
-    for batch in patch.batches():
-        terms, op = Terms(batch), np.asarray(batch.op)
-        # Those of namespaces and transactions are 4 to 8.
-        for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist():
-            (operation,) = operations(terms, batch, row, row + 1)
-            if isinstance(operation, Start):
-                waiting = []
-            elif isinstance(operation, Abort | Commit):
-                yield from (waiting or ()) if isinstance(operation, Commit) else ()
-                waiting = None
-            elif isinstance(operation, AddNamespace | DeleteNamespace):
-                if waiting is None:
-                    yield operation
-                else:
-                    waiting.append(operation)
+    # Those of namespaces and transactions are 4 to 8.
+    rows = (
+        (terms, row, row + 1)
+        for terms, op in ((Terms(batch), np.asarray(batch.op)) for batch in patch.batches())
+        for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist()
+    )
+    for operation in OperationIterator(rows):
+        if isinstance(operation, Start):
+            waiting = []
+        elif isinstance(operation, Abort | Commit):
+            yield from (waiting or ()) if isinstance(operation, Commit) else ()
+            waiting = None
+        elif isinstance(operation, AddNamespace | DeleteNamespace):
+            if waiting is None:
+                yield operation
+            else:
+                waiting.append(operation)
 
 
 def _joined(*patches: Patch) -> Patch:
