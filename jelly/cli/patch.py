@@ -177,13 +177,15 @@ def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None,
 @_to
 @_type
 @_triples
+@click.option("--namespaces/--no-namespaces", default=True, help="Compare prefixes too, where both formats have them.")
 @click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory to use.")
 def diff(
-    old: str, new: str, dst: str, to_format: str | None, stream_type: str | None, triples: bool, memory: int
+    old: str, new: str, dst: str, to_format: str | None, stream_type: str | None, triples: bool, **settings: Any
 ) -> None:
-    """Write the patch that makes the statements of OLD those of NEW."""
+    """Write the patch that makes the statements of OLD, and its namespaces, those of NEW."""
+    settings["memory"] <<= 20
     target = _target(dst, to_format)
-    patches.write_diff(dst, old, new, _options(stream_type, triples), memory=memory << 20, to_format=target)
+    patches.write_diff(dst, old, new, _options(stream_type, triples), to_format=target, **settings)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:

@@ -383,8 +383,7 @@ cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
     cdef bint has_value = False
     cdef int kind = -1
     cdef int64_t tag
-    cdef int32_t text
-    cdef int32_t iri = NO_TERM
+    cdef int32_t text, graph_term, iri = NO_TERM
     name.at = name.end = r.at
     value = graph = name
     while r.at < r.end:
@@ -420,11 +419,13 @@ cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
     if d.arity == 4:
         if kind >= 0:
             d.last[3] = read_graph(d, kind, &graph)
-        elif d.last[3] < NO_TERM:
+        elif d.last[3] == CARRIED:
             repeat_term(d, 3, at)
         if d.fault.code != OK:
             return d.fault.code
-    return add_operation(d, op, text, iri, NO_TERM, d.last[3] if d.arity == 4 else NO_TERM)
+    # Where no row before had a graph, Jelly-JVM means none: so it writes namespaces that Jena does not keep by graph.
+    graph_term = NO_TERM if d.arity == 3 or d.last[3] == UNSET else d.last[3]
+    return add_operation(d, op, text, iri, NO_TERM, graph_term)
 
 
 cdef int read_patch_header(Decode* d, Reader* r) noexcept nogil:

@@ -14,6 +14,9 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
+from jelly.core.batch import Batch
 from jelly.core.model import IRI
 from jelly.core.operations import (
     Abort,
@@ -24,8 +27,10 @@ from jelly.core.operations import (
     DeleteNamespace,
     Header,
     Operation,
+    OperationIterator,
     Start,
 )
+from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError
 from jelly.options import PatchOptions
@@ -39,6 +44,7 @@ PARTS = 64
 SHARE = 6
 SPREAD_LINES = 1024
 
+_Namespace = AddNamespace | DeleteNamespace
 _NAMESPACE = re.compile(rb'P[AD] "(?:[^"\\]|\\.)*"')
 
 
@@ -82,6 +88,39 @@ def held_lines(patch: Patch) -> Iterator[bytes]:
         raise JellyFormatError("the patch ends inside a transaction")
 
 
+def held_namespaces(patch: Patch) -> Iterator[_Namespace]:
+    """The operations on namespaces that hold, with the IRIs of deleted ones, which lines do not have."""
+    if patch.count(4) + patch.count(5) == 0:
+        return
+    waiting: list[_Namespace] | None = None
+    # Those of namespaces and transactions are 4 to 8.
+    rows = (
+        (terms, row, row + 1)
+        for terms, op in ((Terms(batch), np.asarray(batch.op)) for batch in patch.batches())
+        for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist()
+    )
+    for operation in OperationIterator(rows):
+        if isinstance(operation, Start):
+            waiting = []
+        elif isinstance(operation, Abort | Commit):
+            yield from (waiting or ()) if isinstance(operation, Commit) else ()
+            waiting = None
+        elif isinstance(operation, AddNamespace | DeleteNamespace):
+            if waiting is None:
+                yield operation
+            else:
+                waiting.append(operation)
+
+
+def _joined(*patches: Patch) -> Patch:
+    """One patch of the rows of several."""
+    joined = Patch()
+    for patch in patches:
+        for batch in patch.batches():
+            joined._take_batch(batch)
+    return joined
+
+
 def namespace_key(line: bytes) -> tuple[bytes, bytes]:
     """Name and graph of a PA or PD line."""
     match = _NAMESPACE.match(line)
@@ -107,7 +146,7 @@ def compact(patches: Any) -> Patch:
     ['TX .', 'D <a:s> <a:p> <a:x> .', 'D <a:s> <a:p> <a:y> .', 'TC .']
     """
     statements: dict[bytes, bool] = {}
-    namespaces: dict[Any, bytes] = {}
+    namespaces: dict[Any, tuple[_Namespace, _Namespace]] = {}  # the first and the last of each
     headers: dict[str, Header] = {}
     first_prev: Header | None = None
     for number, patch in enumerate(patches_of(patches)):
@@ -116,23 +155,28 @@ def compact(patches: Any) -> Patch:
             if number == 0 and header.key.lower() == "prev":
                 first_prev = header
         for line in held_lines(patch):
-            if line[0] == 72:  # H
-                continue
-            if line[0] == 80:  # P
-                namespaces[namespace_key(line)] = line
-            else:
+            if line[0] in b"AD":
                 # Where a later operation overrides it, the statement keeps the place of the first.
                 statements[line[2:]] = line[0] == 65  # A
+        for operation in held_namespaces(patch):
+            key = operation.name, operation.graph
+            namespaces[key] = namespaces.get(key, (operation, operation))[0], operation
     headers.pop("prev", None)
     if first_prev is not None:
         headers["prev"] = first_prev
-    lines = [f"{header}\n".encode() for header in headers.values()]
-    lines.append(b"TX .\n")
-    lines += sorted(namespaces.values(), reverse=True)
-    lines += [b"D " + line for line, added in statements.items() if not added]
+    gone: list[Operation] = []
+    declared: list[Operation] = []
+    for first, last in namespaces.values():
+        # A deletion that comes first tells the IRI that was there before.
+        if isinstance(first, DeleteNamespace) and (first.iri is not None or last is first):
+            gone.append(first)
+        elif isinstance(last, DeleteNamespace):
+            gone.append(last)
+        if isinstance(last, AddNamespace):
+            declared.append(last)
+    lines = [b"D " + line for line, added in statements.items() if not added]
     lines += [b"A " + line for line, added in statements.items() if added]
-    lines.append(b"TC .\n")
-    return patch_of_lines(lines)
+    return _joined(Patch([*headers.values(), Start(), *gone, *declared]), patch_of_lines(lines), Patch([Commit()]))
 
 
 def invert(patch: Patch) -> Patch:
@@ -248,30 +292,50 @@ def _differences(lines: _Lines, memory: int, whole: bool = False) -> Iterator[li
         yield [b"D " + line for line in sorted(old - new)] + [b"A " + line for line in sorted(new - old)]
 
 
-def _statement_lines(source: Any, settings: dict[str, Any]) -> Iterator[list[bytes]]:
+def _statement_lines(reader: Reader, namespaces: dict[str, str]) -> Iterator[list[bytes]]:
+    """The lines of the statements; on the way, the last IRI that each namespace is declared with."""
     writer = TextWriter(quads=True)
-    for batch in Reader(source, **settings).batches():
+    for batch in reader.batches():
+        namespaces.update((name, iri) for _, _, name, iri in batch.namespaces)
         for chunk in writer.chunks(batch):
             yield chunk.splitlines(True)
 
 
-def _diff_lines(old: Any, new: Any, memory: int, stack: ExitStack, settings: dict[str, Any]) -> Iterator[list[bytes]]:
+def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
+    """The operations that make the namespaces of one those of the other. One that changes is deleted with its old IRI
+    first, which the inverse puts back."""
+    changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    gone = [DeleteNamespace(name, old[name]) for name in changed if name in old]
+    return [*gone, *(AddNamespace(name, new[name]) for name in changed if name in new)]
+
+
+def _diff_batches(
+    old: Any, new: Any, memory: int, namespaces: bool, stack: ExitStack, settings: dict[str, Any]
+) -> Iterator[Batch]:
     bound = max(memory // SHARE, 1)
     lines = _Lines(bound, stack)
+    declared: tuple[dict[str, str], dict[str, str]] = {}, {}
     for side, source in enumerate((old, new)):
-        for some in _statement_lines(source, settings):
+        reader = Reader(source, **settings)
+        namespaces = namespaces and reader.format.namespaces
+        for some in _statement_lines(reader, declared[side]):
             lines.add(side, some)
-    yield [b"TX .\n"]
-    yield from _differences(lines, bound)
-    yield [b"TC .\n"]
+    yield from Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())]).batches()
+    text = TextReader(quads=True, patch=True)
+    for some in _differences(lines, bound):
+        yield from text.feed(b"".join(some))
+    yield from text.close()
+    yield from Patch([Commit()]).batches()
 
 
-def diff(old: Any, new: Any, *, memory: int = 1 << 29, **settings: Any) -> Patch:
+def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, **settings: Any) -> Patch:
     """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
 
     Both are what `jelly.Reader` reads, in any format, and ``settings`` are its keywords. They are compared as sets of
-    statements; blank nodes are the same where their labels are. For patches that do not fit into memory there is
-    `write_diff`, which also tells of ``memory``.
+    statements; blank nodes are the same where their labels are. With ``namespaces`` their declarations are compared
+    too, the last of each name, where the formats of both have some; else those of ``old`` are left alone. The patch
+    tells the IRIs of those that are gone, for `invert`; written as RDF Patch or Thrift it does not. For patches that do
+    not fit into memory there is `write_diff`, which also tells of ``memory``.
 
     >>> from jelly.patch import diff
     >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
@@ -279,7 +343,10 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, **settings: Any) -> Patch
     ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
     """
     with ExitStack() as stack:
-        return patch_of_lines(b"".join(lines) for lines in _diff_lines(old, new, memory, stack, settings))
+        patch = Patch()
+        for batch in _diff_batches(old, new, memory, namespaces, stack, settings):
+            patch._take_batch(batch)
+        return patch
 
 
 def write_diff(
@@ -289,6 +356,7 @@ def write_diff(
     options: PatchOptions | None = None,
     *,
     memory: int = 1 << 29,
+    namespaces: bool = True,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
     **settings: Any,
@@ -305,10 +373,6 @@ def write_diff(
     """
     with ExitStack() as stack, PatchWriter(dst, options, format=to_format) as writer:
         writer.extend(headers)
-        reader = TextReader(quads=True, patch=True)
-        for lines in _diff_lines(old, new, memory, stack, settings):
-            for batch in reader.feed(b"".join(lines)):
-                writer.add_batch(batch)
-        for batch in reader.close():
+        for batch in _diff_batches(old, new, memory, namespaces, stack, settings):
             writer.add_batch(batch)
     return writer.operations

@@ -5,21 +5,45 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from jelly.core.operations import Header
 from jelly.errors import JellyFormatError
-from jelly.files import split_suffix
+from jelly.files import Source, split_suffix
 from jelly.patch.changes import patches_of
-from jelly.patch.formats import PATCH_FORMATS
+from jelly.patch.formats import PATCH_FORMATS, RDFP, find_patch_format
 from jelly.patch.stream import Patch, read_patches
 
-__all__ = ["order_log", "read_log"]
+__all__ = ["read_log"]
 
 _SUFFIXES = {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes}
 
 
-def _sources(sources: Any) -> Iterator[tuple[str, Patch]]:
-    """Patches with a name for messages; of a directory all the files that are patches by their suffix."""
+class _Entry(NamedTuple):
+    """A patch, the file it is from, or "", and the number of its first row there."""
+
+    patch: Patch
+    name: str = ""
+    row: int = 0
+
+    def wrong(self, reason: str, key: str = "id") -> JellyFormatError:
+        """An error that tells the row of a header, or where it is missing that of the patch; in a text line and byte
+        too. Patches do not keep those: the file is read again."""
+        numbers = [i for i, x in enumerate(self.patch) if isinstance(x, Header) and x.key.lower() == key]
+        error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
+        if self.name and find_patch_format(None, self.name) is RDFP:
+            offset = rows = 0
+            for number, line in enumerate(b"".join(Source(self.name).chunks()).splitlines(True), 1):
+                rows += line.lstrip()[:1] not in (b"", b"#")
+                if rows > (error.row or 0):
+                    error.line, error.offset = number, offset
+                    break
+                offset += len(line)
+        return error
+
+
+def _entries(sources: Any) -> Iterator[_Entry]:
+    """The patches of all sources; of a directory all the files that are patches by their suffix."""
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
     for source in sources:
@@ -28,40 +52,39 @@ def _sources(sources: Any) -> Iterator[tuple[str, Patch]]:
             files = sorted(path.iterdir()) if path.is_dir() else [path]
             for file in files:
                 if file is path or split_suffix(file.name)[0] in _SUFFIXES:
-                    yield from ((str(file), patch) for patch in read_patches(file))
+                    row = 0
+                    for patch in read_patches(file):
+                        yield _Entry(patch, str(file), row)
+                        row += len(patch)
         else:
-            yield from (("", patch) for patch in patches_of(source))
+            yield from map(_Entry, patches_of(source))
 
 
-def order_log(patches: Iterable[tuple[str, Patch]], base: Any = None) -> list[tuple[str, Patch]]:
-    """Patches, each with the name of where it is from, in the order of their log. See `read_log`."""
-    by_id: dict[Any, tuple[str, Patch]] = {}
+def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
+    by_id: dict[Any, _Entry] = {}
     after: dict[Any, Any] = {}
-    for name, patch in patches:
-        source = name or None
-        found, prev = patch.id, patch.prev
+    for entry in entries:
+        found, prev = entry.patch.id, entry.patch.prev
         if found is None:
-            raise JellyFormatError("a patch of a log has no header id", source=source)
+            raise entry.wrong("a patch of a log has no header id")
         if found == prev:
-            raise JellyFormatError(f"the headers id and prev are the same: {found}", source=source)
+            raise entry.wrong(f"the headers id and prev are the same: {found}", "prev")
         if found in by_id:
-            raise JellyFormatError(f"two patches of a log have the id {found}", source=source)
+            raise entry.wrong(f"two patches of a log have the id {found}")
         if prev in after:
             what = "have no header prev" if prev is None else f"have the prev {prev}"
-            raise JellyFormatError(f"two patches of a log {what}: {after[prev]} and {found}", source=source)
-        by_id[found] = name, patch
+            raise entry.wrong(f"two patches of a log {what}: {after[prev]} and {found}", "prev")
+        by_id[found] = entry
         after[prev] = found
     ordered = []
     at = base if base in after else None
     while at in after:
         at = after.pop(at)
-        ordered.append(by_id[at])
+        ordered.append(by_id[at].patch)
     if after:
         prev, found = next(iter(after.items()))
         what = f"its prev {prev} is not there" if prev not in by_id else "its prevs go in a circle"
-        raise JellyFormatError(
-            f"the log is broken: patch {found} follows none, {what}", source=by_id[found][0] or None
-        )
+        raise by_id[found].wrong(f"the log is broken: patch {found} follows none, {what}", "prev")
     return ordered
 
 
@@ -70,7 +93,8 @@ def read_log(sources: Any, *, base: Any = None) -> list[Patch]:
 
     ``sources`` is a directory, a file, or an iterable of files and patches. The first patch has no header ``prev``, or
     ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before.
-    JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks.
+    JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks,
+    with the row of the file (headers, operations and transaction marks from 0) and, of RDF Patch, line and byte.
 
     >>> from jelly import IRI
     >>> from jelly.patch import Header, Patch, read_log
@@ -79,4 +103,4 @@ def read_log(sources: Any, *, base: Any = None) -> list[Patch]:
     >>> [str(patch.id) for patch in read_log([two, one])]
     ['<uuid:1>', '<uuid:2>']
     """
-    return [patch for _, patch in order_log(_sources(sources), base)]
+    return _in_order(_entries(sources), base)

@@ -218,6 +218,9 @@ def _declared(net: _Net) -> dict[str, str | None]:
 def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
     """Those of the source, for a flat stream."""
     flat = default_options(4 if quads else 3)
+    if reader.options is None:
+        # Namespaces may come late, when the version is written already.
+        namespaces = namespaces or reader.format.namespaces
     source = reader.options or flat
     return source.replace(
         physical_type=flat.physical_type,
@@ -288,8 +291,8 @@ def apply(
 
     Transactions hold as a whole or, aborted, not at all. ``on_missing="error"`` refuses to delete what is not there, a
     JellyFormatError; the transaction then leaves the target as it was, and a file is not written at all. Blank nodes
-    are the same where their labels are. A namespace goes to a graph or store that has some, and into a Jelly file; its
-    deletion only into a file.
+    are the same where their labels are. Namespaces go to a graph of RDFLib and into a file whose format has some;
+    deletions of them only into a file, as RDFLib cannot take one back.
 
     Applied to a file, memory grows with the patches, not with the file.
 

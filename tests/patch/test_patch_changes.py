@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from pathlib import Path
 
@@ -154,6 +155,19 @@ def test_an_abort_leaves_the_target_as_it_was():
         apply(Patch(), graph, "out.nq")
 
 
+@pytest.mark.parametrize("kind", ["Graph", "Dataset"])
+def test_namespaces_of_a_graph(kind: str):
+    rdflib = pytest.importorskip("rdflib")
+    graph = getattr(rdflib, kind)()
+    apply(Patch([AddNamespace("x", "a:"), AddNamespace("y", "b:")]), graph)
+    change = Patch([DeleteNamespace("x", "a:"), AddNamespace("x", "c:"), DeleteNamespace("y", "b:")])
+    for patch, iri in ((change, "c:"), (invert(change), "a:")):
+        apply(patch, graph)
+        found = dict(graph.namespaces())
+        # RDFLib has no way to take back a binding.
+        assert (str(found["x"]), str(found["y"])) == (iri, "b:")
+
+
 def test_what_is_missing(tmp_path: Path):
     statement = (IRI("a:s"), IRI("a:p"), IRI("a:o"))
     for operations in ([Delete(statement)], [Add(statement), Delete(statement), Delete(statement)]):
@@ -182,6 +196,107 @@ def test_namespaces_of_a_file(tmp_path: Path):
     assert next(jelly.read_frames(path)).namespaces == [("y", "c:")]
     with pytest.raises(jelly.JellyFormatError, match="cannot be undone"):
         invert(Patch([DeleteNamespace("x")]))
+
+
+NAMES = st.dictionaries(st.sampled_from(["", "x", "y", "z-1"]), st.sampled_from(["a:", "b:#", "http://c.example/"]))
+SUFFIXES = {"jelly": "jelly", "ttl": "ttl", "thrift": "rt", "nt": "nt"}
+
+
+def file_of(format: str, statements, *names: dict[str, str]) -> bytes:
+    """A file that declares some namespaces first, and in Jelly others last."""
+    out = io.BytesIO()
+    with jelly.Writer(out, jelly.StreamOptions(version=2) if format == "jelly" else None, format=format) as writer:
+        for name, iri in names[0].items():
+            writer.namespace(name, iri)
+        writer.extend(statements)
+        for name, iri in names[1].items() if format == "jelly" else ():
+            writer.namespace(name, iri)
+    return out.getvalue()
+
+
+def named(data: bytes, format: str) -> io.BytesIO:
+    file = io.BytesIO(data)
+    file.name = f"x.{SUFFIXES[format]}"
+    return file
+
+
+def content(data: bytes, format: str) -> tuple[set, dict[str, str]]:
+    """The triples, and the last IRI of each namespace."""
+    with jelly.Reader(data, format=format) as reader:
+        batches = list(reader.batches())
+    names = {name: iri for batch in batches for _, _, name, iri in batch.namespaces}
+    return {tuple(x)[:3] for x in jelly.read(named(data, format))}, names
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    numbers=st.tuples(*[st.integers(1, 3)] * 2),
+    names=st.tuples(*[NAMES] * 4),
+    formats=st.tuples(*[st.sampled_from(["jelly", "ttl", "thrift"])] * 2),
+)
+def test_namespaces_are_compared(numbers, names, formats):
+    pytest.importorskip("pyoxigraph")
+    s, p = IRI("a:s"), IRI("a:p")
+    old, new = (
+        file_of(formats[i], [jelly.Triple(s, p, s), jelly.Triple(s, p, IRI(f"a:{numbers[i]}"))], *names[i * 2 :][:2])
+        for i in range(2)
+    )
+    before, after = content(old, formats[0])[1], content(new, formats[1])[1]
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    patch = diff(named(old, formats[0]), named(new, formats[1]))
+    assert patch.count(4) == sum(name in after for name in changed)
+    assert patch.count(5) == sum(name in before for name in changed)
+    for one in (patch, compact(patch), *loads(dumps(patch))):
+        made, back = io.BytesIO(), io.BytesIO()
+        apply(one, old, made, format=formats[0], to_format=formats[1], on_missing="error")
+        assert content(made.getvalue(), formats[1]) == content(new, formats[1])
+        apply(invert(one), made.getvalue(), back, format=formats[1], to_format=formats[0], on_missing="error")
+        assert content(back.getvalue(), formats[0]) == content(old, formats[0])
+
+
+def test_namespaces_that_are_left_alone():
+    statements = [jelly.Triple(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
+    old, other = file_of("jelly", statements, {"x": "a:"}, {}), file_of("jelly", statements, {"x": "b:"}, {})
+    plain = file_of("nt", statements, {}, {})
+    for first, second, keywords in (
+        (named(old, "jelly"), named(plain, "nt"), {}),
+        (named(plain, "nt"), named(old, "jelly"), {}),
+        (old, other, {"namespaces": False}),
+    ):
+        assert list(diff(first, second, **keywords)) == [Start(), Commit()]
+    assert write_diff(io.BytesIO(), old, other) == 4
+    assert write_diff(io.BytesIO(), old, other, namespaces=False) == 2
+    out = io.BytesIO()
+    apply(diff(old, named(plain, "nt")), old, out)
+    assert content(out.getvalue(), "jelly")[1] == {"x": "a:"}
+    # As text, a patch does not tell what was deleted.
+    (patch,) = loads(dumps(diff(old, other), format="rdfp"), format="rdfp")
+    with pytest.raises(jelly.JellyFormatError, match="cannot be undone"):
+        invert(patch)
+
+
+def test_what_is_left_of_namespaces():
+    x, y, g = (AddNamespace("n", "x:"), AddNamespace("n", "y:"), AddNamespace("n", "x:", IRI("a:g")))
+    no_x, no_y = DeleteNamespace("n", "x:"), DeleteNamespace("n", "y:")
+    for operations, expected in (
+        ([no_x, y], [no_x, y]),
+        ([no_x, y, no_y], [no_x]),
+        ([x, no_x], [no_x]),
+        ([x, no_x, y], [y]),
+        ([DeleteNamespace("n"), y], [y]),
+        ([DeleteNamespace("n")], [DeleteNamespace("n")]),
+        ([Start(), no_x, y, Abort(), g, x], [g, x]),
+        ([Start(), no_x, y, Commit(), g], [no_x, y, g]),
+    ):
+        assert list(compact(Patch(operations))) == [Start(), *expected, Commit()]
+
+
+def test_a_namespace_that_comes_late():
+    pytest.importorskip("pyoxigraph")
+    text = b"".join(b"<a:s> <a:p> %d .\n" % i for i in range(600)) + b"@prefix x: <b:> . x:s x:p x:o .\n"
+    out = io.BytesIO()
+    assert apply(Patch(), text, out, format="ttl", to_format="jelly", batch_rows=100) == Applied(0, 0, 0)
+    assert content(out.getvalue(), "jelly")[1] == {"x": "b:"}
 
 
 def test_headers_of_what_is_made():
@@ -223,6 +338,38 @@ def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert sorted(set(_lines(tmp_path / "back.nq"))) == lines
         assert bool(spills) == (memory < 1 << 30)
     assert max(spills) < 100_000 + (4 << 20)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "suffix"),
+    [
+        ("iot-weather/assist-iot-weather-100k.nt.gz", "iot-weather/assist-iot-weather_100kt.jelly.gz", "jelly"),
+        ("schemaorg/schemaorg-all-https.ttl.gz", "bsbm100/bsbm-100.ttl.gz", "ttl"),
+        ("schemaorg/schemaorg-all-https.nt.gz", "schemaorg/schemaorg-all-https.nq.gz", "jelly"),
+        ("vocabs-star/vocabs-star.nt.gz", "cell-ontology/cl-eye-slim.nt.gz", "nq.gz"),
+        ("go-pattern/go-pattern-conformance.nt.gz", "vocabs-star/vocabs-star.nt.gz", "jelly"),
+        ("dbpedia-fragment/dbpedia-fragment.nt.gz", "hobbit-sensor/hobbit-sensor-3000ev.nq.gz", "rt"),
+    ],
+)
+def test_pairs_of_real_datasets(tmp_path: Path, old: str, new: str, suffix: str):
+    first, second = (shared("data", *name.split("/")) for name in (old, new))
+    if suffix == "ttl":
+        pytest.importorskip("pyoxigraph")
+    before, after = set(_lines(first)), set(_lines(second))
+    patch, made, back = tmp_path / "x.jellyp", tmp_path / f"made.{suffix}", tmp_path / f"back.{suffix}"
+    write_diff(patch, first, second)
+    (found,) = read_patches(patch)
+    assert (found.count(2), found.count(3)) == (len(after - before), len(before - after))
+    done = apply(patch, first, made, on_missing="error")
+    assert done == Applied(len(after - before), len(before - after), 0)
+    assert set(_lines(made)) == after
+    apply(invert(found), made, back, on_missing="error")
+    assert set(_lines(back)) == before
+    if suffix == "ttl":
+        names = [content(gzip.decompress(path.read_bytes()), "ttl")[1] for path in (first, second)]
+        assert names[0].keys() - names[1].keys()
+        assert names[1].keys() - names[0].keys()
+        assert [content(path.read_bytes(), "ttl")[1] for path in (back, made)] == names
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -52,6 +52,20 @@ def test_from_two_files_to_a_patch_and_back(folder: Path) -> None:
     assert not (folder / "t.jellyp").exists()
 
 
+def test_namespaces_of_two_files(folder: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    (folder / "a.ttl").write_bytes(b"@prefix x: <a:> . x:s x:p x:o .\n")
+    (folder / "b.ttl").write_bytes(b"@prefix y: <a:> . y:s y:p y:o .\n")
+    run("diff", "a.ttl", "b.ttl", "x.jellyp")
+    assert run("convert", "x.jellyp", "-").splitlines() == ["TX .", 'PD "x" .', 'PA "y" <a:> .', "TC ."]
+    run("apply", "x.jellyp", "a.ttl", "made.ttl")
+    assert b"@prefix y: <a:>" in (folder / "made.ttl").read_bytes()
+    run("invert", "x.jellyp", "y.jellyp")
+    run("apply", "y.jellyp", "made.ttl", "back.ttl")
+    assert run("diff", "back.ttl", "a.ttl", "-") == "TX .\nTC .\n"
+    assert run("diff", "--no-namespaces", "a.ttl", "b.ttl", "-") == "TX .\nTC .\n"
+
+
 def test_what_a_file_holds(folder: Path) -> None:
     (folder / "a.rdfp").write_text("H id <uuid:1> .\nTX .\nA <a:s> <a:p> <a:o> .\nTC .\n")
     (folder / "b.rdfp").write_text("H id <uuid:2> .\nH prev <uuid:1> .\nTX .\nTC .\n")

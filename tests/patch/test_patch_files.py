@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import random
 import re
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from shared import shared
 import jelly
 from jelly.patch import (
     PATCH_FORMATS,
+    Patch,
     PatchOptions,
     PatchStreamType,
     PatchWriter,
@@ -78,14 +81,25 @@ def test_each_file_in_all_stream_types(path: Path) -> None:
     assert text_of(loads(dumps(patch, format="trp"), format="trp")) == expected
 
 
-def test_repeated_and_mixed() -> None:
-    patches = [patch for path in CURRENT * 5 for patch in read_patches(path)]
-    expected = [text_of([patch]) for patch in patches]
-    for stream in (PatchStreamType.FRAME, PatchStreamType.PUNCTUATED):
-        data = dumps(patches, PatchOptions(stream_type=stream, max_name_table_size=16), frame_rows=20)
+@pytest.mark.parametrize("statement", StatementType)
+@pytest.mark.parametrize("stream", PatchStreamType)
+def test_repeated_and_mixed(stream: PatchStreamType, statement: StatementType) -> None:
+    paths = [path for path in CURRENT if statement == StatementType.QUADS or not has_graphs(rows(path))]
+    known = {path: list(read_patches(path)) for path in paths}
+    mixed = paths * 5
+    random.Random(5).shuffle(mixed)
+    options = PatchOptions(stream_type=stream, statement_type=statement, max_name_table_size=16)
+    for order in (*([path] * 5 for path in paths), paths * 5, mixed):
+        patches = [patch for path in order for patch in known[path]]
+        expected = [rows(path) for path in order]
+        if stream == PatchStreamType.FLAT:
+            with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
+                dumps(patches, options)
+            # All in one is one patch.
+            patches = [Patch(operation for patch in patches for operation in patch)]
+            expected = [[row for one in expected for row in one]]
+        data = dumps(patches, options, frame_rows=20)
         assert [text_of([patch]) for patch in loads(data, batch_rows=50)] == expected
-    with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
-        dumps(patches, PatchOptions(stream_type=PatchStreamType.FLAT))
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
@@ -97,13 +111,32 @@ def test_the_older_grammar_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "message"), [(1, "no header id"), (2, "no header id"), (3, "id and prev are the same")]
+    ("number", "message", "row", "line"),
+    [(1, "no header id", 0, b"TX ."), (2, "no header id", 0, b"H PREV"), (3, "id and prev are the same", 1, b"H PREV")],
 )
-def test_what_no_log_can_hold(number: int, message: str) -> None:
+def test_what_no_log_can_hold(tmp_path: Path, number: int, message: str, row: int, line: bytes) -> None:
     path = next(path for path in CURRENT if path.stem.endswith(f"bad_{number}"))
+    data = path.read_bytes()
+    (tmp_path / "x.rdfp.gz").write_bytes(gzip.compress(b"\r\n# first\n" + data))
+    convert(path, tmp_path / "x.jellyp")
+    for name, before in ((path, b""), (tmp_path / "x.rdfp.gz", b"\r\n# first\n")):
+        with pytest.raises(jelly.JellyFormatError, match=message) as caught:
+            read_log([name])
+        error = caught.value
+        assert (error.source, error.row) == (str(name), row)
+        text = before + data
+        assert text[error.offset :].startswith(line)
+        assert error.line == text[: error.offset].count(b"\n") + 1
+    good = b"H id <uuid:1> .\nTX .\nTC .\n"
+    (tmp_path / "good.rdfp").write_bytes(good)
+    both = [*read_patches(tmp_path / "good.rdfp"), *read_patches(tmp_path / "x.jellyp")]
+    (tmp_path / "two.jellyp").write_bytes(dumps(both))
     with pytest.raises(jelly.JellyFormatError, match=message) as caught:
-        read_log([path])
-    assert caught.value.source == str(path)
+        read_log(tmp_path / "two.jellyp")
+    assert (caught.value.source, caught.value.row) == (str(tmp_path / "two.jellyp"), 3 + row)
+    with pytest.raises(jelly.JellyFormatError, match=message) as caught:
+        read_log(read_patches(tmp_path / "x.jellyp"))
+    assert (caught.value.source, caught.value.row, caught.value.offset) == (None, row, None)
 
 
 def test_a_log_in_its_order() -> None:
