@@ -13,14 +13,17 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import TracebackType
+from typing import Any, BinaryIO, TypeVar
 
-from jelly.errors import JellyFormatError, JellyTruncatedError
+from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
-__all__ = ["COMPRESSIONS", "Sink", "Source", "lock", "split_suffix"]
+__all__ = ["COMPRESSIONS", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
 
 CHUNK = 1 << 20
+
+Entered = TypeVar("Entered")
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -188,6 +191,31 @@ class Source:
                 raise
             raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
 
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Within this, errors that name no source get the name of this one."""
+        try:
+            yield
+        except JellyError as error:
+            error.source = error.source or self.name or None
+            raise
+
+
+class SourceReader:
+    """What reads a ``source``, and closes it."""
+
+    source: Source
+
+    def __enter__(self: Entered) -> Entered:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here."""
+        self.source.close()
+
 
 class Sink:
     """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
@@ -293,3 +321,56 @@ class Sink:
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None
+
+
+class SinkWriter:
+    """What writes to a `Sink`: its file gets its name when that ends without an error, else nothing is left."""
+
+    _sink: Sink
+    _closed = False
+
+    def __enter__(self: Entered) -> Entered:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or ""."""
+        return self._sink.name
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written so far, before compression."""
+        return self._sink.bytes_written
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError(f"the {type(self).__name__} is closed")
+
+    def _finish(self) -> None:
+        """Write what is left."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Finish what is written and give the file its name."""
+        if self._closed:
+            return
+        try:
+            self._finish()
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
+        self._sink.close()
+
+    def abort(self) -> None:
+        """Give up: a file that was being written is removed."""
+        self._closed = True
+        self._sink.abort()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Literal
 
 from jelly.codecs import default_options
@@ -15,7 +14,7 @@ from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import StatementIterator, Terms
 from jelly.errors import JellyError
-from jelly.files import Sink, Source
+from jelly.files import Sink, SinkWriter, Source, SourceReader
 from jelly.formats import JELLY, find_format
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PhysicalType, StreamOptions
@@ -29,7 +28,7 @@ COLLECT_ROWS = 8192
 READ_ROWS = 8192
 
 
-class Reader:
+class Reader(SourceReader):
     """A stream being read. Take its statements, its frames or its Batches, one of them, once.
 
     ``src`` is a path (``-`` is standard input), bytes-like, a binary file object or an iterable of chunks of bytes;
@@ -68,16 +67,6 @@ class Reader:
             self.source.close()
             raise
 
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, if it was opened here."""
-        self.source.close()
-
     @property
     def options(self) -> StreamOptions | None:
         """The stream options; None before they are read and for text."""
@@ -115,14 +104,8 @@ class Reader:
         """The Batches of the stream. What comes before an error is given before it is raised."""
         decoder = self._decoder
         batches = decoder.batches(self.source) if hasattr(decoder, "batches") else fed(decoder, self.source)
-        try:
+        with self, self.source.named():
             yield from batches
-        except JellyError as error:
-            if error.source is None and self.source.name:
-                error.source = self.source.name
-            raise
-        finally:
-            self.source.close()
 
     def frames(self, library: Library | None = None) -> Iterator[Frame]:
         """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
@@ -250,7 +233,7 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     raise AssertionError("a stream without options is refused by the Decoder")
 
 
-class Writer:
+class Writer(SinkWriter):
     """Writes a stream: statements, Batches, namespaces, frame by frame or as it comes.
 
     ``dst`` is a path (``-`` is standard output) or a binary file object. The suffix of a path chooses format and
@@ -304,7 +287,6 @@ class Writer:
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # frames that ended in the collector
-        self._closed = False
         self.statements = 0
         self._sink = Sink(dst)
         try:
@@ -315,26 +297,10 @@ class Writer:
             self._sink.abort()
             raise
 
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
-
     @property
     def options(self) -> StreamOptions | None:
         """The stream options in use; None for text and before the first statement."""
         return getattr(self._encoder, "options", None)
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes written so far, before compression."""
-        return self._sink.bytes_written
 
     def _start(self, arity: int) -> None:
         """Make the encoder; the first statement has said whether it is one of quads."""
@@ -342,8 +308,7 @@ class Writer:
 
     def _collect(self, arity: int) -> Collector:
         """The collector that takes objects, of quads if need be."""
-        if self._closed:
-            raise ValueError("the Writer is closed")
+        self._check_open()
         if self._encoder is None:
             self._start(arity)
         if self._collector is None:
@@ -377,15 +342,9 @@ class Writer:
         while self._collect(3).extend(iterator, self._rows):
             self._flush()
 
-    @property
-    def name(self) -> str:
-        """The name of the file, or ""."""
-        return self._sink.name
-
     def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
         """Write a Batch. ``keep_frames``: frames end where those of the Batch do; by default in a grouped stream."""
-        if self._closed:
-            raise ValueError("the Writer is closed")
+        self._check_open()
         if self._encoder is None:
             self._start(batch.arity)
         if self._early:
@@ -426,27 +385,17 @@ class Writer:
         if not self._sink.name:
             self._sink.flush()
 
-    def close(self) -> None:
-        """Finish the stream and give the file its name."""
-        if self._closed:
-            return
-        try:
-            if self._encoder is None or self._early:
-                self._collect(3)
-            self._flush()
-            self._sink.write(self._encoder.close())
-        except BaseException:
-            self.abort()
-            raise
-        self._closed = True
+    def _finish(self) -> None:
+        if self._encoder is None or self._early:
+            self._collect(3)
+        self._flush()
+        self._sink.write(self._encoder.close())
         self._collector = None
-        self._sink.close()
 
     def abort(self) -> None:
         """Give up: a file that was being written is removed."""
-        self._closed = True
         self._collector = None
-        self._sink.abort()
+        super().abort()
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
@@ -94,15 +93,6 @@ class MessageReader:
         """The stream options of a Jelly log; None before they are read and for others."""
         return getattr(self._log, "options", None)
 
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except JellyError as error:
-            if error.source is None and self.source.name:
-                error.source = self.source.name
-            raise
-
     def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.messages += len(batch.frames)
@@ -113,7 +103,7 @@ class MessageReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self._named():
+        with self.source.named():
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
@@ -144,12 +134,12 @@ class MessageReader:
 
     def feed(self, chunk: Any) -> Iterator[Message]:
         """The messages that end in a chunk of bytes, for those who read by themselves; ``src`` is then ``b""``."""
-        with self._named():
+        with self.source.named():
             yield from self._messages(self._given(self._log.feed(chunk)))
 
     def close(self) -> Iterator[Message]:
         """The messages that the end of what was fed ends."""
-        with self._named():
+        with self.source.named():
             yield from self._messages(self._given(self._log.close()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from types import TracebackType
 from typing import Any
 
 from jelly.core.batch import Batch
@@ -11,7 +10,7 @@ from jelly.core.collector import Collector
 from jelly.core.encoder import Encoder
 from jelly.core.scope import drop_open_frame
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.files import Sink
+from jelly.files import Sink, SinkWriter
 from jelly.messages.media import Dialect, LogFormat, find_log
 from jelly.messages.message import NOTE, Message
 from jelly.messages.reading import MessageReader
@@ -64,7 +63,7 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdfxml": XmlEncoder}[format.name]()
 
 
-class MessageWriter:
+class MessageWriter(SinkWriter):
     """Writes a log, message by message.
 
     ``dst`` is a path (``-`` is standard output) or a binary file object; a path gets its final name when the writer
@@ -106,30 +105,8 @@ class MessageWriter:
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
         self._waiting = 0
-        self._closed = False
         self.messages = 0
         self.statements = 0
-
-    def __enter__(self) -> MessageWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
-
-    @property
-    def name(self) -> str:
-        """The name of the file, or ""."""
-        return self._sink.name
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes written so far, before compression."""
-        return self._sink.bytes_written
 
     def write(
         self,
@@ -140,8 +117,7 @@ class MessageWriter:
         note: str = "",
     ) -> None:
         """Write a `Message`, or statements as one. What is given by keyword is added to what the message has."""
-        if self._closed:
-            raise ValueError("the MessageWriter is closed")
+        self._check_open()
         collector = self._collector
         entries = dict(metadata or {})
         if note:
@@ -183,8 +159,7 @@ class MessageWriter:
 
     def add_batch(self, batch: Batch) -> None:
         """Write the messages of a Batch, its frames; rows behind the last of them are refused."""
-        if self._closed:
-            raise ValueError("the MessageWriter is closed")
+        self._check_open()
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise ValueError("the Batch has rows behind its last frame: they are no whole message")
@@ -200,23 +175,9 @@ class MessageWriter:
         if not self._sink.name:
             self._sink.flush()
 
-    def close(self) -> None:
-        """Finish the log and give the file its name."""
-        if self._closed:
-            return
-        try:
-            self._encode()
-            self._sink.write(self._encoder.close())
-        except BaseException:
-            self.abort()
-            raise
-        self._closed = True
-        self._sink.close()
-
-    def abort(self) -> None:
-        """Give up: a file that was being written is removed."""
-        self._closed = True
-        self._sink.abort()
+    def _finish(self) -> None:
+        self._encode()
+        self._sink.write(self._encoder.close())
 
 
 def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:

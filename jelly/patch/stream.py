@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from jelly.core.operations import Header, Operation, OperationCollector, Operati
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError
-from jelly.files import Sink, Source
+from jelly.files import Sink, SinkWriter, Source, SourceReader
 from jelly.options import PatchOptions, StatementType
 from jelly.patch.formats import JELLYP, TRP, find_patch_format
 from jelly.stream import fed
@@ -137,7 +136,7 @@ class Patch:
         return self.header("prev")
 
 
-class PatchReader:
+class PatchReader(SourceReader):
     """A stream of patches being read. Take its patches or its Batches, one of them, once.
 
     ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
@@ -169,16 +168,6 @@ class PatchReader:
             self.source.close()
             raise
 
-    def __enter__(self) -> PatchReader:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, if it was opened here."""
-        self.source.close()
-
     @property
     def options(self) -> PatchOptions | None:
         """The options of the stream; None before they are read and for text."""
@@ -191,14 +180,8 @@ class PatchReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream, see `Patch.batches`. Here a row 15 ends a patch; the last of a text has none."""
-        try:
+        with self, self.source.named():
             yield from fed(self._decoder, self.source)
-        except JellyError as error:
-            if error.source is None and self.source.name:
-                error.source = self.source.name
-            raise
-        finally:
-            self.source.close()
 
     def __iter__(self) -> Iterator[Patch]:
         patch: Patch | None = None
@@ -239,7 +222,7 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
     return list(PatchReader(data, **settings))
 
 
-class PatchWriter:
+class PatchWriter(SinkWriter):
     """Writes patches: whole ones, operation by operation, or as Batches.
 
     ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp
@@ -276,7 +259,6 @@ class PatchWriter:
     ) -> None:
         self.operations = 0
         self.options = options or PatchOptions()
-        self._closed = False
         self._sink = Sink(dst)
         try:
             self.format = find_patch_format(format, self._sink.name)
@@ -293,31 +275,6 @@ class PatchWriter:
         except BaseException:
             self._sink.abort()
             raise
-
-    def __enter__(self) -> PatchWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
-
-    @property
-    def name(self) -> str:
-        """The name of the file, or ""."""
-        return self._sink.name
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes written so far, before compression."""
-        return self._sink.bytes_written
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ValueError("the PatchWriter is closed")
 
     def add(self, operation: Operation) -> None:
         """Write an operation."""
@@ -356,24 +313,11 @@ class PatchWriter:
             self._sink.write(self._encoder.encode(self._collector.batch))
             self._collector.clear()
 
-    def close(self) -> None:
-        """Finish the stream, with the patch that is not ended, and give the file its name."""
-        if self._closed:
-            return
-        try:
-            self._flush()
-            if self.format is JELLYP:
-                self._sink.write(self._encoder.close())
-        except BaseException:
-            self.abort()
-            raise
-        self._closed = True
-        self._sink.close()
-
-    def abort(self) -> None:
-        """Give up: a file that was being written is removed."""
-        self._closed = True
-        self._sink.abort()
+    def _finish(self) -> None:
+        """Write what is left, and end the patch that is not ended."""
+        self._flush()
+        if self.format is JELLYP:
+            self._sink.write(self._encoder.close())
 
 
 def dumps(patches: Iterable[Patch] | Patch, options: PatchOptions | None = None, **settings: Any) -> bytes:
