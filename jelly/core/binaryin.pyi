@@ -1,10 +1,11 @@
 from typing import Any
 
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Self, disjoint_base
+
+from jelly.core.feeder import Feeder
 
 @disjoint_base
-class BinaryReader:
-    bytes_read: int
+class BinaryReader(Feeder):
     def __new__(
         cls,
         encoding: str,
@@ -17,18 +18,9 @@ class BinaryReader:
         patch: bool = False,
     ) -> Self: ...
     @property
-    def statements(self) -> int: ...
-    @property
     def base(self) -> str | None: ...
     @property
     def prefixes(self) -> dict[str, str]: ...
-    def push(self, data: Buffer) -> None: ...
-    def finish(self) -> None: ...
-    # Any: a ResultReader gives pairs.
-    def pull(self, flush: bool = False) -> Any: ...
-    def feed(self, data: Buffer) -> list[Any]: ...
-    def close(self) -> list[Any]: ...
-    def __reduce__(self) -> Any: ...
 
 @disjoint_base
 class ResultReader(BinaryReader):

@@ -8,19 +8,16 @@ from libc.string cimport memmove
 
 import numpy
 
-from jelly.core.batch cimport Batch, add_operations, clear_interner, init_interner, new_batch
+from jelly.core.batch cimport clear_interner, init_interner
 from jelly.core.binread cimport Rows, forget_seen, free_rows
-from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, ROW_LIMIT, fail, fault_error
+from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
+from jelly.core.feeder cimport FIRST_TEXT, Feeder
 from jelly.core.pbread cimport PROTOBUF_DEPTH, read_protobuf
 from jelly.core.prefixes cimport MAX_PREFIXES
 from jelly.core.thriftread cimport THRIFT_DEPTH, read_thrift
 from jelly.core.wire cimport Reader, Writer, put_bytes, reserve, take_span
 
 cdef enum:
-    # The first Batch of a reader, before the size of the one before is a guide.
-    FIRST_ROWS = 32
-    FIRST_TERMS = 64
-    FIRST_TEXT = 4096
     # Bytes that are added at a time to a row that began in an earlier chunk.
     STEP = 1 << 12
     # A row that was looked through so often in vain is looked through again only when it has grown by an eighth.
@@ -29,14 +26,8 @@ cdef enum:
     MAX_CELLS = 1 << 20
 
 
-ctypedef struct Held:
-    # The chunk; not an attribute of the class, for the reason told in decoder.pyx.
-    Py_buffer view
-
-
-# The collector must not take the chunk from it before __dealloc__ releases it.
 @cython.no_gc_clear
-cdef class BinaryReader:
+cdef class BinaryReader(Feeder):
     """RDF Thrift or RDF Protobuf in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
     ``encoding`` is ``"thrift"`` or ``"protobuf"``. Batches are of triples as long as the rows are, and of quads from
@@ -50,8 +41,6 @@ cdef class BinaryReader:
     Stricter than Jena, which takes a row that is cut off for the end of the data: that, an unknown kind of row or
     term, bad UTF-8 and the terms of patterns are errors with the byte offset.
 
-    A reader that raised stays failed: it raises the same error again. It serves one thread at a time.
-
     >>> from jelly.core.binaryin import BinaryReader
     >>> data = bytes.fromhex("2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000")
     >>> reader = BinaryReader("thrift")
@@ -60,27 +49,14 @@ cdef class BinaryReader:
     """
 
     cdef Rows t
-    cdef Batch batch
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
     cdef int64_t wait  # it is not looked through before it has so many
     cdef bint in_carried  # `t` reads from there
-    cdef Held held
-    cdef bint has_view
-    cdef const uint8_t* rest  # what of the chunk `t` has not been given
-    cdef const uint8_t* rest_end
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
     cdef int64_t origin
-    cdef bint final
-    cdef bint busy
-    cdef object error
-    cdef int64_t rows_out
-    cdef int64_t hint_rows
-    cdef int64_t hint_terms
-    cdef int64_t hint_text
     cdef int64_t batch_rows
-    cdef readonly int64_t bytes_read
 
     def __cinit__(
         self, encoding, *, bint quads=False, int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
@@ -104,23 +80,10 @@ cdef class BinaryReader:
         self.t.max_row = max_row_bytes
         self.t.max_depth = THRIFT_DEPTH if self.thrift else PROTOBUF_DEPTH
         self.t.prefixes.limit = <int32_t>max_prefixes
-        self.hint_rows = min(FIRST_ROWS, batch_rows)
-        self.hint_terms = FIRST_TERMS
-        self.hint_text = FIRST_TEXT
 
     def __dealloc__(self):
-        if self.has_view:
-            PyBuffer_Release(&self.held.view)
         free_rows(&self.t)
         free(self.carried.buf)
-
-    def __reduce__(self):
-        raise TypeError(f"a {type(self).__name__} cannot be pickled")
-
-    @property
-    def statements(self) -> int:
-        """Statements (rows of a result set) read so far."""
-        return self.rows_out + self.rows_here()
 
     @property
     def base(self) -> str | None:
@@ -138,98 +101,30 @@ cdef class BinaryReader:
             found[text[:item.n_name].decode()] = text[item.n_name:].decode()
         return found
 
-    def push(self, data) -> None:
-        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
-        if self.busy:
-            raise RuntimeError("this BinaryReader is in use by another thread")
-        if self.error is not None:
-            raise self.error
-        if self.final:
-            raise ValueError("the BinaryReader is closed")
-        if self.has_view:
-            raise RuntimeError("the last chunk is not used up: pull until None first")
-        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
-        if self.held.view.len == 0:
-            PyBuffer_Release(&self.held.view)
-            return
-        self.has_view = True
-        self.rest = <const uint8_t*>self.held.view.buf
-        self.rest_end = self.rest + self.held.view.len
-        self.bytes_read += self.held.view.len
+    cdef int take_chunk(self) except -1:
         self.old = self.carried.n
+        return 0
 
-    def finish(self) -> None:
-        """Say that no chunk will follow. `pull` then gives what is left, or the error of a row that is cut off."""
-        if self.busy:
-            raise RuntimeError("this BinaryReader is in use by another thread")
-        self.final = True
-
-    def pull(self, bint flush=False):
-        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+    cdef int read(self) except -1:
         cdef int status
-        if self.busy:
-            raise RuntimeError("this BinaryReader is in use by another thread")
-        self.busy = True
-        try:
-            while True:
-                if self.error is not None:
-                    self.release()
-                    # What comes before the error is given before it is raised.
-                    if self.rows_here() > 0:
-                        return self.give_batch()
-                    raise self.error
-                if self.batch is None:
-                    self.start_batch()
-                with nogil:
-                    status = read_thrift(&self.t) if self.thrift else read_protobuf(&self.t)
-                if status == FULL:
-                    return self.give_batch()
-                if status == NEED_TABLES:
-                    self.start_rows()
-                elif status == NEED_MORE:
-                    if self.next_bytes():
-                        continue
-                    if self.error is None:
-                        if (flush or self.final) and self.has_some():
-                            return self.give_batch()
-                        return None
-                else:
-                    self.note_fault()
-        finally:
-            self.busy = False
-
-    def feed(self, data) -> list:
-        """Read a chunk of bytes: the Batches of all rows that are whole by now.
-
-        Where there are statements before an error, they are returned and the next call raises it.
-        """
-        self.push(data)
-        return self.drain(True)
-
-    def close(self) -> list:
-        """End the input: the Batches of what was left. JellyTruncatedError where it ends inside a row."""
-        self.finish()
-        return self.drain(False)
-
-    cdef list drain(self, bint keep):
-        found = []
-        try:
-            while (batch := self.pull(True)) is not None:
-                found.append(batch)
-        except Exception as error:
-            if not (keep and found and error is self.error):
-                raise
-        return found
-
-    cdef int64_t rows_here(self) noexcept:
-        return 0 if self.batch is None else self.batch.a.n_rows
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = read_thrift(&self.t) if self.thrift else read_protobuf(&self.t)
+        if status == FULL or status == NEED_MORE:
+            return status
+        if status == NEED_TABLES:
+            self.start_rows()
+        else:
+            self.note_fault()
+        return OK
 
     cdef bint has_some(self) noexcept:
-        """Whether the Batch is worth to be given: rows, or prefixes that would be lost at the end."""
-        return self.batch.a.n_rows > 0 or (self.final and self.batch.a.n_names > 0)
+        """Rows, or prefixes that would be lost at the end."""
+        return self.rows_here() > 0 or (self.final and self.error is None and self.batch.a.n_names > 0)
 
     cdef bint next_bytes(self) except -1:
-        """Give `t` more bytes; False where there are none."""
+        """Give `t` more bytes."""
         cdef int64_t n = self.t.r.end - self.t.r.at  # of a row that is not whole
         cdef int64_t used
         forget_seen(&self.t)
@@ -274,7 +169,6 @@ cdef class BinaryReader:
             if self.carried.n >= self.wait:
                 self.read_carried()
                 return True
-        self.release()
         if self.final and not self.t.final:
             # Once more: it is now an error that a row is not whole.
             self.t.final = True
@@ -300,42 +194,17 @@ cdef class BinaryReader:
         self.t.r.at = self.carried.buf
         self.t.r.end = self.carried.buf + self.carried.n
 
-    cdef void release(self) noexcept:
-        """Give the chunk back."""
-        if self.has_view:
-            PyBuffer_Release(&self.held.view)
-            self.has_view = False
-        self.rest = self.rest_end = NULL
-
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one row more; prefixes may make a row longer than it is.
-        self.batch = new_batch(
-            4 if self.t.quads else 3, self.hint_rows, self.hint_terms, self.hint_text,
-            self.t.max_text + self.t.max_row + FIRST_TEXT,
+        self.t.batch = self.begin_batch(
+            4 if self.t.quads else 3, self.t.max_text + self.t.max_row + FIRST_TEXT, self.t.patch
         )
-        if self.t.patch and add_operations(&self.batch.a) < 0:
-            raise MemoryError
-        self.batch.first_row = self.rows_out
-        self.t.batch = &self.batch.a
         clear_interner(&self.t.index)
         forget_seen(&self.t)
         return 0
 
     cdef int start_rows(self) except -1:
         raise NotImplementedError
-
-    cdef object give_batch(self):
-        return self.take_batch()
-
-    cdef Batch take_batch(self):
-        cdef Batch batch = self.batch
-        self.rows_out += self.rows_here()
-        self.hint_rows = batch.a.n_rows + 1
-        self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 1
-        self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 1
-        self.batch = None
-        self.t.batch = NULL
-        return batch
 
     cdef int note_fault(self) except -1:
         cdef const uint8_t* at = self.t.fault.at

@@ -1,18 +1,17 @@
 """TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from jelly.core.batch cimport (
-    KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_operations, add_term, clear_interner, free_interner,
-    init_interner, new_batch,
+    KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
 )
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly.core.fault cimport FULL, LINE_LIMIT, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.fault cimport LINE_LIMIT, NEED_MORE, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.feeder cimport Feeder
 from jelly.core.header cimport OPEN
 from jelly.core.lines cimport end_message, read_lines, skip_line
 from jelly.core.patchtext cimport len_patch_rows, put_patch_rows, read_patch_lines
@@ -26,20 +25,10 @@ from jelly.errors import JellyOptionsError
 cdef enum:
     # Lines that are noted one by one where errors are skipped; the others are only counted.
     MAX_SKIPPED = 1000
-    # The first Batch of a reader, before the size of the one before is a guide.
-    FIRST_ROWS = 32
-    FIRST_TERMS = 64
-    FIRST_TEXT = 4096
 
 
-ctypedef struct Held:
-    # The chunk; not an attribute of the class, for the reason told in decoder.pyx.
-    Py_buffer view
-
-
-# The collector must not take the chunk from it before __dealloc__ releases it.
 @cython.no_gc_clear
-cdef class TextReader:
+cdef class TextReader(Feeder):
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
     ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
@@ -53,8 +42,6 @@ cdef class TextReader:
     no Batch holds a part of one. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
     comment at the very end does: ``"open"`` one more, empty message, or ``"close"`` the last one.
 
-    A reader that raised stays failed: it raises the same error again. It serves one thread at a time.
-
     >>> from jelly.core.text import TextReader
     >>> reader = TextReader(quads=False)
     >>> [len(batch) for data in (b"<a:s> <a:p> <a:o> .\\n<a:s> <a", b":p> 'o' .") for batch in reader.feed(data)]
@@ -65,12 +52,7 @@ cdef class TextReader:
     """
 
     cdef Lines t
-    cdef Batch batch
     cdef Writer carried  # the line whose end is still to come
-    cdef Held held
-    cdef bint has_view
-    cdef const uint8_t* rest  # what of the chunk `t` has not been given
-    cdef const uint8_t* rest_end
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
     cdef int64_t origin
     cdef int64_t carried_origin
@@ -78,16 +60,7 @@ cdef class TextReader:
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
     cdef bint dropping  # the rest of a line above the limit is still to come
     cdef bint skip
-    cdef bint final
     cdef bint open_last  # a delimiter at the end opens a message
-    cdef bint busy
-    cdef object error
-    cdef int64_t rows_out
-    cdef int64_t frames_out
-    cdef int64_t hint_rows
-    cdef int64_t hint_terms
-    cdef int64_t hint_text
-    cdef readonly int64_t bytes_read
     cdef readonly int64_t n_skipped
     cdef readonly list skipped
 
@@ -120,31 +93,18 @@ cdef class TextReader:
         self.open_last = messages == "comment" and trailing == "open"
         self.skip = on_error == "skip"
         self.skipped = []
-        self.hint_rows = min(FIRST_ROWS, batch_rows)
-        self.hint_terms = FIRST_TERMS
-        self.hint_text = FIRST_TEXT
 
     def __dealloc__(self):
-        if self.has_view:
-            PyBuffer_Release(&self.held.view)
         free_interner(&self.t.index)
         free(self.t.scratch.buf)
         free(self.t.scratch_datatype.buf)
         free(self.t.note.buf)
         free(self.carried.buf)
 
-    def __reduce__(self):
-        raise TypeError("a TextReader cannot be pickled")
-
     @property
     def line(self) -> int:
         """Lines read so far."""
         return self.t.line
-
-    @property
-    def statements(self) -> int:
-        """Statements read so far."""
-        return self.rows_out + (0 if self.batch is None else self.batch.a.n_rows)
 
     @property
     def messages(self) -> int:
@@ -163,99 +123,28 @@ cdef class TextReader:
         if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
             raise MemoryError
 
-    def push(self, data) -> None:
-        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
-        if self.busy:
-            raise RuntimeError("this TextReader is in use by another thread")
-        if self.error is not None:
-            raise self.error
-        if self.final:
-            raise ValueError("the TextReader is closed")
-        if self.has_view:
-            raise RuntimeError("the last chunk is not used up: pull until None first")
-        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
-        if self.held.view.len == 0:
-            PyBuffer_Release(&self.held.view)
-            return
-        self.has_view = True
-        self.begin = self.rest = <const uint8_t*>self.held.view.buf
-        self.rest_end = self.rest + self.held.view.len
-        self.origin = self.bytes_read
-        self.bytes_read += self.held.view.len
+    cdef int take_chunk(self) except -1:
         if self.after_cr and self.rest[0] == 0x0A:
             self.rest += 1
         self.after_cr = (self.rest_end - 1)[0] == 0x0D
+        return 0
 
-    def finish(self) -> None:
-        """Say that no chunk will follow. `pull` then also reads a last line that lacks its end."""
-        if self.busy:
-            raise RuntimeError("this TextReader is in use by another thread")
-        self.final = True
-
-    def pull(self, bint flush=False) -> Batch | None:
-        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+    cdef int read(self) except -1:
         cdef int status
-        if self.busy:
-            raise RuntimeError("this TextReader is in use by another thread")
-        self.busy = True
-        try:
-            while True:
-                if self.error is not None:
-                    self.release()
-                    # What comes before the error is given before it is raised.
-                    if self.t.messages and self.batch is not None:
-                        drop_tail(&self.batch.a)
-                    if self.batch is not None and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
-                        return self.give_batch()
-                    raise self.error
-                if self.t.at >= self.t.end and not self.next_lines():
-                    if self.error is not None:
-                        continue
-                    if self.final and self.t.transaction == OPEN:
-                        self.fail_at_end(OPEN_PATCH)
-                        continue
-                    if self.t.messages:
-                        return self.give_messages(flush)
-                    if flush and self.batch is not None and self.batch.a.n_rows > 0:
-                        return self.give_batch()
-                    return None
-                if self.batch is None:
-                    self.start_batch()
-                with nogil:
-                    status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
-                if status == FULL:
-                    return self.give_batch()
-                if status < 0:
-                    self.note_fault()
-                    skip_line(&self.t)
-        finally:
-            self.busy = False
+        if self.t.at >= self.t.end:
+            return NEED_MORE
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
+        if status < 0:
+            self.note_fault()
+            skip_line(&self.t)
+            return OK
+        return status
 
-    def feed(self, data) -> list:
-        """Read a chunk of bytes: the Batches of all lines that are whole by now.
-
-        Where there are statements before an error, they are returned and the next call raises it.
-        """
-        self.push(data)
-        return self.drain(True)
-
-    def close(self) -> list:
-        """End the input: the Batches of what was left."""
-        self.finish()
-        return self.drain(False)
-
-    cdef list drain(self, bint keep):
-        found = []
-        try:
-            while (batch := self.pull(True)) is not None:
-                found.append(batch)
-        except Exception as error:
-            if not (keep and found and error is self.error):
-                raise
-        return found
-
-    cdef bint next_lines(self) except -1:
-        """Give `t` the next bytes that end with a line end; False where there are none."""
+    cdef bint next_bytes(self) except -1:
+        """Give `t` the next bytes that end with a line end."""
         # The bytes of the last terms go away.
         forget_tokens(&self.t)
         self.t.message_bytes += self.t.at - self.t.message_at
@@ -297,13 +186,9 @@ cdef class TextReader:
             return True
         return False
 
-    cdef void release(self):
-        """Give the chunk back."""
-        if self.has_view:
-            PyBuffer_Release(&self.held.view)
-            self.has_view = False
-        self.rest = self.rest_end = NULL
+    cdef int release(self) except -1:
         self.t.at = self.t.end = NULL
+        return Feeder.release(self)
 
     cdef const uint8_t* after_line_end(self, const uint8_t* at) noexcept:
         if at < self.rest_end:
@@ -344,34 +229,40 @@ cdef class TextReader:
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
         cdef int64_t no_limit = 0x1000000000000000
-        self.batch = new_batch(4 if self.t.quads else 3, self.hint_rows, self.hint_terms, self.hint_text, no_limit)
-        if self.t.patch and add_operations(&self.batch.a) < 0:
-            raise MemoryError
-        self.batch.first_row = self.rows_out
-        self.batch.first_frame = self.frames_out
-        self.t.batch = &self.batch.a
+        self.t.batch = self.begin_batch(4 if self.t.quads else 3, no_limit, self.t.patch)
         clear_interner(&self.t.index)
         forget_tokens(&self.t)
         return 0
 
-    cdef object give_messages(self, bint flush):
-        """The messages that are whole; at the end of the input the last one is."""
+    cdef int end_input(self) except -1:
+        if self.t.transaction == OPEN:
+            fail(&self.t.fault, OPEN_PATCH, NULL)
+            self.error = fault_error(&self.t.fault, {"line": self.t.line, "offset": self.bytes_read})
+        if self.t.messages:
+            self.end_messages()
+        return 0
+
+    cdef int end_messages(self) except -1:
+        """The end of the input is that of the last message too."""
+        if self.batch is None:
+            self.start_batch()
+        if (self.t.begun and self.open_last) or count_whole(&self.batch.a) < self.batch.a.n_rows:
+            if end_message(&self.t) < 0:
+                self.note_fault()
+        self.open_last = False
+        drop_tail(&self.batch.a)  # of what was declared behind the last message
+        return 0
+
+    cdef object give_rest(self):
+        """Of messages, those that are whole; what is not stays for the next Batch."""
         cdef Batch batch, rest
-        if self.final and self.t.messages:
-            if self.batch is None:
-                self.start_batch()
-            if (self.t.begun and self.open_last) or count_whole(&self.batch.a) < self.batch.a.n_rows:
-                if end_message(&self.t) < 0:
-                    self.note_fault()
-                    raise self.error
-            self.open_last = False
-            drop_tail(&self.batch.a)  # of what was declared behind the last message
-        if not flush or self.batch is None or self.batch.a.n_frames == 0:
+        if not self.t.messages:
+            return Feeder.give_rest(self)
+        if self.batch is None or self.batch.a.n_frames == 0:
             return None
-        batch = self.batch
+        batch = self.take_batch()
         if count_whole(&batch.a) == batch.a.n_rows and batch.a.n_names == 0:
-            return self.give_batch()
-        self.give_batch()
+            return batch
         self.start_batch()
         rest = self.batch
         if move_tail(&batch.a, &rest.a) < 0:
@@ -379,22 +270,6 @@ cdef class TextReader:
         self.rows_out -= rest.a.n_rows
         rest.first_row = self.rows_out
         return batch
-
-    cdef Batch give_batch(self):
-        cdef Batch batch = self.batch
-        self.rows_out += batch.a.n_rows
-        self.frames_out += batch.a.n_frames
-        self.hint_rows = batch.a.n_rows + 1
-        self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 1
-        self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 1
-        self.batch = None
-        self.t.batch = NULL
-        return batch
-
-    cdef int fail_at_end(self, int code) except -1:
-        fail(&self.t.fault, code, NULL)
-        self.error = fault_error(&self.t.fault, {"line": self.t.line, "offset": self.bytes_read})
-        return 0
 
     cdef int note_fault(self) except -1:
         """Make the error of the fault: to be raised, or one more line that is skipped."""
@@ -409,6 +284,8 @@ cdef class TextReader:
         error = fault_error(&self.t.fault, place)
         if isinstance(error, MemoryError) or not self.skip:
             self.error = error
+            if self.t.messages and self.batch is not None:
+                drop_tail(&self.batch.a)
             return 0
         self.t.fault.code = OK
         self.n_skipped += 1
