@@ -125,7 +125,7 @@ def sample(craft: Any, n: int = 3) -> bytes:
 
 def read(encoding: str, *chunks: bytes, **limits: Any) -> list[Batch]:
     reader = BinaryReader(encoding, **limits)
-    batches = [batch for chunk in chunks for batch in reader.feed(chunk)] + reader.close()
+    batches = [*(batch for chunk in chunks for batch in reader.feed(chunk)), *reader.close()]
     for batch in batches:
         batch.check()
     return batches
@@ -168,7 +168,7 @@ def read_rows(encoding: str, *chunks: bytes, **limits: Any) -> tuple[Any, list[t
     """Variables and rows of a result set."""
     reader = ResultReader(encoding, **limits)
     rows = []
-    for terms, cells in [pair for chunk in chunks for pair in reader.feed(chunk)] + reader.close():
+    for terms, cells in [*(pair for chunk in chunks for pair in reader.feed(chunk)), *reader.close()]:
         terms.check()
         made = Terms(terms)
         rows += [tuple(None if i < 0 else made.term(i) for i in row) for row in cells.tolist()]

@@ -172,7 +172,7 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
 
     >>> from jelly.core.text import TextReader
     >>> reader = TextReader(quads=False, messages="comment")
-    >>> reader.feed(b"_:x <a:p> _:y .\\n# @message\\n_:x <a:p> _:x .\\n")
+    >>> list(reader.feed(b"_:x <a:p> _:y .\\n# @message\\n_:x <a:p> _:x .\\n"))
     [<jelly.Batch: 1 triples, 3 terms, 1 frame ends>]
     >>> [batch] = reader.close()
     >>> renamed = rename_blank_nodes(batch)

@@ -94,7 +94,7 @@ def test_prefixes_travel(tmp_path: Path) -> None:
         writer.namespace(*late)
         writer.add(Triple(IRI("urn:x:1"), IRI("urn:x:2"), IRI("urn:x:3")))
     reader = BinaryReader("thrift")
-    reader.feed(first.read_bytes())
+    list(reader.feed(first.read_bytes()))
     assert reader.prefixes == dict([*names, late])
     short = first.stat().st_size
     path = first

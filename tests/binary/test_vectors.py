@@ -89,7 +89,7 @@ def test_bytes_of_results(name: str, encoding: str) -> None:
     values = [{name: str(term.value) for name, term in zip(variables, row, strict=True) if term} for row in rows]
     assert values == [{name: term["value"] for name, term in row.items()} for row in wanted["results"]["bindings"]]
     reader = ResultReader(encoding)
-    assert write_rows(encoding, reader.feed(data) + reader.close(), variables) == data
+    assert write_rows(encoding, [*reader.feed(data), *reader.close()], variables) == data
 
 
 # ---- how Jena reads
@@ -127,8 +127,8 @@ def log_of_results(encoding: str, data: bytes) -> tuple[list[str], Any]:
     pairs, error = attempt(encoding, data, results=True)
     reader = ResultReader(encoding)
     try:
-        reader.feed(data)
-        reader.close()
+        list(reader.feed(data))
+        list(reader.close())
     except jelly.JellyError:
         pass
     lines = [] if reader.variables is None else [f"VARS [{', '.join('?' + name for name in reader.variables)}]"]
@@ -223,6 +223,6 @@ def words(lines: list[str]) -> list[list[str]]:
 
 def test_base_is_told() -> None:
     reader = BinaryReader("protobuf")
-    reader.feed(bytes.fromhex(CASES["p_23_base"]["hex"]))
+    list(reader.feed(bytes.fromhex(CASES["p_23_base"]["hex"])))
     assert reader.base == "http://base/"
     assert BinaryReader("thrift").base is None

@@ -381,7 +381,7 @@ def test_long_rows_in_small_chunks(craft: type) -> None:
     for i in range(0, len(long), 1000):
         found += reader.feed(long[i : i + 1000])
     assert len(found) == 1  # with the last byte, not later
-    assert reader.close() == []
+    assert list(reader.close()) == []
 
 
 @pytest.mark.parametrize("craft", ENCODINGS)
@@ -392,11 +392,11 @@ def test_a_reader_gives_what_is_whole(craft: type) -> None:
     assert [len(batch) for batch in reader.feed(row[5:-1])] == []
     assert [len(batch) for batch in reader.feed(row[-1:] + row)] == [2]
     assert (reader.statements, reader.bytes_read) == (3, 3 * len(row))
-    assert reader.close() == []
+    assert list(reader.close()) == []
     with pytest.raises(ValueError, match="closed"):
         reader.push(row)
     reader = BinaryReader(craft.name)
-    assert reader.feed(row[:-1]) == []
+    assert list(reader.feed(row[:-1])) == []
     with pytest.raises(JellyTruncatedError) as caught:
         reader.close()
     with pytest.raises(JellyTruncatedError) as again:
@@ -437,21 +437,22 @@ def test_arguments() -> None:
 
 def test_prefixes_are_told() -> None:
     reader = BinaryReader("thrift")
-    reader.feed(T.prefix(b"a:", b"x:") + T.prefix(b"", b"y:") + T.prefix(b"a", "\u00e9:".encode()))
+    list(reader.feed(T.prefix(b"a:", b"x:") + T.prefix(b"", b"y:") + T.prefix(b"a", "\u00e9:".encode())))
     assert reader.prefixes == {"a": "\u00e9:", "": "y:"}
 
 
 def test_the_chunk_is_given_back() -> None:
     data = bytearray(GOOD * 100 + GOOD[:9])
     reader = BinaryReader("thrift", batch_rows=10)
-    batches = reader.feed(data)
+    batches = list(reader.feed(data))
     data.extend(b"x")  # no BufferError: nobody holds it
     assert sum(map(len, batches)) == 100
     data = bytearray(GOOD + b"\0")
     reader = BinaryReader("thrift")
-    reader.feed(data)
+    batches = reader.feed(data)
+    assert len(next(batches)) == 1
     with pytest.raises(JellyFormatError):
-        reader.close()
+        next(batches)
     data.extend(b"x")
 
 
@@ -461,7 +462,7 @@ def test_a_failed_reader_is_collected() -> None:
 
     reader = Marked("thrift")
     with pytest.raises(JellyFormatError):
-        reader.feed(b"\0")
+        next(reader.feed(b"\0"))
     gone = weakref.ref(reader)
     del reader
     gc.collect()

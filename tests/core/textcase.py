@@ -33,7 +33,7 @@ def rows(batches):
 
 def read(data, quads=False, **settings):
     reader = TextReader(quads=quads, **settings)
-    return reader.feed(data) + reader.close()
+    return [*reader.feed(data), *reader.close()]
 
 
 def one(data, quads=False, **settings):

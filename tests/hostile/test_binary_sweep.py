@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -103,8 +104,8 @@ def attempt_in_pieces(encoding: str, data: bytes, is_results: bool) -> Any:
     reader = (ResultReader if is_results else BinaryReader)(encoding)
     try:
         for i in range(0, len(data), 3):
-            reader.feed(data[i : i + 3])
-        reader.close()
+            list(reader.feed(data[i : i + 3]))
+        list(reader.close())
     except jelly.JellyError as error:
         return error
     return None
@@ -185,8 +186,8 @@ for craft in (Thrift, Protobuf):
     assert grown < 100 << 20
     for head in (b"\x2c\x1c\x9c\x1c", b"\x2c\x59\xfc" + varint(1 << 30)):
         reader = BinaryReader("thrift", max_row_bytes=1 << 20)
-        reader.feed(head)
+        assert list(reader.feed(head)) == []
         pieces = [b"\x1c\x18\x01x\0\0" * 10_000] * 40
         with pytest.raises(jelly.JellyError) as caught:
-            list(map(reader.feed, pieces))
+            list(chain.from_iterable(map(reader.feed, pieces)))
         assert caught.value.offset is not None
