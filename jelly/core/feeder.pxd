@@ -50,4 +50,5 @@ cdef class Feeder:
     # What they call.
     cdef Arena* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL
     cdef Batch take_batch(self)
+    cdef object next_batch(self, bint flush)
     cdef int enter(self) except -1

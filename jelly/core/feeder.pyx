@@ -4,9 +4,6 @@ cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
 
-from functools import partial
-from itertools import chain
-
 from jelly.core.batch cimport Arena, Batch, add_operations, new_batch
 from jelly.core.fault cimport FULL, NEED_MORE
 
@@ -78,6 +75,25 @@ cdef class Feeder:
 
     def pull(self, bint flush=False):
         """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+        return self.next_batch(flush)
+
+    def feed(self, data):
+        """Read a chunk of bytes: an iterator of Batches with all statements that are complete by now.
+
+        An error is raised by the iterator, after the Batches before it. It must end before the next chunk is given.
+        """
+        self.push(data)
+        return BatchIterator(self)
+
+    def close(self):
+        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a statement.
+
+        An error with no Batch before it is raised at once.
+        """
+        self.finish()
+        return BatchIterator(self, self.next_batch(True))
+
+    cdef object next_batch(self, bint flush):
         cdef int status
         self.enter()
         self.busy = True
@@ -100,23 +116,6 @@ cdef class Feeder:
                         return self.give_rest() if flush or self.final else None
         finally:
             self.busy = False
-
-    def feed(self, data):
-        """Read a chunk of bytes: an iterator of Batches with all statements that are complete by now.
-
-        An error is raised by the iterator, after the Batches before it. The next chunk can be given when it ended.
-        """
-        self.push(data)
-        return iter(partial(self.pull, True), None)
-
-    def close(self):
-        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a statement.
-
-        An error with no Batch before it is raised at once.
-        """
-        self.finish()
-        first = self.pull(True)
-        return iter(()) if first is None else chain([first], iter(partial(self.pull, True), None))
 
     cdef int enter(self) except -1:
         if self.busy:
@@ -184,3 +183,37 @@ cdef class Feeder:
         self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 512
         self.batch = None
         return batch
+
+
+@cython.final
+cdef class BatchIterator:
+    """What `Feeder.feed` and `Feeder.close` give: it pulls a Batch when it is asked for one.
+
+    >>> from jelly.core.text import TextReader
+    >>> batches = TextReader(quads=False).feed(b"<a:s> <a:p> <a:o> .\\n")
+    >>> [len(batch) for batch in batches], list(batches)
+    ([1], [])
+    """
+
+    cdef Feeder feeder  # None at the end
+    cdef object first
+
+    def __cinit__(self, Feeder feeder not None, first=None):
+        self.feeder = feeder
+        self.first = first
+
+    def __reduce__(self):
+        raise TypeError("a BatchIterator cannot be pickled")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        found = self.first
+        self.first = None
+        if found is None and self.feeder is not None:
+            found = self.feeder.next_batch(True)
+        if found is None:
+            self.feeder = None
+            raise StopIteration
+        return found
