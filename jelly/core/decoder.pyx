@@ -1,21 +1,21 @@
 """The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
 
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, add_operations, carry_terms, free_arena, new_batch
+from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, carry_terms, free_arena
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.feeder cimport Feeder
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.header cimport EITHER, OPEN, Header, check_header
 from jelly.core.snapshot cimport load_state, save_state
@@ -30,16 +30,8 @@ cdef enum:
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
-ctypedef struct Held:
-    # The chunk. Not an attribute of the class itself: the garbage collector would take its object away from us, and a
-    # memoryview that is given up before its buffer is a crash.
-    Py_buffer view
-
-
-# A failed Decoder is often part of a circle, by way of its error's traceback. The collector must not take the tables'
-# memory or the chunk from it before __dealloc__ is through with them.
 @cython.no_gc_clear
-cdef class Decoder:
+cdef class Decoder(Feeder):
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
 
     ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
@@ -51,8 +43,6 @@ cdef class Decoder:
     With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
     is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell its place in the stream.
 
-    A decoder that raised stays failed: it raises the same error again. It serves one thread at a time.
-
     >>> import jelly
     >>> data = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
     >>> decoder = jelly.Decoder()
@@ -61,18 +51,8 @@ cdef class Decoder:
     """
 
     cdef Decode d
-    cdef Batch batch
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
-    cdef object error
-    cdef Held held
-    cdef bint has_view
-    cdef bint busy
-    cdef int64_t rows_out
-    cdef int64_t frames_out
-    cdef int64_t hint_rows
-    cdef int64_t hint_terms
-    cdef int64_t hint_text
     cdef readonly object options
 
     def __cinit__(
@@ -102,20 +82,16 @@ cdef class Decoder:
         self.rows_out = first_row
         self.frames_out = self.d.n_frames = first_frame
         self.d.feed.offset = offset
+        self.hint_rows = 0  # the size of the first chunk tells it better
         if options is not None:
             self.preset(options, state)
 
     def __dealloc__(self):
-        if self.has_view:
-            PyBuffer_Release(&self.held.view)
         free_feed(&self.d.feed)
         free_arena(&self.d.carry)
         free_entries(&self.d.t.names)
         free_entries(&self.d.t.prefixes)
         free_entries(&self.d.t.datatypes)
-
-    def __reduce__(self):
-        raise TypeError("a Decoder cannot be pickled")
 
     @property
     def frames(self) -> int:
@@ -132,82 +108,44 @@ cdef class Decoder:
         """Whether the stream is delimited; None as long as that is not known."""
         return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
 
-    def push(self, data) -> None:
-        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
-        if self.error is not None:
-            raise self.error
-        if self.busy:
-            raise RuntimeError("this Decoder is in use by another thread")
-        if self.d.feed.final:
-            raise ValueError("the Decoder is closed")
-        if self.has_view:
-            if self.d.in_frame or self.d.feed.chunk.at != self.d.feed.chunk.end:
-                raise RuntimeError("the last chunk is not used up: pull until None first")
-            self.release()
-        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
-        self.has_view = True
-        self.d.feed.chunk.at = <const uint8_t*>self.held.view.buf
-        self.d.feed.chunk.end = self.d.feed.chunk.at + self.held.view.len
+    cdef bint is_used_up(self) noexcept:
+        return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
 
-    def finish(self) -> None:
-        """Say that no chunk will follow. `pull` then gives what is left, or the error of a cut-off stream."""
-        self.d.feed.final = True
+    cdef int take_chunk(self) except -1:
+        self.d.feed.chunk.at = self.rest
+        self.d.feed.chunk.end = self.rest_end
+        return 0
 
-    def pull(self, bint flush=False) -> Batch | None:
-        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+    cdef int read(self) except -1:
         cdef int status
-        if self.busy:
-            raise RuntimeError("this Decoder is in use by another thread")
-        if self.error is not None:
-            raise self.error
-        self.busy = True
-        try:
-            while True:
-                if self.batch is None:
-                    self.start_batch()
-                with nogil:
-                    status = run(&self.d)
-                if status == NEED_TABLES:
-                    try:
-                        self.settle()
-                    except BaseException as error:
-                        self.error = error
-                        raise
-                    continue
-                if status == FULL:
-                    return self.give_batch()
-                if status == NEED_MORE:
-                    if self.d.feed.final and not self.d.has_header:
-                        status = fail(&self.d.fault, NO_OPTIONS, NULL)
-                    elif self.d.feed.final and self.d.transaction == OPEN:
-                        status = fail(&self.d.fault, OPEN_PATCH, NULL)
-                    elif (flush or self.d.feed.final) and (self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0):
-                        return self.give_batch()
-                    else:
-                        return None
-                self.error = self.make_error()
-                if self.batch.a.n_rows > 0 or self.batch.a.n_frames > 0:
-                    return self.give_batch()
-                raise self.error
-        finally:
-            self.busy = False
+        self.d.feed.final = self.final
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = run(&self.d)
+        if status == FULL or status == NEED_MORE:
+            return status
+        if status == NEED_TABLES:
+            try:
+                self.settle()
+            except BaseException as error:
+                self.error = error
+        else:
+            self.error = self.make_error()
+        return OK
 
-    def feed(self, data):
-        """Decode a chunk of bytes: an iterator of Batches with all statements that are complete by now."""
-        self.push(data)
-        return iter(partial(self.pull, True), None)
-
-    def close(self):
-        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a frame."""
-        self.finish()
-        first = self.pull(True)
-        return iter(()) if first is None else chain([first], iter(partial(self.pull, True), None))
+    cdef int end_input(self) except -1:
+        if not self.d.has_header:
+            fail(&self.d.fault, NO_OPTIONS, NULL)
+            self.error = self.make_error()
+        elif self.d.transaction == OPEN:
+            fail(&self.d.fault, OPEN_PATCH, NULL)
+            self.error = self.make_error()
+        return 0
 
     cdef int release(self) except -1:
-        if self.has_view:
-            self.has_view = False
-            PyBuffer_Release(&self.held.view)
-        return 0
+        self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
+        return Feeder.release(self)
 
     cdef object make_error(self):
         place = {"frame": self.d.n_frames}
@@ -218,9 +156,6 @@ cdef class Decoder:
                 place["offset"] += self.d.fault.at - self.d.frame_start
         else:
             place["offset"] = self.d.feed.offset
-        # The error's traceback may hold what holds this Decoder; the caller's buffer shall not be part of such a circle.
-        self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
-        self.release()
         return fault_error(&self.d.fault, place)
 
     cdef int start_batch(self) except -1:
@@ -229,18 +164,11 @@ cdef class Decoder:
             left += self.d.frame.end - self.d.frame.at
         if self.hint_rows == 0:
             # A statement takes some 20 bytes, of which a half are new terms.
-            self.hint_rows = min(left // 16, self.d.max_rows)
-            self.hint_terms = self.hint_rows // 2
-            self.hint_text = min(2 * left, self.d.max_text)
-        self.batch = new_batch(
-            self.d.arity, self.hint_rows + 8, self.hint_terms + 16, self.hint_text + 512, MAX_BATCH_TEXT
-        )
-        if self.d.patch and add_operations(&self.batch.a) < 0:
-            raise MemoryError
-        self.batch.first_row = self.rows_out
-        self.batch.first_frame = self.frames_out
+            self.hint_rows = min(left // 16, self.d.max_rows) + 8
+            self.hint_terms = self.hint_rows // 2 + 16
+            self.hint_text = min(2 * left, self.d.max_text) + 512
+        self.d.b = self.begin_batch(self.d.arity, MAX_BATCH_TEXT, self.d.patch)
         self.batch.options = self.options
-        self.d.b = &self.batch.a
         self.d.full_text = self.d.max_text
         self.d.full_terms = TERMS_A_ROW * self.d.max_rows
         self.d.t.batch += 1
@@ -248,23 +176,14 @@ cdef class Decoder:
         memset(self.d.bnodes, 0xFF, sizeof(self.d.bnodes))
         return 0
 
-    cdef Batch give_batch(self):
-        cdef Batch batch = self.batch
-        cdef Arena* a = &batch.a
-        cdef int status = OK
+    cdef object give_batch(self):
+        cdef int status
         if self.error is None:
-            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
+            status = carry_terms(&self.batch.a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
             if status != OK:
                 fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
                 self.error = self.make_error()
-        self.rows_out += a.n_rows
-        self.frames_out += a.n_frames
-        self.hint_rows = min(a.n_rows, self.d.max_rows)
-        self.hint_terms = a.n_terms + a.n_terms // 8
-        self.hint_text = a.n_text + a.n_text // 8
-        self.batch = None
-        self.d.b = NULL
-        return batch
+        return self.take_batch()
 
     def save(self) -> bytes:
         """The state between two frames, for a Decoder that is to go on from here: ``Decoder(options=, state=)``.
