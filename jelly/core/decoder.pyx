@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Arena, Batch, add_graphs, carry_terms, free_arena
+from jelly.core.batch cimport UNSET, add_graphs, carry_terms, free_arena
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )

@@ -27,7 +27,7 @@ cdef class Feeder:
     ([1], 2)
     >>> reader.close()
     Traceback (most recent call last):
-    jelly.errors.JellySyntaxError: column 7: expected a term as predicate, found the end of the line (byte 49, line 3)
+    jelly.errors.JellyTruncatedError: column 7: the input ends inside a statement (byte 46, line 3)
     """
 
     def __cinit__(self):

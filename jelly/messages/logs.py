@@ -99,16 +99,10 @@ class TextLog:
         self._reader = TextReader(**settings)
 
     def feed(self, data: Any) -> Iterator[Batch]:
-        self._reader.push(data)
-        return self._pull()
+        return self._reader.feed(data)
 
     def close(self) -> Iterator[Batch]:
-        self._reader.finish()
-        return self._pull()
-
-    def _pull(self) -> Iterator[Batch]:
-        while (batch := self._reader.pull(True)) is not None:
-            yield batch
+        return self._reader.close()
 
     def _error(self, error: JellyError, line: int | None = None) -> JellyError:
         """The error with its place: the message that would have come next."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
@@ -55,6 +55,7 @@ class MessageReader:
         self._prefixes: dict[str, str] = {}
         self.messages = 0
         self.statements = 0
+        self._unread = False  # messages of a chunk are still to come
         name = self.format.name
         # What another parser reads has random labels for nodes without one.
         self._parsed = name not in ("jelly", "nt", "nq")
@@ -133,14 +134,31 @@ class MessageReader:
         return self._messages(self.batches())
 
     def feed(self, chunk: Any) -> Iterator[Message]:
-        """The messages that end in a chunk of bytes, for those who read by themselves; ``src`` is then ``b""``."""
-        with self.source.named():
-            yield from self._messages(self._given(self._log.feed(chunk)))
+        """The messages that end in a chunk of bytes, for those who read by themselves; ``src`` is then ``b""``.
+
+        What it gives must be iterated to its end before the next chunk is given: RuntimeError otherwise.
+        """
+        self._check_used_up()
+        self._unread = True
+        return self._taken(self._log.feed, chunk)
 
     def close(self) -> Iterator[Message]:
         """The messages that the end of what was fed ends."""
+        self._check_used_up()
+        return self._taken(self._log.close)
+
+    def _check_used_up(self) -> None:
+        if self._unread:
+            raise RuntimeError("the last chunk is not used up: iterate over what feed gave first")
+
+    def _taken(self, step: Callable[..., Iterator[Batch]], *data: Any) -> Iterator[Message]:
         with self.source.named():
-            yield from self._messages(self._given(self._log.close()))
+            try:
+                yield from self._messages(self._given(step(*data)))
+            except JellyError:
+                self._unread = False
+                raise
+        self._unread = False
 
 
 def read_messages(src: Any, **settings: Any) -> Iterator[Message]:

@@ -279,3 +279,15 @@ def test_what_comes_with_a_reader():
     reader = MessageReader(f"{A}# @message\n".encode(), format="nt")
     assert sum(len(batch) for batch in reader.batches()) == 1
     assert (reader.messages, reader.statements, reader.options) == (2, 1, None)
+
+
+@pytest.mark.parametrize("format", ["nt", "ttl", "jelly"])
+def test_what_was_fed_is_not_lost(format: str) -> None:
+    log = jelly.dumps([]) if format == "jelly" else f"{A}# @message\n".encode()
+    reader = MessageReader(b"", format=format, force=True)
+    messages = reader.feed(log)
+    for call in (lambda: reader.feed(log), reader.close):
+        with pytest.raises(RuntimeError, match="not used up"):
+            call()
+    found = [*messages, *reader.feed(log), *reader.close()]
+    assert len(found) == reader.messages == (2 if format == "jelly" else 3)

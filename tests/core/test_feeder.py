@@ -1,0 +1,128 @@
+"""What Decoder, TextReader, BinaryReader and ResultReader have in common."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rowcraft import Thrift
+
+import jelly
+from jelly.core.binaryin import BinaryReader, ResultReader
+from jelly.core.feeder import BatchIterator, Feeder
+from jelly.core.text import TextReader
+
+LINE = b"<a:s> <a:p> <a:o> .\n"
+ROW = Thrift.row(Thrift.iri(), Thrift.iri(), Thrift.literal())
+STREAM = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
+NAMES = bytes.fromhex("192c180178001801760000")
+CELLS = bytes.fromhex("192c3c18016100007c000000")
+
+# How it is made, what begins the input, a row, what is wrong behind it.
+READERS: dict[str, tuple[Callable[..., Feeder], bytes, bytes, bytes]] = {
+    "jelly": (jelly.Decoder, b"", STREAM, b"\2\x0a\5"),
+    "text": (lambda **limits: TextReader(quads=False, **limits), b"", LINE, b"bad\n"),
+    "thrift": (lambda **limits: BinaryReader("thrift", **limits), b"", ROW, b"\0"),
+    "results": (lambda **limits: ResultReader("thrift", **limits), NAMES, CELLS, b"\0"),
+}
+
+
+@pytest.fixture(params=READERS)
+def case(request: pytest.FixtureRequest) -> tuple[Callable[..., Feeder], bytes, bytes, bytes]:
+    return READERS[request.param]
+
+
+def size(found: Any) -> int:
+    """Rows of a Batch or of a pair of a result set."""
+    return len(found[1]) if isinstance(found, tuple) else len(found)
+
+
+def test_what_feed_gives_is_read_when_it_is_asked_for(case: Any) -> None:
+    make, head, row, _ = case
+    reader = make(batch_rows=1)
+    batches = reader.feed(head + 3 * row)
+    assert isinstance(batches, BatchIterator)
+    assert reader.statements == 0
+    assert size(next(batches)) == 1
+    with pytest.raises(RuntimeError, match="not used up: pull until None first"):
+        reader.feed(row)
+    assert sum(map(size, batches)) == 2
+    assert list(batches) == []
+    assert sum(map(size, reader.feed(row))) == 1
+    assert list(batches) == []  # it has ended, though there may be more
+    # What nobody took is not lost, and what was fed not forgotten.
+    reader.feed(row)
+    assert sum(map(size, reader.close())) == 1
+    assert reader.statements == 5
+    with pytest.raises(ValueError, match=f"the {type(reader).__name__} is closed"):
+        reader.feed(row)
+    assert list(reader.close()) == []
+
+
+def test_what_comes_before_an_error_is_given(case: Any) -> None:
+    make, head, row, bad = case
+    reader = make(batch_rows=2)
+    data = bytearray(head + 3 * row + bad)
+    found = []
+    with pytest.raises(jelly.JellyError) as first:
+        found.extend(map(size, reader.feed(data)))
+    assert found == [2, 1]
+    data.append(0)  # the chunk was given back
+    for call in (lambda: reader.feed(row), lambda: reader.push(b""), reader.pull, reader.close):
+        with pytest.raises(jelly.JellyError) as again:
+            call()
+        assert again.value is first.value
+    # close raises what has no Batch before it at once.
+    reader = make()
+    assert sum(map(size, reader.feed(head + row))) == 1
+    reader.push(bad)
+    with pytest.raises(jelly.JellyError):
+        reader.close()
+
+
+def test_a_chunk_that_is_used_up_is_given_back(case: Any) -> None:
+    make, head, row, _ = case
+    data = bytearray(head + row + row[:2])
+    reader = make()
+    reader.push(data)
+    with pytest.raises(BufferError):
+        data.append(0)
+    assert reader.pull() is None
+    data.append(0)
+    assert reader.bytes_read == len(data) - 1
+
+
+def test_a_failed_one_is_collected(case: Any) -> None:
+    make, head, row, bad = case
+
+    class Held(bytearray):
+        pass
+
+    data = Held(head + row + bad)
+    gone = weakref.ref(data)
+    reader = make()
+    batches = reader.feed(data)
+    with pytest.raises(jelly.JellyError):
+        list(batches)
+    del reader, batches, data
+    gc.collect()
+    assert gone() is None
+
+
+def test_no_pickling(case: Any) -> None:
+    reader = case[0]()
+    with pytest.raises(TypeError, match=f"a {type(reader).__name__} cannot be pickled"):
+        pickle.dumps(reader)
+    with pytest.raises(TypeError, match="a BatchIterator cannot be pickled"):
+        pickle.dumps(reader.feed(b""))
+
+
+def test_the_base_reads_nothing() -> None:
+    with pytest.raises(NotImplementedError):
+        list(Feeder().feed(b"x"))
+    with pytest.raises(TypeError):
+        BatchIterator(None)  # type: ignore[arg-type]
