@@ -19,8 +19,8 @@ class PatchFile(IndexedFile[Patch]):
     """A Jelly-Patch file of which any part can be read at once. Made by `jelly.patch.open`; close it or use ``with``.
 
     ``len(file)`` is the number of patches, ``file[i]`` one of them, whole wherever keyframes stand, ``file[a:b]`` the
-    list of a slice. Reading starts at the keyframe before it. ``batches(threads)`` are those of `PatchReader`, decoded
-    by some threads. ``opener`` opens the file and its sidecar, where these are not local.
+    list of a slice. Reading starts at the keyframe before it. ``file.batches(threads)`` are those of `PatchReader`,
+    decoded by some threads. ``opener`` opens the file and its sidecar, where these are not local.
     """
 
     _patch = True
@@ -46,7 +46,9 @@ class PatchFile(IndexedFile[Patch]):
     def __iter__(self) -> Iterator[Patch]:
         return patches_of(self.batches(), lambda: self.options.is_flat)
 
-    def _between(self, start: int, stop: int) -> Iterator[Patch]:
+    def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
+        """The patches ``start`` to ``stop`` one by one."""
+        stop = len(self) if stop is None else min(stop, len(self))
         if start >= stop:
             return iter(())
         segments = self.index.segments_from("place", 4 * start)
@@ -56,6 +58,9 @@ class PatchFile(IndexedFile[Patch]):
         )
         # Up to the end of the file, so that an index that leaves patches out is found.
         return islice(patches, start - first, stop - first if stop < len(self) else None)
+
+    def _between(self, start: int, stop: int) -> Iterator[Patch]:
+        return self.patches(start, stop)
 
 
 def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
