@@ -94,13 +94,13 @@ class Index:
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
             if not (
                 before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
-                and before.place <= after.place
+                and before.place // 4 <= after.place // 4
             ):
                 raise Damaged("its keyframes are not in order")
         last = self.keyframes[-1]
         if (
             last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1)
-            or last.place > self.place
+            or last.place // 4 > self.place // 4
         ):
             raise Damaged("its keyframes are not within the file")
 
@@ -110,7 +110,7 @@ class Index:
         return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
 
     def segments_from(self, number: str, wanted: int) -> list[tuple[Keyframe, Keyframe]]:
-        """The segments from the last keyframe on of which the ``number``, a field of `Keyframe`, is at most ``wanted``."""
+        """The segments from the last keyframe on whose ``number``, a field of `Keyframe`, is at most ``wanted``."""
         first = bisect_right(self.keyframes, wanted, key=attrgetter(number)) - 1
         return self.segments()[first:]
 
@@ -254,7 +254,8 @@ def read_segment(
 
 
 def _place(key: Keyframe) -> str:
-    return f"{('before', 'inside', 'inside a transaction of', 'in an unknown part of')[key.place % 4]} patch {key.place // 4}"
+    where = ("before", "inside", "inside a transaction of", "in an unknown part of")[key.place % 4]
+    return f"{where} patch {key.place // 4}"
 
 
 def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:

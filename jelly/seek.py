@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
+from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly.core.batch import Batch
 from jelly.core.model import Quad, Triple
@@ -18,12 +18,10 @@ from jelly.options import StreamOptions
 from jelly.sidecar import read_sidecar
 from jelly.stream import Frame, frames_of
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 __all__ = ["IndexedFile", "JellyFile", "open"]
 
 Item = TypeVar("Item")
+Opened = TypeVar("Opened", bound="IndexedFile[Any]")
 T = TypeVar("T")
 
 
@@ -48,13 +46,15 @@ class IndexedFile(Generic[Item]):
                     "the file has no index: make one with `jelly index`, or write it with seekable=True",
                     source=self.path,
                 )
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, JellyError):
+                error.source = error.source or self.path
             raise
         self.index: Index = index
         self._read_at = reader_at(self._file)
 
-    def __enter__(self) -> Self:
+    def __enter__(self: Opened) -> Opened:
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -5,7 +5,7 @@ from jelly.core cimport schema as pb
 from jelly.core.batch cimport UNSET, Arena
 from jelly.core.encode cimport KEY_NUMBERS, Encode
 from jelly.core.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
-from jelly.core.header cimport OPEN, pack_place
+from jelly.core.header cimport pack_place
 from jelly.core.tables cimport forget_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 

@@ -208,7 +208,7 @@ class PatchReader:
 
 
 def patches_of(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
-    """The patches of a stream that comes as Batches. ``is_one`` tells, once these are read, that the whole is a patch."""
+    """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
     patch: Patch | None = None
     found = False
     quads = True
