@@ -74,8 +74,8 @@ def some(n: int, each: int) -> list[Patch]:
             )
             for k in range(each)
         ]
-        half = each // 2
-        made.append(Patch([Header("id", Literal(str(i))), Start(), *rows[:half], Commit(), *rows[half:], Start(), Abort()]))
+        rows[each // 2 : each // 2] = [Commit()]
+        made.append(Patch([Header("id", Literal(str(i))), Start(), *rows, Start(), Abort()]))
     return made
 
 
