@@ -33,6 +33,7 @@ from jelly.patch import (
     PatchStreamType,
     PatchWriter,
     Start,
+    StatementType,
     convert,
     dumps,
     read_patches,
@@ -411,3 +412,23 @@ def test_sidecar_that_lies(tmp_path):
     make_sidecar(tmp_path / "y.jelly", distance=2, chunk=20)
     sidecar.write_bytes((tmp_path / "y.jelly.idx").read_bytes())
     assert check(path, expected) == "refused"
+
+
+@given(st.binary(max_size=40), st.integers(0, 10**9), st.sampled_from(list(StatementType)))
+@settings(max_examples=200)
+def test_state_of_any_bytes(data, at, kind):
+    """A forged state of the decoder is refused or harmless, never a crash."""
+    options = PatchOptions(statement_type=kind, max_name_table_size=16, max_prefix_table_size=4)
+    rows = [Add(values[:3]), Header("k", values[-1]), AddNamespace("n", nodes[0]), Delete((*nodes[:2], values[-1]))]
+    decoder = Decoder(patch=True)
+    list(decoder.feed(dumps(Patch(rows), options)))
+    state = bytearray(decoder.save())
+    at %= len(state) + 1
+    for forged_state in (data, state[:at], state[:at] + data, state[:at] + data + state[at + len(data) :]):
+        try:
+            other = Decoder(options=options, state=bytes(forged_state), delimited=True, patch=True, place=6)
+            for batch in other.feed(pc.frame(b"".join([pc.add(None, None, None, None), pc.namespace_delete("n")]))):
+                batch.check()
+                list(*patches_of([batch], lambda: False))
+        except jelly.JellyError:
+            pass
