@@ -63,6 +63,7 @@ def patch() -> None:
       jelly patch diff monday.nq tuesday.jelly change.jellyp
       jelly patch apply change.jellyp monday.nq again.nq
       jelly patch convert change.jellyp - | less
+      jelly patch slice log.jellyp 1000:1010
     """
 
 
