@@ -64,7 +64,6 @@ ctypedef struct Decode:
     uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED: others are skipped
     uint32_t allowed  # ROWS_*
     int transaction  # CLOSED, OPEN or EITHER
-    int64_t n_patches  # that a punctuation or frame ended
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]  # their ids in `carry`
@@ -78,6 +77,7 @@ ctypedef struct Decode:
     int64_t full_terms
     Limits limits
     Fault fault
+    int64_t n_patches  # that a punctuation or frame ended
 
 
 cdef int run(Decode* d) noexcept nogil
