@@ -77,7 +77,6 @@ ctypedef struct Decode:
     int64_t full_terms
     Limits limits
     Fault fault
-    int64_t n_patches  # that a punctuation or frame ended
 
 
 cdef int run(Decode* d) noexcept nogil

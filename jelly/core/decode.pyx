@@ -457,7 +457,6 @@ cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
     cdef int status = step_transaction(&d.transaction, op)
     if status != OK:
         return fail(&d.fault, status, at)
-    d.n_patches += op == OP_PUNCTUATION
     return add_operation(d, op, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
 
 

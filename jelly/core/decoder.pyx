@@ -2,8 +2,8 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memset
 
 from functools import lru_cache, partial
 from itertools import chain
@@ -72,6 +72,7 @@ cdef class Decoder:
     cdef bint has_view
     cdef bint busy
     cdef bint in_patch
+    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef int64_t rows_out
     cdef int64_t frames_out
     cdef int64_t hint_rows
@@ -135,7 +136,7 @@ cdef class Decoder:
     @property
     def place(self) -> int:
         """Where a stream of patches stands when all Batches were pulled, as `Encoder.place`."""
-        return pack_place(self.d.n_patches, self.in_patch, self.d.transaction)
+        return pack_place(self.n_patches, self.in_patch, self.d.transaction)
 
     @property
     def delimited(self) -> bool | None:
@@ -262,12 +263,18 @@ cdef class Decoder:
         cdef Batch batch = self.batch
         cdef Arena* a = &batch.a
         cdef int status = OK
+        cdef int8_t* end
         if self.error is None:
             status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
             if status != OK:
                 fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
                 self.error = self.make_error()
         if a.op != NULL and a.n_rows > 0:
+            end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
+            while end != NULL:
+                self.n_patches += 1
+                end += 1
+                end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
             self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
         self.rows_out += a.n_rows
         self.frames_out += a.n_frames
@@ -313,7 +320,7 @@ cdef class Decoder:
         if place is None:
             self.d.transaction = EITHER
         else:
-            self.d.n_patches = place // 4
+            self.n_patches = place // 4
             self.in_patch = place % 4 != AT_START
             self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
         if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
