@@ -2,8 +2,8 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memset
 
 from functools import lru_cache, partial
 from itertools import chain
@@ -17,7 +17,9 @@ from jelly.core.decode cimport (
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
-from jelly.core.header cimport EITHER, OPEN, Header, check_header
+from jelly.core.header cimport (
+    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place,
+)
 from jelly.core.snapshot cimport load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
@@ -49,7 +51,8 @@ cdef class Decoder:
     ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
 
     With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
-    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell its place in the stream.
+    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell where in the stream that is; for
+    patches ``place``, too, which is None where that is not known.
 
     A decoder that raised stays failed: it raises the same error again. It serves one thread at a time.
 
@@ -68,6 +71,8 @@ cdef class Decoder:
     cdef Held held
     cdef bint has_view
     cdef bint busy
+    cdef bint in_patch
+    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef int64_t rows_out
     cdef int64_t frames_out
     cdef int64_t hint_rows
@@ -79,6 +84,7 @@ cdef class Decoder:
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
         options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
+        place=None,
     ):
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
@@ -103,7 +109,7 @@ cdef class Decoder:
         self.frames_out = self.d.n_frames = first_frame
         self.d.feed.offset = offset
         if options is not None:
-            self.preset(options, state)
+            self.preset(options, state, place)
 
     def __dealloc__(self):
         if self.has_view:
@@ -124,8 +130,13 @@ cdef class Decoder:
 
     @property
     def statements(self) -> int:
-        """Statements handed out so far."""
+        """Statements handed out so far; of patches all rows."""
         return self.rows_out
+
+    @property
+    def place(self) -> int:
+        """Where a stream of patches stands when all Batches were pulled, as `Encoder.place`."""
+        return pack_place(self.n_patches, self.in_patch, self.d.transaction)
 
     @property
     def delimited(self) -> bool | None:
@@ -252,11 +263,19 @@ cdef class Decoder:
         cdef Batch batch = self.batch
         cdef Arena* a = &batch.a
         cdef int status = OK
+        cdef int8_t* end
         if self.error is None:
             status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
             if status != OK:
                 fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
                 self.error = self.make_error()
+        if a.op != NULL and a.n_rows > 0:
+            end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
+            while end != NULL:
+                self.n_patches += 1
+                end += 1
+                end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
+            self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
         self.rows_out += a.n_rows
         self.frames_out += a.n_frames
         self.hint_rows = min(a.n_rows, self.d.max_rows)
@@ -275,8 +294,6 @@ cdef class Decoder:
             raise self.error
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
-        if self.d.patch:
-            raise ValueError("the state of a patch cannot be saved")
         if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
             raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
         return save_state(&self.d)
@@ -286,13 +303,11 @@ cdef class Decoder:
         """Where in the stream the next frame begins, in bytes."""
         return self.d.feed.offset - (0 if self.d.feed.spent else self.d.feed.pending.n)
 
-    cdef int preset(self, options, state) except -1:
+    cdef int preset(self, options, state, place) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef Header* h = &self.d.header
         if self.d.patch != isinstance(options, PatchOptions):
             raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
-        if self.d.patch and state is not None:
-            raise ValueError("a patch can be read from a keyframe on, not from a state")
         h.physical = options.statement_type if self.d.patch else options.physical_type
         h.logical = options.stream_type if self.d.patch else options.logical_type
         h.generalized = options.generalized_statements
@@ -302,7 +317,12 @@ cdef class Decoder:
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
         self.stream_name = b"" if self.d.patch else options.stream_name.encode()
-        self.d.transaction = EITHER
+        if place is None:
+            self.d.transaction = EITHER
+        else:
+            self.n_patches = place // 4
+            self.in_patch = place % 4 != AT_START
+            self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
         if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True

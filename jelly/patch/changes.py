@@ -359,6 +359,7 @@ def write_diff(
     namespaces: bool = True,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
+    seekable: bool = False,
     **settings: Any,
 ) -> int:
     """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
@@ -371,7 +372,7 @@ def write_diff(
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
     3
     """
-    with ExitStack() as stack, PatchWriter(dst, options, format=to_format) as writer:
+    with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
         writer.extend(headers)
         for batch in _diff_batches(old, new, memory, namespaces, stack, settings):
             writer.add_batch(batch)
