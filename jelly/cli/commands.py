@@ -7,14 +7,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import click
 
 import jelly
-from jelly.cli.arguments import can_have_index, parse_range
+from jelly.cli.common import can_have_index, parse_range, progress_bar, say
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
@@ -53,23 +53,6 @@ class Commands(click.Group):
                 raise
             say(f"error: {message(error)}", "red")
             ctx.exit(1)
-
-
-def say(text: str, colour: str | None = None) -> None:
-    """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
-    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
-
-
-@contextlib.contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
-    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from jelly.cli.display import progress
-
-    with progress(what) as update:
-        yield update
 
 
 def _format_of(value: str | None, name: str, option: str) -> Format:

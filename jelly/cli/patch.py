@@ -11,7 +11,7 @@ import click
 
 import jelly
 from jelly import patch as patches
-from jelly.cli.arguments import can_have_index, parse_range
+from jelly.cli.common import can_have_index, parse_range, progress_bar
 from jelly.cli.errors import message
 from jelly.formats import table_kind
 from jelly.patch.formats import find_patch_format
@@ -56,7 +56,7 @@ def _seekable(dst: str, target: str | None) -> bool:
     return can_have_index(dst) and find_patch_format(target, dst).name == "jellyp"
 
 
-@click.group(no_args_is_help=True)
+@click.group(no_args_is_help=True, short_help="Patches of datasets: make, apply, convert, invert, compact, log.")
 def patch() -> None:
     """Read, write, make and apply patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and its binary form (.trp).
 
@@ -68,7 +68,7 @@ def patch() -> None:
     """
 
 
-@patch.command()
+@patch.command(short_help="Write patches in another format, or as a table.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
@@ -116,10 +116,11 @@ def convert(
 
         convert_table(src, dst, layout=layout, **settings)
         return
-    patches.convert(src, dst, **settings)
+    with progress_bar("Converting", dst == "-") as progress:
+        patches.convert(src, dst, progress=progress, **settings)
 
 
-@patch.command()
+@patch.command(short_help="Show what a file of patches consists of.")
 @click.argument("file")
 @_from
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -161,7 +162,7 @@ def _index(file: str) -> dict[str, int] | None:
         return None
 
 
-@patch.command("slice")
+@patch.command("slice", short_help="Print patches A to B of a file that has an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
@@ -179,7 +180,7 @@ def slice_(file: str, wanted: tuple[int, int | None], to_format: str | None, out
                 writer.write(one)
 
 
-@patch.command()
+@patch.command(short_help="Print what is wrong with a file of patches.")
 @click.argument("file")
 @_from
 def validate(file: str, from_format: str | None) -> None:
@@ -203,7 +204,7 @@ def validate(file: str, from_format: str | None) -> None:
     click.get_current_context().exit(1 if problem else 0)
 
 
-@patch.command("apply")
+@patch.command("apply", short_help="Apply patches to the statements of a file.")
 @click.argument("change", metavar="PATCH...", nargs=-1, required=True)
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
@@ -211,17 +212,19 @@ def validate(file: str, from_format: str | None) -> None:
 @_missing
 def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool) -> None:
     """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN."""
-    done = patches.apply(
-        (one for file in change for one in patches.read_patches(file, format=from_format)),
-        src,
-        dst,
-        on_missing="error" if strict else "ignore",
-        to_format="nq" if dst == "-" else None,
-    )
+    with progress_bar("Applying", dst == "-") as progress:
+        done = patches.apply(
+            (one for file in change for one in patches.read_patches(file, format=from_format)),
+            src,
+            dst,
+            on_missing="error" if strict else "ignore",
+            to_format="nq" if dst == "-" else None,
+            progress=progress,
+        )
     click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
 
 
-@patch.command()
+@patch.command(short_help="Write the patch that makes one file another.")
 @click.argument("old")
 @click.argument("new")
 @click.argument("dst", metavar="OUT")
@@ -236,8 +239,9 @@ def diff(
     """Write the patch that makes the statements of OLD, and its namespaces, those of NEW."""
     settings["memory"] <<= 20
     target = _target(dst, to_format)
-    seekable = _seekable(dst, target)
-    patches.write_diff(dst, old, new, _options(stream_type, triples), to_format=target, seekable=seekable, **settings)
+    settings |= {"to_format": target, "seekable": _seekable(dst, target)}
+    with progress_bar("Comparing", dst == "-") as progress:
+        patches.write_diff(dst, old, new, _options(stream_type, triples), progress=progress, **settings)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
@@ -247,7 +251,7 @@ def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
             writer.write(one)
 
 
-@patch.command()
+@patch.command(short_help="Write the patches that undo others.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
@@ -258,7 +262,7 @@ def invert(src: str, dst: str, from_format: str | None, to_format: str | None) -
     _write(dst, to_format, found[::-1])
 
 
-@patch.command()
+@patch.command(short_help="Write one patch with the net effect of many.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.argument("dst", metavar="OUT")
 @_from
@@ -269,7 +273,7 @@ def compact(files: tuple[str, ...], dst: str, from_format: str | None, to_format
     _write(dst, to_format, [patches.compact(found)])
 
 
-@patch.command()
+@patch.command(short_help="Put the patches of a log in order, and list them.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
 @click.option("--base", metavar="IRI", help="The id of the patch before the first.")

@@ -18,7 +18,7 @@ from jelly.core.operations import Header, Operation, OperationCollector, Operati
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.files import Sink, SinkWriter, Source, SourceReader
+from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
 from jelly.patch.formats import JELLYP, TRP, find_patch_format
@@ -370,11 +370,13 @@ def convert(
     seekable: bool = False,
     keyframe_rows: int = KEYFRAME_ROWS,
     marked_bnodes: bool = False,
+    progress: Progress | None = None,
     **limits: Any,
 ) -> int:
     """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
 
-    Jelly-Patch written from Jelly-Patch keeps its options where none are given.
+    Jelly-Patch written from Jelly-Patch keeps its options where none are given. ``progress`` is that of
+    `jelly.convert`, with rows for statements.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -384,7 +386,7 @@ def convert(
     writer: PatchWriter | None = None
     try:
         with PatchReader(src, format=from_format, **limits) as reader:
-            batches = reader.batches()
+            batches = reader.source.watched(reader.batches(), progress)
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
             batch = next(batches, None)
             with PatchWriter(

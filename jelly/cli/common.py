@@ -1,14 +1,34 @@
-"""What several commands take as arguments."""
+"""What several commands share."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+from collections.abc import Callable, Iterator
 
 import click
 
 from jelly.files import split_suffix
 
-__all__ = ["can_have_index", "parse_range"]
+__all__ = ["can_have_index", "parse_range", "progress_bar", "say"]
+
+
+def say(text: str, colour: str | None = None) -> None:
+    """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
+    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from jelly.cli.display import progress
+
+    with progress(what) as update:
+        yield update
 
 
 def can_have_index(dst: str) -> bool:
