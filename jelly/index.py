@@ -90,7 +90,11 @@ class Index:
         return 1 if self.options.is_flat else (self.place + 3) // 4
 
     def check(self, last_offset: int) -> None:
-        """Damaged where the keyframes are not in order or not within the file."""
+        """Damaged where the keyframes are not in order or not within the file, or it cannot hold so much."""
+        # Rows and frames take a byte at least. Whoever makes a list of the file asks how much memory that needs.
+        counts = self.statements, self.frames, self.place // 4
+        if min(counts) < 0 or max(counts) > self.size:
+            raise Damaged("it counts what the file cannot hold")
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
             if not (
                 before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
