@@ -71,7 +71,8 @@ class StreamEncoder(Encoder):
             return super().close(metadata)
         self.finish()
         keys = [key for key in self.keyframes if key[0] < self.n_bytes]
-        return super().close({INDEX_KEY: pack_index(self.options, keys, self.last_frame, self.statements, self.frames)})
+        index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
+        return super().close({INDEX_KEY: index})
 
 
 class _TextWriter:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
-from jelly.files import split_suffix
+from jelly.files import Progress, split_suffix
 from jelly.formats import JELLY
 from jelly.options import LogicalType, PhysicalType, StreamOptions
 from jelly.stream import Reader, Writer
 
-__all__ = ["Conversion", "Progress", "choose_options", "convert"]
+__all__ = ["Conversion", "choose_options", "convert"]
 
 # Called now and then with bytes read, bytes there are (None: not known), statements so far.
-Progress = Callable[[int, "int | None", int], object]
 
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
@@ -89,7 +88,7 @@ def convert(
     writer: Writer | None = None
     try:
         with reader:
-            batches = reader.batches()
+            batches = reader.source.watched(reader.batches(), progress)
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
             held, arity = _look(batches, reader)
             chosen = choose_options(options, reader, arity)
@@ -112,8 +111,6 @@ def convert(
                 while (batch := held.pop(0) if held else next(batches, None)) is not None:
                     # Metadata belongs to its frame, so that frame has to stay one.
                     writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-                    if progress is not None:
-                        progress(reader.bytes_read, reader.source.size, reader.statements)
                     batch = None  # before the next one takes memory
     except JellyError as error:
         if error.source is None:

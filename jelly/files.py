@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
@@ -19,11 +19,15 @@ from typing import Any, BinaryIO, TypeVar
 from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
-__all__ = ["COMPRESSIONS", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
+__all__ = ["COMPRESSIONS", "Progress", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
 
 CHUNK = 1 << 20
 
+# Bytes read, bytes there are (None where that is not known), statements or rows so far.
+Progress = Callable[[int, "int | None", int], object]
+
 Entered = TypeVar("Entered")
+Rows = TypeVar("Rows", bound=Sized)
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -190,6 +194,17 @@ class Source:
             if not broken and not (isinstance(error, OSError) and error.errno is None):
                 raise
             raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
+
+    def watched(self, batches: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
+        """Batches that are read from here. After each, ``progress`` is told of the bytes read, the bytes there are and
+        the rows so far."""
+        rows = 0
+        for batch in batches:
+            yield batch
+            rows += len(batch)
+            del batch  # before the next one takes memory
+            if progress is not None:
+                progress(self.bytes_read, self.size, rows)
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:

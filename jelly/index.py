@@ -4,7 +4,8 @@ The index is metadata of the last frame (key ``jelly.index``), so every other re
 with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
 little-endian int64: version, checksum of the options row, offset of the last frame, statements, frames, number of
 keyframes; then offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the
-magic number.
+magic number. That of patches is version 2: after the number of keyframes stands the place of the end (`Index.place`),
+and each keyframe has its place, too.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ import os
 import struct
 import warnings
 import zlib
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from queue import Empty, Queue
 from threading import Event, Lock
 from typing import Any, TypeVar
 
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
-from jelly.core.encoder import options_row
+from jelly.core.encoder import options_row, patch_options_row
 from jelly.errors import JellyError, JellyFormatError
 from jelly.files import CHUNK
-from jelly.options import StreamOptions
+from jelly.options import PatchOptions, StreamOptions
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
 
@@ -35,10 +38,10 @@ INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
 
 _MAGIC = b"JELLYIDX"
-_VERSION = 1
 _HEAD = struct.Struct("<6q")
 _TAIL = struct.Struct("<qq8s")
-_KEY = struct.Struct("<3q")
+# By the kind of stream: version, numbers of the head, numbers of a keyframe.
+_RDF, _PATCH = (1, 6, 3), (2, 7, 4)
 # An index of this size has some 2.8 million keyframes.
 _MAX_INDEX = 1 << 26
 # A varint of a frame length takes at most so many bytes.
@@ -53,57 +56,96 @@ class Damaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Keyframe:
-    """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``."""
+    """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``.
+
+    In a stream of patches the statements are all rows, the ends of patches among them, and ``place`` is 4 times the
+    number of patches that end before, plus 0 where a patch begins, 1 inside one, 2 inside a transaction of one.
+    """
 
     offset: int
     statement: int
     frame: int
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The keyframes of a file, the first frame included, and its size in statements, frames and bytes."""
+    """The keyframes of a file, the first frame included, and its size in statements, frames and bytes.
 
-    options: StreamOptions
+    ``place`` is where a stream of patches ends, as in `Keyframe`.
+    """
+
+    options: Any  # StreamOptions or PatchOptions
     keyframes: tuple[Keyframe, ...]
     statements: int
     frames: int
     size: int
     # The decoder's state at a keyframe by its number, for files that have no real keyframes.
     state: Callable[[int], bytes] | None = None
+    place: int = 0
+
+    @property
+    def patches(self) -> int:
+        """The number of patches; the last need not be ended, and a FLAT stream is one even if it is empty."""
+        return 1 if self.options.is_flat else (self.place + 3) // 4
 
     def check(self, last_offset: int) -> None:
-        """Damaged where the keyframes are not in order or not within the file."""
+        """Damaged where the keyframes are not in order or not within the file, or it cannot hold so much."""
+        # Rows and frames take a byte at least. Whoever makes a list of the file asks how much memory that needs.
+        counts = self.statements, self.frames, self.place // 4
+        if min(counts) < 0 or max(counts) > self.size:
+            raise Damaged("it counts what the file cannot hold")
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
             if not (
                 before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
+                and before.place // 4 <= after.place // 4
             ):
                 raise Damaged("its keyframes are not in order")
         last = self.keyframes[-1]
-        if last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1):
+        if (
+            last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1)
+            or last.place // 4 > self.place // 4
+        ):
             raise Damaged("its keyframes are not within the file")
 
     def segments(self) -> list[tuple[Keyframe, Keyframe]]:
         """Each keyframe with the end of what can be read from it: that is where the next one begins."""
-        end = Keyframe(self.size, self.statements, self.frames)
+        end = Keyframe(self.size, self.statements, self.frames, self.place)
         return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
+
+    def segments_from(self, number: str, wanted: int) -> list[tuple[Keyframe, Keyframe]]:
+        """The segments from the last keyframe on whose ``number``, a field of `Keyframe`, is at most ``wanted``."""
+        first = bisect_right(self.keyframes, wanted, key=attrgetter(number)) - 1
+        return self.segments()[first:]
 
 
 def pack_index(
-    options: StreamOptions, keyframes: list[tuple[int, int, int]], last_frame: int, statements: int, frames: int
+    options: StreamOptions | PatchOptions,
+    keyframes: list[tuple[int, int, int, int]],
+    last_frame: int,
+    statements: int,
+    frames: int,
+    place: int = 0,
 ) -> bytes:
     """The value of the index. ``keyframes`` are those after the first frame."""
-    parts = [_HEAD.pack(_VERSION, _checksum(options), last_frame, statements, frames, len(keyframes))]
-    parts += [_KEY.pack(*key) for key in keyframes]
-    body = b"".join(parts)
+    version, n_head, n_key = _kind(options)
+    numbers = [version, checksum_options(options), last_frame, statements, frames, len(keyframes), place][:n_head]
+    for key in keyframes:
+        numbers += key[:n_key]
+    body = struct.pack(f"<{len(numbers)}q", *numbers)
     return body + _TAIL.pack(zlib.crc32(body), len(body) + _TAIL.size, _MAGIC)
 
 
-def _checksum(options: StreamOptions) -> int:
-    return zlib.crc32(options_row(options))
+def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
+    return _PATCH if isinstance(options, PatchOptions) else _RDF
 
 
-def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> Index | None:
+def checksum_options(options: StreamOptions | PatchOptions) -> int:
+    """A checksum of the options row."""
+    return zlib.crc32(patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options))
+
+
+def read_index(file: Any, size: int, options: Callable[[], StreamOptions | PatchOptions]) -> Index | None:
     """The index at the end of a file, or None where there is none. One that is damaged is ignored with a warning.
 
     ``file`` is a binary file that can seek, ``options`` gives the stream options of its first frame.
@@ -128,18 +170,20 @@ def read_index(file: Any, size: int, options: Callable[[], StreamOptions]) -> In
         return None
 
 
-def _parse(file: Any, size: int, body: bytes, options: StreamOptions) -> Index:
+def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOptions) -> Index:
     version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
-    if version != _VERSION:
-        raise Damaged(f"it has version {version}, this is version {_VERSION}")
-    if checksum != _checksum(options):
+    expected, n_head, n_key = _kind(options)
+    if version != expected:
+        raise Damaged(f"it has version {version}, this is version {expected}")
+    if checksum != checksum_options(options):
         raise Damaged("it belongs to other stream options")
-    if len(body) != _HEAD.size + n * _KEY.size:
+    if len(body) != 8 * (n_head + n * n_key):
         raise Damaged("it is cut off")
+    numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
     if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
         raise Damaged("the file has changed since")
-    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*key) for key in _KEY.iter_unpack(body[_HEAD.size :])))
-    index = Index(options, keyframes, statements, frames, size)
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
+    index = Index(options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]))
     index.check(last_frame)
     return index
 
@@ -167,10 +211,10 @@ def read_exactly(file: Any, n: int) -> bytes:
     return data
 
 
-def first_options(file: Any) -> StreamOptions:
-    """The stream options at the start of a file."""
+def first_options(file: Any, patch: bool = False) -> Any:
+    """The stream options at the start of a file; with ``patch`` those of Jelly-Patch."""
     file.seek(0)
-    decoder = Decoder(batch_rows=1)
+    decoder = Decoder(batch_rows=1, patch=patch)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
         while decoder.options is None and decoder.pull() is not None:
@@ -189,24 +233,33 @@ def read_segment(
     start, end = segment
     known: dict[str, Any] = {} if start.offset == 0 else {
         "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
+        "place": start.place,
     }
     if known and index.state is not None:
         known["state"] = index.state(index.keyframes.index(start))
-    decoder = Decoder(delimited=True, **known, **limits)
+    decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
     # In parts: a segment of long literals is large, and memory that was touched before is quicker.
     for offset in range(start.offset, end.offset, CHUNK):
         decoder.push(read_at(offset, min(CHUNK, end.offset - offset)))
         while (batch := decoder.pull()) is not None:
             yield batch
-    decoder.finish()
+    if end.offset == index.size:  # elsewhere a transaction may go on
+        decoder.finish()
     while (batch := decoder.pull(True)) is not None:
         yield batch
-    if (decoder.statements, decoder.frames) != (end.statement, end.frame):
+    found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
+    if found != end:
+        what = "" if found.place == end.place else f", and {_place(found)}, not {_place(end)}"
         raise JellyFormatError(
             f"the index does not fit the file: {decoder.statements} statements and {decoder.frames} frames up to here, "
-            f"expected {end.statement} and {end.frame}",
-            offset=end.offset,
+            f"expected {end.statement} and {end.frame}{what}",
+            offset=found.offset,
         )
+
+
+def _place(key: Keyframe) -> str:
+    where = ("before", "inside", "inside a transaction of", "in an unknown part of")[key.place % 4]
+    return f"{where} patch {key.place // 4}"
 
 
 def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:

@@ -1,13 +1,12 @@
-"""``jelly.open``: a Jelly file with an index as something to slice."""
+"""``jelly.open``: a Jelly file with an index as something to slice. The base serves files of patches, too."""
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO, TypeVar, overload
+from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly.core.batch import Batch
 from jelly.core.model import Quad, Triple
@@ -19,18 +18,18 @@ from jelly.options import StreamOptions
 from jelly.sidecar import read_sidecar
 from jelly.stream import Frame, frames_of
 
-__all__ = ["JellyFile", "open"]
+__all__ = ["IndexedFile", "JellyFile", "open"]
 
+Item = TypeVar("Item")
+Opened = TypeVar("Opened", bound="IndexedFile[Any]")
 T = TypeVar("T")
 
 
-class JellyFile:
-    """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
+class IndexedFile(Generic[Item]):
+    """What `JellyFile` and `jelly.patch.PatchFile` share: a file of ``Item`` that is read by its index or sidecar."""
 
-    ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
-    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice. ``opener`` opens the
-    file and its sidecar, where these are not local.
-    """
+    _patch = False
+    _item = "statement"
 
     def __init__(
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
@@ -40,20 +39,22 @@ class JellyFile:
         self._file = opener(self.path)
         try:
             size = self._file.seek(0, os.SEEK_END)
-            options = partial(first_options, self._file)
+            options = partial(first_options, self._file, self._patch)
             index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
             if index is None:
                 raise JellyError(
                     "the file has no index: make one with `jelly index`, or write it with seekable=True",
                     source=self.path,
                 )
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, JellyError):
+                error.source = error.source or self.path
             raise
         self.index: Index = index
         self._read_at = reader_at(self._file)
 
-    def __enter__(self) -> JellyFile:
+    def __enter__(self: Opened) -> Opened:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -63,47 +64,16 @@ class JellyFile:
         self._file.close()
 
     def __len__(self) -> int:
-        return self.index.statements
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return f"<jelly.JellyFile {self.path}: {self.index.statements} statements, {self.index.frames} frames>"
-
-    @property
-    def options(self) -> StreamOptions:
-        """The stream options."""
-        return self.index.options
+    def _between(self, start: int, stop: int) -> Iterator[Item]:
+        """The items ``start`` to ``stop``, which are within the file."""
+        raise NotImplementedError
 
     @property
     def n_frames(self) -> int:
         """The number of frames."""
         return self.index.frames
-
-    def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
-        """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
-        return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
-
-    def parts(
-        self, start: int = 0, stop: int | None = None, *, whole: bool = False
-    ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
-        """What to call for each segment with some of the statements ``start`` to ``stop``, in any thread.
-
-        It gives Batches with the range of rows that is meant, which may be empty; with ``whole`` those of the whole
-        segment.
-        """
-        end = self.index.statements if stop is None else min(stop, self.index.statements)
-        if start >= end:
-            return []
-        segments = self.index.segments()
-        first = bisect_right([begin.statement for begin, _ in segments], start) - 1
-
-        def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
-            for batch in self._read(segment):
-                low = min(max(start - batch.first_row, 0), len(batch))
-                yield batch, low, max(min(end - batch.first_row, len(batch)), low)
-                if batch.first_row + len(batch) >= end and not whole:
-                    return
-
-        return [partial(part, segment) for segment in segments[first:] if segment[0].statement < end]
 
     def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
         """All Batches in order, decoded by so many threads; the GIL is released meanwhile.
@@ -127,38 +97,85 @@ class JellyFile:
             error.source = error.source or self.path
             raise
 
+    @overload
+    def __getitem__(self, wanted: int) -> Item: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> list[Item]: ...
+    def __getitem__(self, wanted: int | slice) -> Any:
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.indices(len(self))
+            if step != 1:
+                raise ValueError("a slice of a file goes forward in steps of 1")
+            return list(self._between(start, stop))
+        at = wanted + len(self) if wanted < 0 else wanted
+        if not 0 <= at < len(self):
+            raise IndexError(f"no {self._item} {wanted}: the file has {len(self)}")
+        return self[at : at + 1][0]
+
+
+class JellyFile(IndexedFile[Triple | Quad]):
+    """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
+
+    ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
+    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice. ``opener`` opens the
+    file and its sidecar, where these are not local.
+    """
+
+    def __len__(self) -> int:
+        return self.index.statements
+
+    def __repr__(self) -> str:
+        return f"<jelly.JellyFile {self.path}: {self.index.statements} statements, {self.index.frames} frames>"
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream options."""
+        options: StreamOptions = self.index.options
+        return options
+
+    def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
+        """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
+        return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
+
+    def parts(
+        self, start: int = 0, stop: int | None = None, *, whole: bool = False
+    ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
+        """What to call for each segment with some of the statements ``start`` to ``stop``, in any thread.
+
+        It gives Batches with the range of rows that is meant, which may be empty; with ``whole`` those of the whole
+        segment.
+        """
+        end = self.index.statements if stop is None else min(stop, self.index.statements)
+        if start >= end:
+            return []
+
+        def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
+            for batch in self._read(segment):
+                low = min(max(start - batch.first_row, 0), len(batch))
+                yield batch, low, max(min(end - batch.first_row, len(batch)), low)
+                if batch.first_row + len(batch) >= end and not whole:
+                    return
+
+        segments = self.index.segments_from("statement", start)
+        return [partial(part, segment) for segment in segments if segment[0].statement < end]
+
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
         """The frames ``start`` to ``stop``."""
         stop = self.index.frames if stop is None else min(stop, self.index.frames)
         if start >= stop:
             return iter(())
-        segments = self.index.segments()
-        first = bisect_right([begin.frame for begin, _ in segments], start) - 1
-        begin = segments[first][0].frame
-        batches = self.run([partial(self._read, segment) for segment in segments[first:]])
+        segments = self.index.segments_from("frame", start)
+        begin = segments[0][0].frame
+        batches = self.run([partial(self._read, segment) for segment in segments])
         return islice(frames_of(batches, begin), start - begin, stop - begin)
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():
             yield from Terms(batch).statements()
 
-    @overload
-    def __getitem__(self, wanted: int) -> Triple | Quad: ...
-    @overload
-    def __getitem__(self, wanted: slice) -> list[Triple | Quad]: ...
-    def __getitem__(self, wanted: int | slice) -> Any:
-        if isinstance(wanted, slice):
-            start, stop, step = wanted.indices(len(self))
-            if step != 1:
-                raise ValueError("a slice of a file goes forward in steps of 1")
-            found: list[Triple | Quad] = []
-            for batch, low, high in self.rows(start, stop):
-                found += Terms(batch).statements(low, high)
-            return found
-        at = wanted + len(self) if wanted < 0 else wanted
-        if not 0 <= at < len(self):
-            raise IndexError(f"no statement {wanted}: the file has {len(self)}")
-        return self[at : at + 1][0]
+    def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
+        for batch, low, high in self.rows(start, stop):
+            yield from Terms(batch).statements(low, high)
 
 
 def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:

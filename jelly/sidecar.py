@@ -4,7 +4,8 @@ Such a file has no keyframes, so for each place where reading may start the side
 there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
 the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
 places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
-zlib.
+zlib. That of patches is version 2: the place of the end (`Index.place`) stands behind the number of places, and that of
+each place behind its frame.
 """
 
 from __future__ import annotations
@@ -18,21 +19,20 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from jelly.core.decoder import Decoder
-from jelly.core.encoder import options_row
 from jelly.errors import JellyError, JellyFormatError
 from jelly.files import Sink, open_local
-from jelly.index import Damaged, Index, Keyframe, read_exactly
-from jelly.options import StreamOptions
+from jelly.index import Damaged, Index, Keyframe, checksum_options, read_exactly
+from jelly.options import PatchOptions, StreamOptions
 
 __all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
 
 SUFFIX = ".idx"
 
 _MAGIC = b"JELLYSID"
-_VERSION = 1
 _START = struct.Struct("<8sqq")
-_HEAD = struct.Struct("<7q")
-_PLACE = struct.Struct("<6q")
+# By the kind of stream: version, numbers of the head, numbers of a keyframe; then come those of its state.
+_RDF, _PATCH = (1, 7, 3), (2, 8, 4)
+_STATE = 3
 _MAX_HEAD = 1 << 28
 # A state may have so many bytes: it holds the lookup tables.
 _MAX_STATE = 1 << 28
@@ -58,20 +58,22 @@ def make_sidecar(
     progress: Callable[[int, int], object] | None = None,
     distance: int = _DISTANCE,
     chunk: int = _CHUNK,
+    patch: bool = False,
     **limits: Any,
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
+    With ``patch`` it is one of Jelly-Patch, for `jelly.patch.open`.
     ``progress`` is called with bytes read and bytes in all. A place comes at the end of a ``chunk`` of bytes, at least
     ``distance`` statements after the last. ``limits`` are those of the `Decoder`. JellyError where the file is
     compressed, not delimited, or broken.
     """
     name = os.fspath(path)
     states: list[bytes] = []
-    places: list[tuple[int, int, int]] = []
+    places: list[tuple[int, ...]] = []
     with builtins.open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        decoder = Decoder(**limits)
+        decoder = Decoder(patch=patch, **limits)
         statements = last = 0
         try:
             while data := file.read(chunk):
@@ -79,7 +81,7 @@ def make_sidecar(
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
                 if statements - last >= distance and decoder.offset < size:
-                    places.append((decoder.offset, statements, decoder.frames))
+                    places.append((decoder.offset, statements, decoder.frames, decoder.place))
                     states.append(zlib.compress(decoder.save(), 6))
                     last = statements
                 if progress is not None:
@@ -91,14 +93,14 @@ def make_sidecar(
         options = decoder.options
         assert options is not None  # close() refuses a stream without options
         ends = checksum_ends(file, size)
-    head = _HEAD.pack(
-        _VERSION, size, ends, zlib.crc32(options_row(options)), statements,
-        decoder.frames, len(places),
-    )
-    offset = _START.size + len(head) + len(places) * _PLACE.size
+    version, n_head, n_key = _PATCH if patch else _RDF
+    numbers = [version, size, ends, checksum_options(options), statements, decoder.frames, len(places), decoder.place]
+    del numbers[n_head:]
+    offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
     for place, state in zip(places, states, strict=True):
-        head += _PLACE.pack(*place, offset, len(state), zlib.crc32(state))
+        numbers += [*place[:n_key], offset, len(state), zlib.crc32(state)]
         offset += len(state)
+    head = struct.pack(f"<{len(numbers)}q", *numbers)
     sink = Sink(name + SUFFIX)
     try:
         sink.write(_START.pack(_MAGIC, zlib.crc32(head), len(head)) + head)
@@ -111,7 +113,10 @@ def make_sidecar(
 
 
 def read_sidecar(
-    path: str, file: Any, options: Callable[[], StreamOptions], opener: Callable[[str], BinaryIO] = open_local
+    path: str,
+    file: Any,
+    options: Callable[[], StreamOptions | PatchOptions],
+    opener: Callable[[str], BinaryIO] = open_local,
 ) -> Index | None:
     """The index in the sidecar of ``path``, which ``file`` is; None where there is none. A stale one is ignored."""
     try:
@@ -127,25 +132,28 @@ def read_sidecar(
 
 
 def _parse(
-    path: str, sidecar: Any, file: Any, options: StreamOptions, opener: Callable[[str], BinaryIO]
+    path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
 ) -> Index:
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
-    if magic != _MAGIC or not _HEAD.size <= length <= _MAX_HEAD:
+    if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
         raise Damaged("it is no index")
     head = read_exactly(sidecar, length)
     if zlib.crc32(head) != crc:
         raise Damaged("its checksum is wrong")
-    version, size, ends, checksum, statements, frames, n = _HEAD.unpack_from(head)
-    if version != _VERSION or length != _HEAD.size + n * _PLACE.size:
+    numbers = struct.unpack(f"<{length // 8}q", head)
+    version, size, ends, checksum, statements, frames, n = numbers[: _RDF[1]]
+    expected, n_head, n_key = _PATCH if isinstance(options, PatchOptions) else _RDF
+    if version != expected or len(numbers) != n_head + n * (n_key + _STATE):
         raise Damaged("it is of another version")
     # Its time of change says nothing: a copy has another one.
     if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
         raise Damaged("the file has changed since; make it anew with `jelly index`")
-    if zlib.crc32(options_row(options)) != checksum:
+    if checksum_options(options) != checksum:
         raise Damaged("it belongs to other stream options")
-    places = list(_PLACE.iter_unpack(head[_HEAD.size :]))
-    keyframes = [Keyframe(0, 0, 0), *(Keyframe(*place[:3]) for place in places)]
-    index = Index(options, tuple(keyframes), statements, frames, size, _states(path + SUFFIX, places, opener))
+    places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
+    state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)
+    index = Index(options, keyframes, statements, frames, size, state, place=sum(numbers[_RDF[1] : n_head]))
     index.check(last_offset=size)
     return index
 
@@ -157,7 +165,7 @@ def _states(
 
     def state(number: int) -> bytes:
         damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
-        offset, length, crc = places[number - 1][3:]
+        offset, length, crc = places[number - 1]
         if not (offset >= 0 and 0 <= length <= _MAX_STATE):
             raise damaged
         with opener(path) as sidecar:

@@ -558,8 +558,11 @@ def test_progress_bar(folder):
         ["validate", "long.jelly"],
         ["count", "long.nt.gz"],
         ["index", "long.jelly"],
+        ["messages", "convert", "long.nt.gz", "log.jelly"],
+        ["patch", "diff", "long.nt.gz", "a.nt", "change.rdfp"],
+        ["patch", "apply", "change.rdfp", "long.nt.gz", "other.nt"],
     ):
-        assert "100%" in on_terminal(*args, command=IMPATIENT)[1]
+        assert "100%" in on_terminal(*args, command=IMPATIENT)[1], args
 
 
 def test_no_bar_where_nobody_looks(folder):

@@ -305,6 +305,15 @@ def test_forged(tmp_path_factory, data):
     check(path, statements)
 
 
+@pytest.mark.parametrize("count", [-1, 1 << 20, 1 << 60])
+@pytest.mark.parametrize("number", [3, 4])
+def test_forged_counts_take_no_memory(seekable, number, count):
+    path, _, data = seekable
+    path.write_bytes(forged(data, lambda numbers: numbers.__setitem__(number, count)))
+    with pytest.warns(RuntimeWarning, match="it counts what the file cannot hold"), pytest.raises(jelly.JellyError):
+        jelly.open(path)
+
+
 def test_forged_offset_of_a_frame_that_is_no_keyframe(seekable):
     """Every frame of the file as the second keyframe: only the real one gives statements."""
     path, statements, data = seekable

@@ -7,13 +7,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import click
 
 import jelly
+from jelly.cli.common import can_have_index, parse_range, progress_bar, say
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
@@ -23,6 +24,7 @@ from jelly.core.terms import Terms
 from jelly.files import split_suffix
 from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
+from jelly.patch import PATCH_FORMATS
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
 
@@ -51,23 +53,6 @@ class Commands(click.Group):
                 raise
             say(f"error: {message(error)}", "red")
             ctx.exit(1)
-
-
-def say(text: str, colour: str | None = None) -> None:
-    """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
-    click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
-
-
-@contextlib.contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
-    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from jelly.cli.display import progress
-
-    with progress(what) as update:
-        yield update
 
 
 def _format_of(value: str | None, name: str, option: str) -> Format:
@@ -188,7 +173,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
         raise click.UsageError("--seekable does not go with --no-delimited")
     seekable = given["seekable"]
     if seekable is None:
-        seekable = not given["no_delimited"] and _can_be_seekable(dst, target)
+        seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
     with progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
@@ -239,13 +224,6 @@ def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
     return wanted
 
 
-def _can_be_seekable(dst: str, target: Format) -> bool:
-    """Whether an index would be of use: not in a stream, a device, or a compressed file."""
-    if target is not JELLY or dst == "-" or split_suffix(dst)[1]:
-        return False
-    return os.path.isfile(dst) or not os.path.exists(dst)
-
-
 def _convert_table(
     src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, given: dict[str, Any]
 ) -> None:
@@ -256,7 +234,7 @@ def _convert_table(
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
-    seekable = target is not None and given["seekable"] is not False and _can_be_seekable(dst, target)
+    seekable = target is JELLY and given["seekable"] is not False and can_have_index(dst)
     statements = convert_table(
         src,
         dst,
@@ -482,7 +460,7 @@ def _count_text(file: str, from_format: str | None, progress: Callable[[int, int
 @cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
 @click.argument("file")
 def index(file: str) -> None:
-    """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses.
+    """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses, or jelly.patch.open of patches.
 
     Files that "jelly convert" wrote have an index already, unless they are compressed or bare.
 
@@ -491,23 +469,13 @@ def index(file: str) -> None:
       jelly index people.jelly
     """
     with progress_bar("Indexing") as progress:
-        make_sidecar(file, progress=None if progress is None else lambda done, total: progress(done, total, None))
-
-
-def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
-    """A:B with either left out."""
-    start, colon, stop = value.partition(":")
-    if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
-        raise click.BadParameter(f"{value!r} is no range: expected A:B, such as 1000:1010, :10 or 1000:")
-    low, high = int(start or 0), int(stop) if stop else None
-    if high is not None and high < low:
-        raise click.BadParameter(f"{value!r} ends before it begins")
-    return low, high
+        show = None if progress is None else lambda done, total: progress(done, total, None)
+        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes)
 
 
 @cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
-@click.argument("wanted", metavar="A:B", callback=_range)
+@click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
 @click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
@@ -523,7 +491,7 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file) as source:
-        seekable = _can_be_seekable(output, target)
+        seekable = target is JELLY and can_have_index(output)
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
                 for batch, low, high in source.rows(*wanted):

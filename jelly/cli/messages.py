@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from jelly.cli.common import progress_bar
 from jelly.errors import JellyError
 
 __all__ = ["messages"]
@@ -73,9 +74,16 @@ def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, **readin
 
     settings = _settings(**reading)
     from_format = settings.pop("format")
-    n, rows = convert_messages(
-        src, dst, from_format=from_format, to_format=to_format, to_dialect=to_dialect, **settings
-    )
+    with progress_bar("Converting", dst == "-") as progress:
+        n, rows = convert_messages(
+            src,
+            dst,
+            from_format=from_format,
+            to_format=to_format,
+            to_dialect=to_dialect,
+            progress=progress,
+            **settings,
+        )
     click.echo(f"{n} messages, {rows} statements", err=True)
 
 

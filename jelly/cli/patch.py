@@ -11,8 +11,10 @@ import click
 
 import jelly
 from jelly import patch as patches
+from jelly.cli.common import can_have_index, parse_range, progress_bar
 from jelly.cli.errors import message
 from jelly.formats import table_kind
+from jelly.patch.formats import find_patch_format
 
 __all__ = ["patch"]
 
@@ -49,7 +51,12 @@ def _target(dst: str, to_format: str | None) -> str | None:
     return to_format or ("rdfp" if dst == "-" else None)
 
 
-@click.group(no_args_is_help=True)
+def _seekable(dst: str, target: str | None) -> bool:
+    """Whether to write an index where nothing else is said."""
+    return can_have_index(dst) and find_patch_format(target, dst).name == "jellyp"
+
+
+@click.group(no_args_is_help=True, short_help="Patches of datasets: make, apply, convert, invert, compact, log.")
 def patch() -> None:
     """Read, write, make and apply patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and its binary form (.trp).
 
@@ -57,10 +64,11 @@ def patch() -> None:
       jelly patch diff monday.nq tuesday.jelly change.jellyp
       jelly patch apply change.jellyp monday.nq again.nq
       jelly patch convert change.jellyp - | less
+      jelly patch slice log.jellyp 1000:1010
     """
 
 
-@patch.command()
+@patch.command(short_help="Write patches in another format, or as a table.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
@@ -68,6 +76,11 @@ def patch() -> None:
 @_type
 @_triples
 @click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+@click.option(
+    "--seekable/--no-seekable",
+    default=None,
+    help="Write an index, so that any patch can be read at once; default for files that are not compressed.",
+)
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
 )
@@ -79,17 +92,23 @@ def convert(
     stream_type: str | None,
     triples: bool,
     marked_bnodes: bool,
+    seekable: bool | None,
     layout: Any,
 ) -> None:
     """Write the patches of IN to OUT in another format or of another stream type.
 
+    Jelly-Patch files are written with an index that "jelly patch slice" and several threads use and that other readers
+    ignore.
+
     Either may be a table of changes: .parquet, .arrow or .csv, with a column op (add, delete), perhaps one patch (its
     number), and those of a --layout (needs jelly-rdf[arrow]). What is aborted, headers and namespaces are not in it.
     """
+    target = None if table_kind(dst) else _target(dst, to_format)
     settings: dict[str, Any] = {
         "from_format": from_format,
-        "to_format": _target(dst, to_format),
+        "to_format": target,
         "options": _options(stream_type, triples),
+        "seekable": seekable if seekable is not None else not table_kind(dst) and _seekable(dst, target),
         "marked_bnodes": marked_bnodes,
     }
     if table_kind(src) or table_kind(dst):
@@ -97,15 +116,16 @@ def convert(
 
         convert_table(src, dst, layout=layout, **settings)
         return
-    patches.convert(src, dst, **settings)
+    with progress_bar("Converting", dst == "-") as progress:
+        patches.convert(src, dst, progress=progress, **settings)
 
 
-@patch.command()
+@patch.command(short_help="Show what a file of patches consists of.")
 @click.argument("file")
 @_from
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def inspect(file: str, from_format: str | None, as_json: bool) -> None:
-    """Show the options of FILE and, for each of its patches, headers and numbers of rows."""
+    """Show the options of FILE, its index if any and, for each of its patches, headers and numbers of rows."""
     reader = patches.PatchReader(file, format=from_format)
     found: list[dict[str, Any]] = [
         {
@@ -116,19 +136,51 @@ def inspect(file: str, from_format: str | None, as_json: bool) -> None:
     ]
     options = reader.options
     about = None if options is None else {name: getattr(options, name) for name in options.__slots__}
+    index = None if options is None else _index(file)
     if as_json:
-        click.echo(json.dumps({"format": reader.format.name, "options": about, "patches": found}, indent=2))
+        told = {"format": reader.format.name, "options": about, "index": index, "patches": found}
+        click.echo(json.dumps(told, indent=2))
         return
     click.echo(f"{file}: {reader.format.title}, {len(found)} patches")
     for name, value in (about or {}).items():
         click.echo(f"  {name}: {value.name if hasattr(value, 'name') else value}")
+    if index is not None:
+        click.echo("  index: {keyframes} keyframes, {patches} patches, {operations} operations".format(**index))
     for number, one in enumerate(found):
         click.echo(f"patch {number}: " + (", ".join(f"{n} {name}" for name, n in one["rows"].items()) or "empty"))
         for key, value in one["headers"]:
             click.echo(f"  {key}: {value}")
 
 
-@patch.command()
+def _index(file: str) -> dict[str, int] | None:
+    """What the index or sidecar of a file tells; None where it has none."""
+    try:
+        with patches.open(file) as opened:
+            keyframes = len(opened.index.keyframes)
+            return {"keyframes": keyframes, "patches": len(opened), "operations": opened.operations}
+    except (jelly.JellyError, OSError):
+        return None
+
+
+@patch.command("slice", short_help="Print patches A to B of a file that has an index.")
+@click.argument("file")
+@click.argument("wanted", metavar="A:B", callback=parse_range)
+@_to
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
+def slice_(file: str, wanted: tuple[int, int | None], to_format: str | None, output: str) -> None:
+    """Print the patches A to B of FILE, which has an index; the first is 0 and B is left out.
+
+    No more of the file is read than that takes.
+    """
+    target = _target(output, to_format)
+    with patches.open(file) as source:
+        seekable = _seekable(output, target)
+        with patches.PatchWriter(output, source.options, format=target, seekable=seekable) as writer:
+            for one in source.patches(*wanted):
+                writer.write(one)
+
+
+@patch.command(short_help="Print what is wrong with a file of patches.")
 @click.argument("file")
 @_from
 def validate(file: str, from_format: str | None) -> None:
@@ -152,7 +204,7 @@ def validate(file: str, from_format: str | None) -> None:
     click.get_current_context().exit(1 if problem else 0)
 
 
-@patch.command("apply")
+@patch.command("apply", short_help="Apply patches to the statements of a file.")
 @click.argument("change", metavar="PATCH...", nargs=-1, required=True)
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
@@ -160,17 +212,19 @@ def validate(file: str, from_format: str | None) -> None:
 @_missing
 def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool) -> None:
     """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN."""
-    done = patches.apply(
-        (one for file in change for one in patches.read_patches(file, format=from_format)),
-        src,
-        dst,
-        on_missing="error" if strict else "ignore",
-        to_format="nq" if dst == "-" else None,
-    )
+    with progress_bar("Applying", dst == "-") as progress:
+        done = patches.apply(
+            (one for file in change for one in patches.read_patches(file, format=from_format)),
+            src,
+            dst,
+            on_missing="error" if strict else "ignore",
+            to_format="nq" if dst == "-" else None,
+            progress=progress,
+        )
     click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
 
 
-@patch.command()
+@patch.command(short_help="Write the patch that makes one file another.")
 @click.argument("old")
 @click.argument("new")
 @click.argument("dst", metavar="OUT")
@@ -185,16 +239,19 @@ def diff(
     """Write the patch that makes the statements of OLD, and its namespaces, those of NEW."""
     settings["memory"] <<= 20
     target = _target(dst, to_format)
-    patches.write_diff(dst, old, new, _options(stream_type, triples), to_format=target, **settings)
+    settings |= {"to_format": target, "seekable": _seekable(dst, target)}
+    with progress_bar("Comparing", dst == "-") as progress:
+        patches.write_diff(dst, old, new, _options(stream_type, triples), progress=progress, **settings)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
-    with patches.PatchWriter(dst, format=_target(dst, to_format)) as writer:
+    target = _target(dst, to_format)
+    with patches.PatchWriter(dst, format=target, seekable=_seekable(dst, target)) as writer:
         for one in found:
             writer.write(one)
 
 
-@patch.command()
+@patch.command(short_help="Write the patches that undo others.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
@@ -205,7 +262,7 @@ def invert(src: str, dst: str, from_format: str | None, to_format: str | None) -
     _write(dst, to_format, found[::-1])
 
 
-@patch.command()
+@patch.command(short_help="Write one patch with the net effect of many.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.argument("dst", metavar="OUT")
 @_from
@@ -216,7 +273,7 @@ def compact(files: tuple[str, ...], dst: str, from_format: str | None, to_format
     _write(dst, to_format, [patches.compact(found)])
 
 
-@patch.command()
+@patch.command(short_help="Put the patches of a log in order, and list them.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
 @click.option("--base", metavar="IRI", help="The id of the patch before the first.")

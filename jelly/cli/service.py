@@ -16,7 +16,8 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.commands import cli, from_option, progress_bar, say
+from jelly.cli.commands import cli, from_option
+from jelly.cli.common import progress_bar, say
 
 __all__ = ["cli"]
 
@@ -126,14 +127,7 @@ def _batches(
     reader: jelly.Reader, progress: Callable[[int, int | None, int | None], object] | None
 ) -> tuple[Iterator[Any], jelly.StreamOptions | None]:
     """The Batches of a reader, with a look at the progress after each, and the options of the stream."""
-
-    def told() -> Iterator[Any]:
-        for batch in reader.batches():
-            yield batch
-            if progress is not None:
-                progress(reader.bytes_read, reader.source.size, reader.statements)
-
-    batches = told()
+    batches = reader.source.watched(reader.batches(), progress)
     first = list(islice(batches, 1))  # the options stand before it
     return chain(first, batches), reader.options
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from jelly.cli.commands import cli, from_option, progress_bar, say, shape_option, show
+from jelly.cli.commands import cli, from_option, shape_option, show
+from jelly.cli.common import progress_bar, say
 from jelly.cli.errors import message
 from jelly.errors import JellyError
 

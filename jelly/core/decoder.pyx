@@ -2,22 +2,24 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memset
 
 from functools import lru_cache
 
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, add_graphs, carry_terms, free_arena
+from jelly.core.batch cimport UNSET, Arena, add_graphs, carry_terms, free_arena
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.feeder cimport Feeder
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
-from jelly.core.header cimport EITHER, OPEN, Header, check_header
+from jelly.core.header cimport (
+    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place,
+)
 from jelly.core.snapshot cimport load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
@@ -41,7 +43,8 @@ cdef class Decoder(Feeder):
     ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
 
     With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
-    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell its place in the stream.
+    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell where in the stream that is; for
+    patches ``place``, too, which is None where that is not known.
 
     >>> import jelly
     >>> data = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
@@ -53,12 +56,15 @@ cdef class Decoder(Feeder):
     cdef Decode d
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
+    cdef bint in_patch
+    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef readonly object options
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
         options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
+        place=None,
     ):
         cdef int slot
         if batch_rows < 1 or batch_bytes < 1:
@@ -84,7 +90,7 @@ cdef class Decoder(Feeder):
         self.d.feed.offset = offset
         self.hint_rows = 0  # the size of the first chunk tells it better
         if options is not None:
-            self.preset(options, state)
+            self.preset(options, state, place)
 
     def __dealloc__(self):
         free_feed(&self.d.feed)
@@ -100,8 +106,13 @@ cdef class Decoder(Feeder):
 
     @property
     def statements(self) -> int:
-        """Statements handed out so far."""
+        """Statements handed out so far; of patches all rows."""
         return self.rows_out
+
+    @property
+    def place(self) -> int:
+        """Where a stream of patches stands when all Batches were pulled, as `Encoder.place`."""
+        return pack_place(self.n_patches, self.in_patch, self.d.transaction)
 
     @property
     def delimited(self) -> bool | None:
@@ -177,12 +188,21 @@ cdef class Decoder(Feeder):
         return 0
 
     cdef object give_batch(self):
+        cdef Arena* a = &self.batch.a
+        cdef int8_t* end
         cdef int status
         if self.error is None:
-            status = carry_terms(&self.batch.a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
+            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
             if status != OK:
                 fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
                 self.error = self.make_error()
+        if a.op != NULL and a.n_rows > 0:
+            end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
+            while end != NULL:
+                self.n_patches += 1
+                end += 1
+                end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
+            self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
         return self.take_batch()
 
     def save(self) -> bytes:
@@ -194,8 +214,6 @@ cdef class Decoder(Feeder):
             raise self.error
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
-        if self.d.patch:
-            raise ValueError("the state of a patch cannot be saved")
         if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
             raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
         return save_state(&self.d)
@@ -205,13 +223,11 @@ cdef class Decoder(Feeder):
         """Where in the stream the next frame begins, in bytes."""
         return self.d.feed.offset - (0 if self.d.feed.spent else self.d.feed.pending.n)
 
-    cdef int preset(self, options, state) except -1:
+    cdef int preset(self, options, state, place) except -1:
         """Take the options from the caller, checked like those of a stream."""
         cdef Header* h = &self.d.header
         if self.d.patch != isinstance(options, PatchOptions):
             raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
-        if self.d.patch and state is not None:
-            raise ValueError("a patch can be read from a keyframe on, not from a state")
         h.physical = options.statement_type if self.d.patch else options.physical_type
         h.logical = options.stream_type if self.d.patch else options.logical_type
         h.generalized = options.generalized_statements
@@ -221,7 +237,12 @@ cdef class Decoder(Feeder):
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
         self.stream_name = b"" if self.d.patch else options.stream_name.encode()
-        self.d.transaction = EITHER
+        if place is None:
+            self.d.transaction = EITHER
+        else:
+            self.n_patches = place // 4
+            self.in_patch = place % 4 != AT_START
+            self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
         if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True

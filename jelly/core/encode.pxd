@@ -10,6 +10,7 @@ from jelly.core.wire cimport Writer
 cdef enum:
     # A string of the wire may have so many bytes.
     MAX_TEXT = 1 << 30
+    KEY_NUMBERS = 4
 
 
 ctypedef struct Memo:
@@ -56,17 +57,18 @@ ctypedef struct Encode:
     Writer body  # the frame being written
     Writer held  # with keyframes: the last frame, which the index may go into
     Writer out  # finished frames
-    Writer keys  # three int64 for each keyframe: offset, statement and frame at which it begins
+    Writer keys  # KEY_NUMBERS int64 for each keyframe: offset, statement, frame and place (see find_place)
     int64_t rows  # in the frame being written
     int64_t n_frames  # finished
     int64_t n_bytes  # of the finished frames
-    int64_t n_statements
+    int64_t n_statements  # of a patch all rows that a Decoder will count, the punctuation among them
     int64_t since_key  # statements since the last keyframe
     bint has_held
     bint started  # the options are written
     bint in_graph
     int transaction  # CLOSED or OPEN
     bint in_patch  # rows stand behind the last punctuation
+    int64_t n_patches  # ended by a punctuation or frame
     int64_t bound  # frames of the Batch that are behind
     bint patch_ended  # of a FLAT patch: a punctuation came
     bint whole_names  # this statement does without prefixes

@@ -455,7 +455,9 @@ cdef int end_patch(Encode* e, int64_t row) noexcept nogil:
     e.in_patch = False
     if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
         e.patch_ended = True
+        e.n_statements -= 1  # this row is not written
         return OK
+    e.n_patches += 1
     if e.stream_type == pb.PATCH_STREAM_TYPE_PUNCTUATED:
         e.row.n = 0
         return put_row(e, pb.RDF_PATCH_ROW_PUNCTUATION_TAG)
@@ -551,18 +553,23 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
         if row[0] == b.n_rows:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
+        # Before it is written: what ends a patch may begin a keyframe.
+        e.n_statements += 1
+        e.since_key += 1
         if (put_patch_row(e, row[0]) if e.patch else put_statement(e, row[0], 0)) != OK:
             return e.fault.code
         row[0] += 1
-        e.n_statements += 1
-        e.since_key += 1
         if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code
 
 
 cdef int finish_patch(Encode* e) noexcept nogil:
-    """End the patch that is being written, if any, where the stream ends."""
+    """End the patch that is being written, if any, where the stream ends, as a punctuation in the Batch would."""
     if e.transaction == OPEN:
         return fail(&e.fault, OPEN_TRANSACTION, NULL)
-    return end_patch(e, 0) if e.in_patch else OK
+    # A stream has a frame at least, which may be a patch.
+    if e.in_patch or (e.stream_type == pb.PATCH_STREAM_TYPE_FRAME and e.n_frames == 0):
+        e.n_statements += 1
+        return end_patch(e, 0)
+    return OK

@@ -11,9 +11,9 @@ import numpy
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport UNSET, Batch, carry_terms, free_arena
-from jelly.core.encode cimport MAX_TEXT, Encode, Memo, encode_rows, finish_patch
+from jelly.core.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
 from jelly.core.fault cimport OK, fail, fault_error
-from jelly.core.pack cimport end_frame, end_graph, forget_tables, put_metadata_entry, release_frame
+from jelly.core.pack cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -102,8 +102,15 @@ cdef class Encoder:
 
     @property
     def statements(self) -> int:
-        """Statements taken so far."""
-        return self.rows_in
+        """Statements taken so far; of a patch the rows that a Decoder will count, the ends of patches among them."""
+        return self.e.n_statements
+
+    @property
+    def place(self) -> int:
+        """Where a stream of patches stands: 4 times the number of patches ended, plus 1 inside one or 2 if that is
+        inside a transaction. 0 for Jelly-RDF, and a FLAT patch never ends.
+        """
+        return find_place(&self.e)
 
     def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
         """Take a Batch; the bytes of the frames that are finished by now, often none.
@@ -161,12 +168,12 @@ cdef class Encoder:
 
     @property
     def keyframes(self) -> list:
-        """Byte offset, statement number and frame number of each keyframe after the first frame."""
+        """Byte offset, statement number, frame number and ``place`` of each keyframe after the first frame."""
         cdef int64_t* key = <int64_t*>self.e.keys.buf
         cdef int64_t i
         return [
-            (key[i], key[i + 1], key[i + 2])
-            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), 3)
+            (key[i], key[i + 1], key[i + 2], key[i + 3])
+            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
         ]
 
     def finish(self) -> None:

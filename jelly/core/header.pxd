@@ -31,6 +31,12 @@ cdef enum:
     OPEN = 1
     EITHER = 2
 
+cdef enum:
+    # The place of a row in a stream of patches is 4 times the number of patches that end before it, plus one of these.
+    AT_START = 0  # of a patch
+    WITHIN = 1
+    IN_TRANSACTION = 2
+
 
 ctypedef struct Header:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
@@ -73,3 +79,7 @@ cdef inline int step_transaction(int* state, int op) noexcept nogil:
             return OPEN_TRANSACTION
         state[0] = CLOSED
     return OK
+
+
+cdef inline int64_t pack_place(int64_t patches, bint inside, int transaction) noexcept nogil:
+    return 4 * patches + (IN_TRANSACTION if transaction == OPEN else WITHIN if inside else AT_START)

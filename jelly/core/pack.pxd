@@ -15,6 +15,7 @@ cdef enum:
 cdef int start_frame(Encode* e) noexcept nogil
 cdef int put_row(Encode* e, uint8_t tag) noexcept nogil
 cdef int end_graph(Encode* e) noexcept nogil
+cdef int64_t find_place(Encode* e) noexcept nogil
 cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
 cdef void forget_tables(Encode* e) noexcept nogil
 cdef int release_frame(Encode* e) noexcept nogil

@@ -3,8 +3,9 @@ from libc.string cimport memcmp
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport UNSET, Arena
-from jelly.core.encode cimport Encode
+from jelly.core.encode cimport KEY_NUMBERS, Encode
 from jelly.core.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
+from jelly.core.header cimport pack_place
 from jelly.core.tables cimport forget_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
@@ -109,16 +110,24 @@ cdef void forget_tables(Encode* e) noexcept nogil:
         e.last[slot] = UNSET
 
 
+cdef int64_t find_place(Encode* e) noexcept nogil:
+    """Where in a stream of patches the row to come stands, see pack_place."""
+    if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
+        return pack_place(0, e.n_statements > 0, e.transaction)
+    return pack_place(e.n_patches, e.in_patch, e.transaction)
+
+
 cdef int start_key(Encode* e) noexcept nogil:
     """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
     cdef int64_t* key
-    if reserve(&e.keys, 3 * sizeof(int64_t)) < 0:
+    if reserve(&e.keys, KEY_NUMBERS * sizeof(int64_t)) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
     key = <int64_t*>(e.keys.buf + e.keys.n)
     key[0] = e.n_bytes
     key[1] = e.n_statements
     key[2] = e.n_frames
-    e.keys.n += 3 * sizeof(int64_t)
+    key[3] = find_place(e)
+    e.keys.n += KEY_NUMBERS * sizeof(int64_t)
     e.since_key = 0
     forget_tables(e)
     return OK

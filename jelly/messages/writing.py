@@ -10,7 +10,7 @@ from jelly.core.collector import Collector
 from jelly.core.encoder import Encoder
 from jelly.core.scope import drop_open_frame
 from jelly.errors import JellyError, JellyOptionsError
-from jelly.files import Sink, SinkWriter
+from jelly.files import Progress, Sink, SinkWriter
 from jelly.messages.media import Dialect, LogFormat, find_log
 from jelly.messages.message import NOTE, Message
 from jelly.messages.reading import MessageReader
@@ -205,18 +205,20 @@ def convert_messages(
     to_format: str | None = None,
     to_dialect: Dialect | None = None,
     options: StreamOptions | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> tuple[int, int]:
     """Read a log and write it in another format, Batch by Batch; the numbers of messages and of statements.
 
-    ``settings`` are those of `read_messages`. Jelly written from Jelly keeps its stream options.
+    ``settings`` are those of `read_messages`, ``progress`` is that of `jelly.convert`. Jelly written from Jelly keeps
+    its stream options.
 
     >>> import io
     >>> convert_messages(b"<a:s> <a:p> <a:o> .\\n# @message\\n", io.BytesIO(), from_format="nt")
     (2, 1)
     """
     reader = MessageReader(src, format=from_format, **settings)
-    batches = reader.batches()
+    batches = reader.source.watched(reader.batches(), progress)
     # A source that cannot be read leaves the destination alone.
     first = next(batches, None)
     if options is None and reader.options is not None and reader.options.is_grouped:

@@ -26,6 +26,7 @@ from jelly.options import PatchOptions, PatchStreamType, StatementType
 from jelly.patch.changes import compact, diff, invert, write_diff
 from jelly.patch.formats import PATCH_FORMATS
 from jelly.patch.log import read_log
+from jelly.patch.seek import PatchFile, open
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
 from jelly.patch.tables import read_arrow, write_arrow
 from jelly.patch.targets import Applied, apply
@@ -42,6 +43,7 @@ __all__ = [
     "Header",
     "Operation",
     "Patch",
+    "PatchFile",
     "PatchOptions",
     "PatchReader",
     "PatchStreamType",
@@ -55,6 +57,7 @@ __all__ = [
     "dumps",
     "invert",
     "loads",
+    "open",
     "read_arrow",
     "read_log",
     "read_patches",

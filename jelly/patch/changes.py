@@ -33,6 +33,7 @@ from jelly.core.operations import (
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError
+from jelly.files import Progress
 from jelly.options import PatchOptions
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, read_patches
 from jelly.stream import Reader
@@ -292,10 +293,12 @@ def _differences(lines: _Lines, memory: int, whole: bool = False) -> Iterator[li
         yield [b"D " + line for line in sorted(old - new)] + [b"A " + line for line in sorted(new - old)]
 
 
-def _statement_lines(reader: Reader, namespaces: dict[str, str]) -> Iterator[list[bytes]]:
+def _statement_lines(
+    reader: Reader, namespaces: dict[str, str], progress: Progress | None
+) -> Iterator[list[bytes]]:
     """The lines of the statements; on the way, the last IRI that each namespace is declared with."""
     writer = TextWriter(quads=True)
-    for batch in reader.batches():
+    for batch in reader.source.watched(reader.batches(), progress):
         namespaces.update((name, iri) for _, _, name, iri in batch.namespaces)
         for chunk in writer.chunks(batch):
             yield chunk.splitlines(True)
@@ -310,7 +313,13 @@ def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operati
 
 
 def _diff_batches(
-    old: Any, new: Any, memory: int, namespaces: bool, stack: ExitStack, settings: dict[str, Any]
+    old: Any,
+    new: Any,
+    memory: int,
+    namespaces: bool,
+    stack: ExitStack,
+    settings: dict[str, Any],
+    progress: Progress | None = None,
 ) -> Iterator[Batch]:
     bound = max(memory // SHARE, 1)
     lines = _Lines(bound, stack)
@@ -318,7 +327,7 @@ def _diff_batches(
     for side, source in enumerate((old, new)):
         reader = Reader(source, **settings)
         namespaces = namespaces and reader.format.namespaces
-        for some in _statement_lines(reader, declared[side]):
+        for some in _statement_lines(reader, declared[side], progress):
             lines.add(side, some)
     yield from Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())]).batches()
     text = TextReader(quads=True, patch=True)
@@ -359,20 +368,23 @@ def write_diff(
     namespaces: bool = True,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
+    seekable: bool = False,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> int:
     """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
 
     The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then
     compared one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it,
-    which leaves room for what Python adds to each of them.
+    which leaves room for what Python adds to each of them. ``progress`` is that of `jelly.convert`, told of ``old`` and
+    then of ``new``.
 
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
     3
     """
-    with ExitStack() as stack, PatchWriter(dst, options, format=to_format) as writer:
+    with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
         writer.extend(headers)
-        for batch in _diff_batches(old, new, memory, namespaces, stack, settings):
+        for batch in _diff_batches(old, new, memory, namespaces, stack, settings, progress):
             writer.add_batch(batch)
     return writer.operations

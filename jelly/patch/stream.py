@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from jelly.codecs import StreamEncoder
 from jelly.core.batch import Batch
 from jelly.core.binaryin import BinaryReader
 from jelly.core.binaryout import BinaryWriter
 from jelly.core.decoder import Decoder
-from jelly.core.encoder import Encoder
 from jelly.core.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
-from jelly.errors import JellyError
-from jelly.files import Sink, SinkWriter, Source, SourceReader
+from jelly.errors import JellyError, JellyOptionsError
+from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
+from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
 from jelly.patch.formats import JELLYP, TRP, find_patch_format
 from jelly.stream import fed
@@ -184,22 +185,33 @@ class PatchReader(SourceReader):
             yield from fed(self._decoder, self.source)
 
     def __iter__(self) -> Iterator[Patch]:
-        patch: Patch | None = None
-        for batch in self.batches():
-            source = _Source(batch)
-            start = 0
-            for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-                patch = patch or Patch(quads=self.quads)
-                patch._take(source, start, end)
-                yield patch
-                patch, start = None, end + 1
-            if start < len(batch):
-                patch = patch or Patch(quads=self.quads)
-                patch._take(source, start, len(batch))
-        # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one
-        # patch may be empty.
-        if patch is not None or self.format is not JELLYP or (self.options is not None and self.options.is_flat):
-            yield patch or Patch(quads=self.quads)
+        return patches_of(
+            self.batches(), lambda: self.format is not JELLYP or (self.options is not None and self.options.is_flat)
+        )
+
+
+def patches_of(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
+    """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
+    patch: Patch | None = None
+    found = False
+    quads = True
+    for batch in batches:
+        source = _Source(batch)
+        start = 0
+        quads = batch.arity == 4
+        for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
+            patch = patch or Patch(quads=quads)
+            patch._take(source, start, end)
+            yield patch
+            found = True
+            patch, start = None, end + 1
+        if start < len(batch):
+            patch = patch or Patch(quads=quads)
+            patch._take(source, start, len(batch))
+    # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
+    # may be empty.
+    if patch is not None or (not found and is_one()):
+        yield patch or Patch(quads=quads)
 
 
 def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
@@ -233,6 +245,9 @@ class PatchWriter(SinkWriter):
     ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
     ``delimited=False`` writes one bare frame.
 
+    ``seekable=True`` writes keyframes and an index, so that `jelly.patch.open` and several threads can read any part of
+    a Jelly-Patch file; other readers see the same patches as ever. A keyframe comes after each ``keyframe_rows`` rows.
+
     A text holds the rows of several patches as if they were one. With ``marked_bnodes`` it has blank nodes as
     ``<_:label>``, which texts for Jena need: of other labels it drops the first letter (``_:b1`` becomes ``1``).
 
@@ -255,6 +270,8 @@ class PatchWriter(SinkWriter):
         frame_rows: int = 256,
         frame_bytes: int = 1 << 20,
         delimited: bool = True,
+        seekable: bool = False,
+        keyframe_rows: int = KEYFRAME_ROWS,
         marked_bnodes: bool = False,
     ) -> None:
         self.operations = 0
@@ -262,10 +279,16 @@ class PatchWriter(SinkWriter):
         self._sink = Sink(dst)
         try:
             self.format = find_patch_format(format, self._sink.name)
+            if seekable and self.format is not JELLYP:
+                raise JellyOptionsError(f"{self.format.title} has no keyframes: only Jelly-Patch can be seekable")
             self._encoder: Any
             if self.format is JELLYP:
-                self._encoder = Encoder(
-                    self.options, frame_rows=frame_rows, frame_bytes=frame_bytes, delimited=delimited
+                self._encoder = StreamEncoder(
+                    self.options,
+                    frame_rows=frame_rows,
+                    frame_bytes=frame_bytes,
+                    delimited=delimited,
+                    keyframe_rows=keyframe_rows if seekable else 0,
                 )
             elif self.format is TRP:
                 self._encoder = BinaryWriter("thrift", patch=True)
@@ -344,12 +367,16 @@ def convert(
     frame_rows: int = 256,
     frame_bytes: int = 1 << 20,
     delimited: bool = True,
+    seekable: bool = False,
+    keyframe_rows: int = KEYFRAME_ROWS,
     marked_bnodes: bool = False,
+    progress: Progress | None = None,
     **limits: Any,
 ) -> int:
     """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
 
-    Jelly-Patch written from Jelly-Patch keeps its options where none are given.
+    Jelly-Patch written from Jelly-Patch keeps its options where none are given. ``progress`` is that of
+    `jelly.convert`, with rows for statements.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -359,7 +386,7 @@ def convert(
     writer: PatchWriter | None = None
     try:
         with PatchReader(src, format=from_format, **limits) as reader:
-            batches = reader.batches()
+            batches = reader.source.watched(reader.batches(), progress)
             # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
             batch = next(batches, None)
             with PatchWriter(
@@ -369,6 +396,8 @@ def convert(
                 frame_rows=frame_rows,
                 frame_bytes=frame_bytes,
                 delimited=delimited,
+                seekable=seekable,
+                keyframe_rows=keyframe_rows,
                 marked_bnodes=marked_bnodes,
             ) as writer:
                 while batch is not None:

@@ -12,6 +12,7 @@ from jelly.core.operations import AddNamespace, DeleteNamespace
 from jelly.core.terms import StatementIterator
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError, JellyUnsupportedError
+from jelly.files import Progress
 from jelly.options import StreamOptions
 from jelly.patch.changes import held_lines, namespace_key, patch_of_lines, patches_of
 from jelly.patch.stream import Patch
@@ -236,6 +237,7 @@ def _apply_to_file(
     dst: Any,
     on_missing: OnMissing,
     to_format: str | None,
+    progress: Progress | None,
     settings: dict[str, Any],
 ) -> Applied:
     net = _Net(on_missing)
@@ -245,7 +247,7 @@ def _apply_to_file(
     found: set[bytes] = set()
     text = TextWriter(quads=True)
     with Reader(source, **settings) as reader:
-        batches = reader.batches()
+        batches = reader.source.watched(reader.batches(), progress)
         batch = next(batches, None)
         quads = batch is not None and batch.arity == 4
         quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.batches(_new(net, found)))
@@ -281,6 +283,7 @@ def apply(
     *,
     on_missing: OnMissing = "ignore",
     to_format: str | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> Applied:
     """Apply patches, one after the other, to a file (giving a new one), an RDFLib graph or a pyoxigraph store.
@@ -294,7 +297,7 @@ def apply(
     are the same where their labels are. Namespaces go to a graph of RDFLib and into a file whose format has some;
     deletions of them only into a file, as RDFLib cannot take one back.
 
-    Applied to a file, memory grows with the patches, not with the file.
+    Applied to a file, memory grows with the patches, not with the file. ``progress`` is that of `jelly.convert`.
 
     >>> import io
     >>> from jelly import IRI
@@ -311,8 +314,8 @@ def apply(
     if not library:
         if dst is None:
             raise TypeError("a file is not changed in its place: give a destination, which may have the same name")
-        return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, settings)
-    if dst is not None or to_format is not None or settings:
+        return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, progress, settings)
+    if dst is not None or to_format is not None or progress is not None or settings:
         raise TypeError("a graph or store is changed in its place: it takes no destination and no settings of files")
     wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
     return _apply_to_target(patches_of(patches), wrapped, on_missing)

@@ -80,16 +80,18 @@ class Output:
     def _write(self, path: str, data: Any) -> int:
         """Write a part file; the number of statements."""
         quads = bool({"g", "graph"} & set(self.columns))
+        seekable = not COMPRESSIONS[self.compression]
         if self.patch:
             # Most tasks write none, and each worker imports this.
             from jelly.patch import PatchOptions, StatementType
             from jelly.patch import write_arrow as write_patches
 
             kind = StatementType.QUADS if quads else StatementType.TRIPLES
-            return write_patches(path, data, PatchOptions(statement_type=kind), layout=self.layout)
-        seekable = not COMPRESSIONS[self.compression]
-        options = default_options(4 if quads else 3)
-        return write_arrow(path, data, layout=self.layout, options=options, seekable=seekable)
+            options = PatchOptions(statement_type=kind)
+            return write_patches(path, data, options, layout=self.layout, seekable=seekable)
+        return write_arrow(
+            path, data, layout=self.layout, options=default_options(4 if quads else 3), seekable=seekable
+        )
 
     @property
     def _work(self) -> str:

@@ -278,7 +278,7 @@ def test_reading_from_a_keyframe_on():
     encoder = jelly.Encoder(PatchOptions(stream_type=FLAT), frame_rows=4, keyframe_rows=5)
     data = b"".join([encoder.encode(batch) for batch in read_text(b"TX .\n" + body + b"TC .\n")] + [encoder.close()])
     assert len(encoder.keyframes) > 2
-    for offset, row, _ in encoder.keyframes:
+    for offset, row, *_ in encoder.keyframes:
         if offset < len(data):
             found = as_text(decode(data[offset:], options=encoder.options))
             assert found == (b"TX .\n" + body + b"TC .\n")[5 + 28 * (row - 1) :]

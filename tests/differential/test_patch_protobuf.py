@@ -239,18 +239,20 @@ class PatchEncoder(Encoder):
 
 
 @many
-@given(stream=streams(), frame_rows=st.sampled_from([1, 3, 256]))
-def test_protobuf_reads_what_we_write(pb, stream, frame_rows):
+@given(stream=streams(), frame_rows=st.sampled_from([1, 3, 256]), keys=st.sampled_from([0, 1, 4]))
+def test_protobuf_reads_what_we_write(pb, stream, frame_rows, keys):
     options, patches = stream
     quads = options.statement_type != TRIPLES
     ours = [Patch((made(*row) for row in patch), quads=quads) for patch in patches]
-    data = dumps(ours, options, frame_rows=frame_rows)
+    data = dumps(ours, options, frame_rows=frame_rows, seekable=keys > 0, keyframe_rows=keys)
     frames = []
     for raw in split(data):
         frame = pb.RdfPatchFrame.FromString(raw)
         assert frame.SerializeToString() == raw
         frames.append(frame)
     assert PatchDecoder().read(frames) == patches
+    # The index is metadata of the last frame.
+    assert [list(frame.metadata) for frame in frames] == [[]] * (len(frames) - 1) + [["jelly.index"] * (keys > 0)]
     assert [[told(operation) for operation in patch] for patch in loads(data)] == patches
 
 

@@ -79,6 +79,35 @@ def test_what_a_file_holds(folder: Path) -> None:
     assert run("validate", "log.jellyp") == "log.jellyp: no problems, 8 operations\n"
 
 
+def test_index_and_slices(folder: Path) -> None:
+    (folder / "a.rdfp").write_text("TX .\nA <a:s> <a:p> <a:o> .\nTC .\n")
+    writer = jelly.patch.PatchWriter("log.jellyp", seekable=True, keyframe_rows=2, frame_rows=2)
+    with writer:
+        for number in range(5):
+            writer.write(jelly.patch.loads(b"H id <uuid:%d> .\n" % number, format="rdfp")[0])
+    assert "index: 5 keyframes, 5 patches, 5 operations" in run("inspect", "log.jellyp")
+    assert json.loads(run("inspect", "--json", "log.jellyp"))["index"]["patches"] == 5
+    assert run("slice", "log.jellyp", "1:3") == "H id <uuid:1> .\nH id <uuid:2> .\n"
+    run("slice", "log.jellyp", "3:", "-o", "end.jellyp")
+    with jelly.patch.open("end.jellyp") as file:
+        assert [str(patch.id) for patch in file] == ["<uuid:3>", "<uuid:4>"]
+    assert "is no range" in run("slice", "log.jellyp", "1", code=2)
+    for dst, words, indexed in [
+        ("x.jellyp", [], True), ("x.jellyp", ["--seekable"], True), ("x.jellyp", ["--no-seekable"], False),
+        ("x.jellyp.gz", [], False), ("x.trp", [], False),
+    ]:  # fmt: skip
+        run("convert", "a.rdfp", dst, *words)
+        assert (b"jelly.index" in (folder / dst).read_bytes()) == indexed
+        assert [len(patch) for patch in read_patches(dst)] == [3]
+        assert ("index" in run("inspect", dst)) == indexed
+    run("convert", "a.rdfp", "none.trp", "--seekable", code=1)
+    assert not (folder / "none.trp").exists()
+    run("convert", "a.rdfp", "x.jellyp", "--no-seekable")
+    assert "jelly index" in run("slice", "x.jellyp", ":1", code=1)
+    assert CliRunner().invoke(cli, ["index", "x.jellyp"]).exit_code == 0
+    assert run("slice", "x.jellyp", ":1") == (folder / "a.rdfp").read_text()
+
+
 def test_what_is_wrong_with_a_file(folder: Path) -> None:
     (folder / "x.rdfp").write_text("TX .\nTX .\n")
     assert "line 2: a transaction starts inside" in run("validate", "x.rdfp", code=1)
