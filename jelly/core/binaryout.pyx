@@ -8,21 +8,24 @@ from libc.string cimport memset
 import numpy
 
 from jelly.core.batch cimport Batch
-from jelly.core.binwrite cimport Drain, Encoded
-from jelly.core.fault cimport Fault, fault_error
-from jelly.core.pbwrite cimport (
-    write_protobuf, write_protobuf_base, write_protobuf_cells, write_protobuf_header, write_protobuf_prefix,
-)
+from jelly.core.binwrite cimport Drain, Encoded, write_rows
+from jelly.core.fault cimport OK, Fault, fault_error
+from jelly.core.pbwrite cimport use_protobuf, write_protobuf_base
 from jelly.core.prefixes cimport MAX_PREFIXES, free_prefixes
-from jelly.core.thriftwrite cimport write_thrift, write_thrift_cells, write_thrift_header, write_thrift_prefix
+from jelly.core.thriftwrite cimport use_thrift
 from jelly.core.wire cimport Reader
 
 from jelly.errors import JellyOptionsError
 
 
-cdef bint is_thrift(encoding) except -1:
+cdef int use(Drain* d, encoding) except -1:
+    """Prepare for an encoding; whether it is Thrift."""
     if encoding not in ("thrift", "protobuf"):
         raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+    if encoding == "thrift":
+        use_thrift(d)
+    else:
+        use_protobuf(d)
     return encoding == "thrift"
 
 
@@ -44,7 +47,6 @@ cdef class BinaryWriter:
     """
 
     cdef Drain d
-    cdef bint thrift
     cdef bint patch
     cdef bint started
     cdef bint busy
@@ -55,15 +57,15 @@ cdef class BinaryWriter:
         self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
         bint default_quads=False, bint patch=False,
     ):
-        self.thrift = is_thrift(encoding)
+        cdef bint thrift = use(&self.d, encoding)
         self.patch = patch
-        if patch and (not self.thrift or prefixes or shorten or values):
+        if patch and (not thrift or prefixes or shorten or values):
             raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
-        if self.thrift and (base is not None or default_quads):
+        if thrift and (base is not None or default_quads):
             raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
-        if values and not self.thrift:
+        if values and not thrift:
             raise JellyOptionsError("values are for RDF Thrift: nobody writes them in RDF Protobuf")
-        self.d.shorten = self.thrift if shorten is None else shorten
+        self.d.shorten = thrift if shorten is None else shorten
         self.d.values = values
         self.d.default_quads = default_quads
         self.d.prefixes.limit = MAX_PREFIXES
@@ -105,10 +107,7 @@ cdef class BinaryWriter:
             load(&self.d, batch)
             while row < batch.a.n_rows or name < batch.a.n_names or self.d.out.n > 0:
                 with nogil:
-                    if self.thrift:
-                        status = write_thrift(&self.d, &row, &name, size)
-                    else:
-                        status = write_protobuf(&self.d, &row, &name, size)
+                    status = write_rows(&self.d, &row, &name, size)
                 if status < 0:
                     raise take_error(&self.d, batch.first_row + row)
                 yield take_out(&self.d)
@@ -125,7 +124,6 @@ cdef class BinaryWriter:
 
     cdef int start(self) except -1:
         cdef Reader name, iri
-        cdef int status
         if self.base is not None:
             data = self.base.encode()
             as_reader(data, &iri)
@@ -135,11 +133,7 @@ cdef class BinaryWriter:
             first, second = key.encode(), value.encode()
             as_reader(first, &name)
             as_reader(second, &iri)
-            if self.thrift:
-                status = write_thrift_prefix(&self.d, &name, &iri)
-            else:
-                status = write_protobuf_prefix(&self.d, &name, &iri)
-            if status < 0:
+            if self.d.put_prefix(&self.d, &name, &iri) < 0:
                 raise take_error(&self.d, 0)
         self.started = True
         return 0
@@ -156,11 +150,10 @@ cdef class ResultWriter:
     """
 
     cdef Drain d
-    cdef bint thrift
     cdef tuple names
 
     def __cinit__(self, encoding, variables):
-        self.thrift = is_thrift(encoding)
+        use(&self.d, encoding)
         self.names = tuple(variables)
         self.d.width = len(self.names)
 
@@ -183,10 +176,7 @@ cdef class ResultWriter:
             texts = [name.encode() for name in self.names]
             for i in range(self.d.width):
                 as_reader(texts[i], &names[i])
-            if self.thrift:
-                status = write_thrift_header(&self.d, names, self.d.width)
-            else:
-                status = write_protobuf_header(&self.d, names, self.d.width)
+            status = self.d.put_header(&self.d, names)
         finally:
             free(names)
         if status < 0:
@@ -195,10 +185,10 @@ cdef class ResultWriter:
 
     def encode(self, Batch batch not None, cells) -> bytes:
         """The rows of ``cells``: term ids of the Batch, -1 for unbound, an int32 array of as many columns as variables."""
-        cdef int64_t all_of_it = 0x1000000000000000
         cdef int64_t row = 0
         cdef int64_t rows
-        cdef int status
+        cdef int status = OK
+        cdef const int32_t* ids
         cdef Py_buffer view
         cells = numpy.ascontiguousarray(cells, numpy.int32)
         if cells.ndim != 2 or cells.shape[1] != self.d.width:
@@ -207,17 +197,17 @@ cdef class ResultWriter:
         PyObject_GetBuffer(cells, &view, PyBUF_SIMPLE)
         try:
             load(&self.d, batch)
-            self.d.cells = <const int32_t*>view.buf
+            ids = <const int32_t*>view.buf
             with nogil:
-                if self.thrift:
-                    status = write_thrift_cells(&self.d, &row, rows, all_of_it)
-                else:
-                    status = write_protobuf_cells(&self.d, &row, rows, all_of_it)
+                while row < rows:
+                    status = self.d.put_cells(&self.d, ids + row * self.d.width)
+                    if status < 0:
+                        break
+                    row += 1
             if status < 0:
                 raise take_error(&self.d, row)
             return take_out(&self.d)
         finally:
-            self.d.cells = NULL
             unload(&self.d)
             PyBuffer_Release(&view)
 

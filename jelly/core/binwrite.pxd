@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly.core.batch cimport Arena
-from jelly.core.fault cimport Fault
+from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, Arena
+from jelly.core.fault cimport BAD_TERM, OK, Fault, fail
 from jelly.core.prefixes cimport Prefixes
 from jelly.core.values cimport Value
 from jelly.core.wire cimport Reader, Writer
@@ -18,7 +18,7 @@ ctypedef struct Encoded:
     # A term as it was encoded; a triple term has no bytes of its own.
     int64_t at  # in Drain.terms
     int64_t n  # 0: not known yet
-    int64_t body  # of a triple term in Protobuf: bytes of the RDF_Triple
+    int64_t body  # of a triple term: n without what tells its length
     int32_t depth
 
 
@@ -31,9 +31,16 @@ ctypedef struct Drain:
     bint shorten
     bint values
     bint default_quads  # Protobuf: the default graph by the name that Jena has for it
-    # result sets
-    const int32_t* cells
-    int64_t width
+    # What the encodings differ in: set by use_thrift or use_protobuf.
+    bint lengths  # every part has its tag and length before it
+    int64_t around_triple  # bytes around the terms of a triple term
+    int max_depth
+    int (*put_leaf)(Drain* d, int32_t term) noexcept nogil
+    int (*put_row)(Drain* d, int64_t row) noexcept nogil
+    int (*put_prefix)(Drain* d, Reader* name, Reader* iri) noexcept nogil
+    int (*put_header)(Drain* d, Reader* names) noexcept nogil
+    int (*put_cells)(Drain* d, const int32_t* ids) noexcept nogil
+    int64_t width  # of a result set
     Fault fault
 
 
@@ -50,8 +57,22 @@ ctypedef struct Leaf:
 
 
 cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil
-cdef int check_term(Drain* d, int32_t term, int slot) noexcept nogil
-cdef int note_depth(Drain* d, Encoded* memo, int32_t* inner, int max_depth) noexcept nogil
+cdef int64_t measure_new(Drain* d, int32_t term, int depth) noexcept nogil
+cdef int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil
+cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
 cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil
-cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil
-cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nogil
+
+
+cdef inline int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
+    """A term id may come from anywhere."""
+    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] < KIND_TEXT:
+        if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
+            return OK
+    return fail(&d.fault, BAD_TERM, NULL, term, slot)
+
+
+cdef inline int64_t measure(Drain* d, int32_t term, int slot) noexcept nogil:
+    """Bytes of a term, encoded if need be; or a code."""
+    if check_term(d, term, slot) < 0:
+        return d.fault.code
+    return d.memo[term].n if d.memo[term].n > 0 else measure_new(d, term, 0)

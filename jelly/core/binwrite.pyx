@@ -1,22 +1,15 @@
 from libc.string cimport memcmp, memset
 
 from jelly.core.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM
-from jelly.core.fault cimport BAD_TERM, BNODE_IRI, DEPTH, OK, fail
+from jelly.core.fault cimport BAD_TERM, BNODE_IRI, DEPTH, OK, TEXT_LIMIT, fail
 from jelly.core.prefixes cimport Prefix, find_space, set_prefix
 from jelly.core.values cimport NO_VALUE, parse_value
+from jelly.core.wire cimport len_field
 
 
 cdef void term_text(Arena* b, int32_t term, Reader* text) noexcept nogil:
     text.at = b.text + b.start[term]
     text.end = b.text + b.start[term + 1]
-
-
-cdef int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
-    """A term id may come from anywhere."""
-    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] < KIND_TEXT:
-        if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
-            return OK
-    return fail(&d.fault, BAD_TERM, NULL, term, slot)
 
 
 cdef inline void find_short(Drain* d, Reader* text, Reader* prefix) noexcept nogil:
@@ -71,14 +64,38 @@ cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
     return OK
 
 
-cdef int note_depth(Drain* d, Encoded* memo, int32_t* inner, int max_depth) noexcept nogil:
-    """Triple terms in one another: no deeper than readers take them."""
+cdef int64_t measure_new(Drain* d, int32_t term, int depth) noexcept nogil:
+    """`measure` for a term that was checked and is not known yet."""
+    cdef Encoded* memo = &d.memo[term]
+    cdef int32_t* inner
+    cdef int64_t n
+    cdef int64_t size = d.around_triple
     cdef int k
+    if d.b.kind[term] != KIND_TRIPLE:
+        return d.fault.code if d.put_leaf(d, term) < 0 else memo.n
+    if depth >= d.max_depth:
+        return fail(&d.fault, DEPTH, NULL, d.max_depth)
+    inner = &d.b.quoted[3 * d.b.aux[term]]
     memo.depth = 0
     for k in range(3):
+        if check_term(d, inner[k], k) < 0:
+            return d.fault.code
+        n = d.memo[inner[k]].n
+        if n == 0:
+            n = measure_new(d, inner[k], depth + 1)
+            if n < 0:
+                return n
+        size += len_field(n) if d.lengths else n
         memo.depth = max(memo.depth, d.memo[inner[k]].depth)
+    if size > MAX_ENCODED:
+        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
+    # No deeper in one another than readers take them.
     memo.depth += 1
-    return OK if memo.depth <= max_depth else fail(&d.fault, DEPTH, NULL, max_depth)
+    if memo.depth > d.max_depth:
+        return fail(&d.fault, DEPTH, NULL, d.max_depth)
+    memo.body = size
+    memo.n = len_field(size) if d.lengths else size
+    return memo.n
 
 
 cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
@@ -112,3 +129,35 @@ cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil:
     return (text.end - text.at == 22 or text.end - text.at == 26) and memcmp(
         text.at, b"urn:x-arq:DefaultGraphNode", text.end - text.at
     ) == 0
+
+
+cdef int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil:
+    """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
+    cdef Arena* b = d.b
+    ids[0] = b.s[row]
+    ids[1] = b.p[row]
+    ids[2] = b.o[row]
+    ids[3] = NO_TERM if b.g == NULL else b.g[row]
+    if ids[3] == NO_TERM:
+        return 3
+    if check_term(d, ids[3], 3) < 0:
+        return d.fault.code
+    return 3 if is_default_name(b, ids[3]) else 4
+
+
+cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
+    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
+    cdef Arena* b = d.b
+    cdef Reader text, iri
+    while d.out.n < limit:
+        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
+            if load_name(d, name[0], &text, &iri) < 0 or d.put_prefix(d, &text, &iri) < 0:
+                return d.fault.code
+            name[0] += 4
+        elif row[0] < b.n_rows:
+            if d.put_row(d, row[0]) < 0:
+                return d.fault.code
+            row[0] += 1
+        else:
+            break
+    return OK

@@ -1,10 +1,8 @@
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM, Arena
-from jelly.core.binwrite cimport (
-    MAX_ENCODED, Encoded, Leaf, check_term, declare_name, is_default_name, load_leaf, load_name, note_depth,
-)
-from jelly.core.fault cimport DEPTH, NO_MEMORY, OK, TEXT_LIMIT, fail
+from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM
+from jelly.core.binwrite cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly.core.fault cimport NO_MEMORY, OK, fail
 from jelly.core.pbread cimport PROTOBUF_DEPTH
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
 
@@ -100,37 +98,6 @@ cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
     return OK
 
 
-cdef int64_t measure(Drain* d, int32_t term, int slot, int depth) noexcept nogil:
-    """Bytes of a term, encoded if need be; or a code."""
-    cdef Encoded* memo
-    cdef int32_t* inner
-    cdef int64_t n
-    cdef int64_t size = 0
-    cdef int k
-    if check_term(d, term, slot) < 0:
-        return d.fault.code
-    memo = &d.memo[term]
-    if memo.n > 0:
-        return memo.n
-    if d.b.kind[term] != KIND_TRIPLE:
-        return d.fault.code if put_leaf(d, term) < 0 else memo.n
-    if depth >= PROTOBUF_DEPTH:
-        return fail(&d.fault, DEPTH, NULL, PROTOBUF_DEPTH)
-    inner = &d.b.quoted[3 * d.b.aux[term]]
-    for k in range(3):
-        n = measure(d, inner[k], k, depth + 1)
-        if n < 0:
-            return n
-        size += len_field(n)
-    if size > MAX_ENCODED:
-        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
-    if note_depth(d, memo, inner, PROTOBUF_DEPTH) < 0:
-        return d.fault.code
-    memo.body = size
-    memo.n = len_field(size)
-    return memo.n
-
-
 cdef void put_term(Drain* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
     """A field with a term that was measured."""
     cdef Encoded* memo = &d.memo[term]
@@ -148,7 +115,7 @@ cdef void put_term(Drain* d, Writer* w, uint8_t tag, int32_t term) noexcept nogi
 
 # ---- rows
 
-cdef int write_protobuf_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     cdef int64_t n = len_string(name) + len_string(iri)
     if declare_name(d, name, iri) < 0:
@@ -172,24 +139,18 @@ cdef int write_protobuf_base(Drain* d, Reader* iri) noexcept nogil:
 
 cdef int write_row(Drain* d, int64_t row) noexcept nogil:
     cdef const char* name = b"urn:x-arq:DefaultGraphNode"
-    cdef Arena* b = d.b
     cdef Writer* w = &d.out
     cdef Reader default
     cdef int32_t ids[4]
     cdef int64_t size = 0
     cdef int64_t n
     cdef int k
-    cdef bint quad = False
-    ids[0] = b.s[row]
-    ids[1] = b.p[row]
-    ids[2] = b.o[row]
-    ids[3] = NO_TERM if b.g == NULL else b.g[row]
-    if ids[3] != NO_TERM:
-        if check_term(d, ids[3], 3) < 0:
-            return d.fault.code
-        quad = not is_default_name(b, ids[3])
-    for k in range(4 if quad else 3):
-        n = measure(d, ids[k], k, 0)
+    cdef int arity = find_terms(d, row, ids)
+    cdef bint quad = arity == 4
+    if arity < 0:
+        return arity
+    for k in range(arity):
+        n = measure(d, ids[k], k)
         if n < 0:
             return <int>n
         size += len_field(n)
@@ -214,66 +175,54 @@ cdef int write_row(Drain* d, int64_t row) noexcept nogil:
     return OK
 
 
-cdef int write_protobuf(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
-    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
-    cdef Arena* b = d.b
-    cdef Reader text, iri
-    while d.out.n < limit:
-        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
-            if load_name(d, name[0], &text, &iri) < 0 or write_protobuf_prefix(d, &text, &iri) < 0:
-                return d.fault.code
-            name[0] += 4
-        elif row[0] < b.n_rows:
-            if write_row(d, row[0]) < 0:
-                return d.fault.code
-            row[0] += 1
-        else:
-            break
-    return OK
-
-
 # ---- result sets
 
-cdef int write_protobuf_header(Drain* d, Reader* names, int64_t width) noexcept nogil:
+cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     """The variables of a result set."""
     cdef Writer* w = &d.out
     cdef int64_t size = 0
     cdef int64_t i
-    for i in range(width):
+    for i in range(d.width):
         size += len_field(len_string(&names[i]))
     if reserve(w, size + 2 * MAX_VARINT32) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     put_varint(w, size)
-    for i in range(width):
+    for i in range(d.width):
         put_head(w, FIELD_1, len_string(&names[i]))
         put_string(w, FIELD_1, &names[i])
     return OK
 
 
-cdef int write_protobuf_cells(Drain* d, int64_t* row, int64_t rows, int64_t limit) noexcept nogil:
-    """Write rows of a result set until there are `limit` bytes or no more."""
+cdef int write_cells(Drain* d, const int32_t* ids) noexcept nogil:
+    """A row of a result set."""
     cdef Writer* w = &d.out
-    cdef const int32_t* ids
-    cdef int64_t i, n, size
-    while row[0] < rows and w.n < limit:
-        ids = d.cells + row[0] * d.width
-        size = 0
-        for i in range(d.width):
-            n = 2  # UNDEFINED
-            if ids[i] != NO_TERM:
-                n = measure(d, ids[i], -1, 0)
-                if n < 0:
-                    return <int>n
-            size += len_field(n)
-        if reserve(w, size + MAX_VARINT32) < 0:
-            return fail(&d.fault, NO_MEMORY, NULL)
-        put_varint(w, size)
-        for i in range(d.width):
-            if ids[i] != NO_TERM:
-                put_term(d, w, FIELD_1, ids[i])
-            else:
-                put_head(w, FIELD_1, 2)
-                put_byte(w, UNDEFINED)
-                put_byte(w, 0)
-        row[0] += 1
+    cdef int64_t size = 0
+    cdef int64_t i, n
+    for i in range(d.width):
+        n = 2  # UNDEFINED
+        if ids[i] != NO_TERM:
+            n = measure(d, ids[i], -1)
+            if n < 0:
+                return <int>n
+        size += len_field(n)
+    if reserve(w, size + MAX_VARINT32) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_varint(w, size)
+    for i in range(d.width):
+        if ids[i] != NO_TERM:
+            put_term(d, w, FIELD_1, ids[i])
+        else:
+            put_head(w, FIELD_1, 2)
+            put_byte(w, UNDEFINED)
+            put_byte(w, 0)
     return OK
+
+
+cdef void use_protobuf(Drain* d) noexcept nogil:
+    d.lengths = True
+    d.max_depth = PROTOBUF_DEPTH
+    d.put_leaf = put_leaf
+    d.put_row = write_row
+    d.put_prefix = write_prefix
+    d.put_header = write_header
+    d.put_cells = write_cells

@@ -1,11 +1,9 @@
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
-from jelly.core.binwrite cimport (
-    MAX_ENCODED, Encoded, Leaf, check_term, declare_name, is_default_name, load_leaf, load_name, note_depth,
-)
-from jelly.core.fault cimport BAD_TERM, DEPTH, NO_MEMORY, OK, TEXT_LIMIT, fail
+from jelly.core.binwrite cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly.core.fault cimport BAD_TERM, NO_MEMORY, OK, fail
 from jelly.core.header cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
@@ -116,36 +114,6 @@ cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
     return OK
 
 
-cdef int64_t measure(Drain* d, int32_t term, int slot, int depth) noexcept nogil:
-    """Bytes of a term, encoded if need be; or a code."""
-    cdef Encoded* memo
-    cdef int32_t* inner
-    cdef int64_t n
-    cdef int64_t size = 2 + AROUND_TRIPLE
-    cdef int k
-    if check_term(d, term, slot) < 0:
-        return d.fault.code
-    memo = &d.memo[term]
-    if memo.n > 0:
-        return memo.n
-    if d.b.kind[term] != KIND_TRIPLE:
-        return d.fault.code if put_leaf(d, term) < 0 else memo.n
-    if depth >= THRIFT_DEPTH:
-        return fail(&d.fault, DEPTH, NULL, THRIFT_DEPTH)
-    inner = &d.b.quoted[3 * d.b.aux[term]]
-    for k in range(3):
-        n = measure(d, inner[k], k, depth + 1)
-        if n < 0:
-            return n
-        size += n
-    if size > MAX_ENCODED:
-        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
-    if note_depth(d, memo, inner, THRIFT_DEPTH) < 0:
-        return d.fault.code
-    memo.n = size
-    return size
-
-
 cdef void put_term(Drain* d, Writer* w, int32_t term) noexcept nogil:
     """A term that was measured."""
     cdef Encoded* memo = &d.memo[term]
@@ -168,7 +136,7 @@ cdef void put_triple(Drain* d, Writer* w, int32_t* ids) noexcept nogil:
 
 # ---- rows
 
-cdef int write_thrift_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     if declare_name(d, name, iri) < 0:
         return d.fault.code
@@ -184,23 +152,16 @@ cdef int write_thrift_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil
 
 cdef int write_terms(Drain* d, int64_t row, uint8_t head) noexcept nogil:
     """The row of a statement; with a `head` of 0 that of a triple or quad."""
-    cdef Arena* b = d.b
     cdef Writer* w = &d.out
     cdef int32_t ids[4]
     cdef int64_t size = AROUND_ROW
     cdef int64_t n
     cdef int k
-    cdef int arity = 3
-    ids[0] = b.s[row]
-    ids[1] = b.p[row]
-    ids[2] = b.o[row]
-    ids[3] = NO_TERM if b.g == NULL else b.g[row]
-    if ids[3] != NO_TERM:
-        if check_term(d, ids[3], 3) < 0:
-            return d.fault.code
-        arity = 3 if is_default_name(b, ids[3]) else 4
+    cdef int arity = find_terms(d, row, ids)
+    if arity < 0:
+        return arity
     for k in range(arity):
-        n = measure(d, ids[k], k, 0)
+        n = measure(d, ids[k], k)
         if n < 0:
             return <int>n
         size += n
@@ -231,7 +192,7 @@ cdef int write_header_row(Drain* d, int64_t row) noexcept nogil:
     cdef int64_t n
     if load_text(d, d.b.s[row], KIND_TEXT, &name) < 0:
         return d.fault.code
-    n = measure(d, d.b.o[row], 2, 0)
+    n = measure(d, d.b.o[row], 2)
     if n < 0:
         return <int>n
     if reserve(w, AROUND + (name.end - name.at) + n) < 0:
@@ -255,7 +216,7 @@ cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
     if load_text(d, b.s[row], KIND_TEXT, &name) < 0 or (add and load_text(d, b.p[row], KIND_IRI, &iri) < 0):
         return d.fault.code
     if graph != NO_TERM:
-        n = measure(d, graph, 3, 0)
+        n = measure(d, graph, 3)
         if n < 0:
             return <int>n
     if reserve(w, AROUND + (name.end - name.at) + (iri.end - iri.at) + n) < 0:
@@ -272,10 +233,13 @@ cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
     return OK
 
 
-cdef int write_patch_row(Drain* d, int64_t row) noexcept nogil:
-    """An RDF_Patch_Row; the end of a patch is none."""
+cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+    """A row of RDF Thrift, or an RDF_Patch_Row; the end of a patch is none."""
     cdef Writer* w = &d.out
-    cdef int op = d.b.op[row]
+    cdef int op
+    if d.b.op == NULL:
+        return write_terms(d, row, 0)
+    op = d.b.op[row]
     if op == OP_ADD or op == OP_DELETE:
         return write_terms(d, row, STRUCT_2 if op == OP_ADD else STRUCT_3)
     if op == OP_HEADER:
@@ -289,24 +253,6 @@ cdef int write_patch_row(Drain* d, int64_t row) noexcept nogil:
     put_byte(w, I32_6)
     put_zigzag(w, op - OP_START)
     put_byte(w, STOP)
-    return OK
-
-
-cdef int write_thrift(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
-    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
-    cdef Arena* b = d.b
-    cdef Reader text, iri
-    while d.out.n < limit:
-        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
-            if load_name(d, name[0], &text, &iri) < 0 or write_thrift_prefix(d, &text, &iri) < 0:
-                return d.fault.code
-            name[0] += 4
-        elif row[0] < b.n_rows:
-            if (write_patch_row(d, row[0]) if b.op != NULL else write_terms(d, row[0], 0)) < 0:
-                return d.fault.code
-            row[0] += 1
-        else:
-            break
     return OK
 
 
@@ -326,12 +272,12 @@ cdef int put_list(Drain* d, int64_t n) noexcept nogil:
     return OK
 
 
-cdef int write_thrift_header(Drain* d, Reader* names, int64_t width) noexcept nogil:
+cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     """The variables of a result set."""
     cdef int64_t i
-    if put_list(d, width) < 0:
+    if put_list(d, d.width) < 0:
         return d.fault.code
-    for i in range(width):
+    for i in range(d.width):
         if reserve(&d.out, AROUND + (names[i].end - names[i].at)) < 0:
             return fail(&d.fault, NO_MEMORY, NULL)
         put_string(&d.out, STRING_1, &names[i])
@@ -342,31 +288,37 @@ cdef int write_thrift_header(Drain* d, Reader* names, int64_t width) noexcept no
     return OK
 
 
-cdef int write_thrift_cells(Drain* d, int64_t* row, int64_t rows, int64_t limit) noexcept nogil:
-    """Write rows of a result set until there are `limit` bytes or no more."""
+cdef int write_cells(Drain* d, const int32_t* ids) noexcept nogil:
+    """A row of a result set."""
     cdef Writer* w = &d.out
-    cdef const int32_t* ids
     cdef int64_t i, n
-    while row[0] < rows and w.n < limit:
-        ids = d.cells + row[0] * d.width
-        if d.width and put_list(d, d.width) < 0:
-            return d.fault.code
-        for i in range(d.width):
-            n = 3
-            if ids[i] != NO_TERM:
-                n = measure(d, ids[i], -1, 0)
-                if n < 0:
-                    return <int>n
-            if reserve(w, n) < 0:
-                return fail(&d.fault, NO_MEMORY, NULL)
-            if ids[i] != NO_TERM:
-                put_term(d, w, ids[i])
-                continue
-            put_byte(w, STRUCT_7)
-            put_byte(w, STOP)
-            put_byte(w, STOP)
-        if reserve(w, 1) < 0:
+    if d.width and put_list(d, d.width) < 0:
+        return d.fault.code
+    for i in range(d.width):
+        n = 3
+        if ids[i] != NO_TERM:
+            n = measure(d, ids[i], -1)
+            if n < 0:
+                return <int>n
+        if reserve(w, n) < 0:
             return fail(&d.fault, NO_MEMORY, NULL)
+        if ids[i] != NO_TERM:
+            put_term(d, w, ids[i])
+            continue
+        put_byte(w, STRUCT_7)
         put_byte(w, STOP)
-        row[0] += 1
+        put_byte(w, STOP)
+    if reserve(w, 1) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_byte(w, STOP)
     return OK
+
+
+cdef void use_thrift(Drain* d) noexcept nogil:
+    d.around_triple = 2 + AROUND_TRIPLE
+    d.max_depth = THRIFT_DEPTH
+    d.put_leaf = put_leaf
+    d.put_row = write_row
+    d.put_prefix = write_prefix
+    d.put_header = write_header
+    d.put_cells = write_cells
