@@ -9,7 +9,7 @@ import numpy
 
 from jelly.core.batch cimport Batch
 from jelly.core.binwrite cimport Drain, Encoded, write_rows
-from jelly.core.fault cimport OK, Fault, fault_error
+from jelly.core.fault cimport Fault, fault_error
 from jelly.core.pbwrite cimport use_protobuf, write_protobuf_base
 from jelly.core.prefixes cimport MAX_PREFIXES, free_prefixes
 from jelly.core.thriftwrite cimport use_thrift
@@ -187,8 +187,7 @@ cdef class ResultWriter:
         """The rows of ``cells``: term ids of the Batch, -1 for unbound, an int32 array of as many columns as variables."""
         cdef int64_t row = 0
         cdef int64_t rows
-        cdef int status = OK
-        cdef const int32_t* ids
+        cdef int status
         cdef Py_buffer view
         cells = numpy.ascontiguousarray(cells, numpy.int32)
         if cells.ndim != 2 or cells.shape[1] != self.d.width:
@@ -197,13 +196,8 @@ cdef class ResultWriter:
         PyObject_GetBuffer(cells, &view, PyBUF_SIMPLE)
         try:
             load(&self.d, batch)
-            ids = <const int32_t*>view.buf
             with nogil:
-                while row < rows:
-                    status = self.d.put_cells(&self.d, ids + row * self.d.width)
-                    if status < 0:
-                        break
-                    row += 1
+                status = self.d.put_cells(&self.d, <const int32_t*>view.buf, &row, rows)
             if status < 0:
                 raise take_error(&self.d, row)
             return take_out(&self.d)

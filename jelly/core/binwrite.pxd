@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, Arena
+from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena
 from jelly.core.fault cimport BAD_TERM, OK, Fault, fail
 from jelly.core.prefixes cimport Prefixes
 from jelly.core.values cimport Value
@@ -39,7 +39,7 @@ ctypedef struct Drain:
     int (*put_row)(Drain* d, int64_t row) noexcept nogil
     int (*put_prefix)(Drain* d, Reader* name, Reader* iri) noexcept nogil
     int (*put_header)(Drain* d, Reader* names) noexcept nogil
-    int (*put_cells)(Drain* d, const int32_t* ids) noexcept nogil
+    int (*put_cells)(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil
     int64_t width  # of a result set
     Fault fault
 
@@ -57,8 +57,8 @@ ctypedef struct Leaf:
 
 
 cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil
-cdef int64_t measure_new(Drain* d, int32_t term, int depth) noexcept nogil
-cdef int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil
+cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil
+cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil
 cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
 cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil
 
@@ -71,8 +71,27 @@ cdef inline int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
     return fail(&d.fault, BAD_TERM, NULL, term, slot)
 
 
-cdef inline int64_t measure(Drain* d, int32_t term, int slot) noexcept nogil:
+cdef inline int64_t measure(Drain* d, int32_t term, int slot, int depth=0) noexcept nogil:
     """Bytes of a term, encoded if need be; or a code."""
+    cdef Encoded* memo
     if check_term(d, term, slot) < 0:
         return d.fault.code
-    return d.memo[term].n if d.memo[term].n > 0 else measure_new(d, term, 0)
+    memo = &d.memo[term]
+    if memo.n == 0:
+        if (measure_triple(d, term, depth) if d.b.kind[term] == KIND_TRIPLE else d.put_leaf(d, term)) < 0:
+            return d.fault.code
+    return memo.n
+
+
+cdef inline int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil:
+    """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
+    cdef Arena* b = d.b
+    ids[0] = b.s[row]
+    ids[1] = b.p[row]
+    ids[2] = b.o[row]
+    ids[3] = NO_TERM if b.g == NULL else b.g[row]
+    if ids[3] == NO_TERM:
+        return 3
+    if check_term(d, ids[3], 3) < 0:
+        return d.fault.code
+    return 3 if is_default_name(b, ids[3]) else 4

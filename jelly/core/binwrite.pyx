@@ -64,38 +64,30 @@ cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
     return OK
 
 
-cdef int64_t measure_new(Drain* d, int32_t term, int depth) noexcept nogil:
-    """`measure` for a term that was checked and is not known yet."""
+cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil:
+    """Triple terms in one another: no deeper than readers take them."""
     cdef Encoded* memo = &d.memo[term]
-    cdef int32_t* inner
-    cdef int64_t n
+    cdef int32_t* inner = &d.b.quoted[3 * d.b.aux[term]]
     cdef int64_t size = d.around_triple
+    cdef int64_t n
     cdef int k
-    if d.b.kind[term] != KIND_TRIPLE:
-        return d.fault.code if d.put_leaf(d, term) < 0 else memo.n
     if depth >= d.max_depth:
         return fail(&d.fault, DEPTH, NULL, d.max_depth)
-    inner = &d.b.quoted[3 * d.b.aux[term]]
     memo.depth = 0
     for k in range(3):
-        if check_term(d, inner[k], k) < 0:
+        n = measure(d, inner[k], k, depth + 1)
+        if n < 0:
             return d.fault.code
-        n = d.memo[inner[k]].n
-        if n == 0:
-            n = measure_new(d, inner[k], depth + 1)
-            if n < 0:
-                return n
         size += len_field(n) if d.lengths else n
         memo.depth = max(memo.depth, d.memo[inner[k]].depth)
     if size > MAX_ENCODED:
         return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
-    # No deeper in one another than readers take them.
     memo.depth += 1
     if memo.depth > d.max_depth:
         return fail(&d.fault, DEPTH, NULL, d.max_depth)
     memo.body = size
     memo.n = len_field(size) if d.lengths else size
-    return memo.n
+    return OK
 
 
 cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
@@ -129,20 +121,6 @@ cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil:
     return (text.end - text.at == 22 or text.end - text.at == 26) and memcmp(
         text.at, b"urn:x-arq:DefaultGraphNode", text.end - text.at
     ) == 0
-
-
-cdef int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil:
-    """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
-    cdef Arena* b = d.b
-    ids[0] = b.s[row]
-    ids[1] = b.p[row]
-    ids[2] = b.o[row]
-    ids[3] = NO_TERM if b.g == NULL else b.g[row]
-    if ids[3] == NO_TERM:
-        return 3
-    if check_term(d, ids[3], 3) < 0:
-        return d.fault.code
-    return 3 if is_default_name(b, ids[3]) else 4
 
 
 cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:

@@ -193,28 +193,31 @@ cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     return OK
 
 
-cdef int write_cells(Drain* d, const int32_t* ids) noexcept nogil:
-    """A row of a result set."""
+cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
+    """Rows of a result set, from `ids` on; `row` moves behind the last."""
     cdef Writer* w = &d.out
-    cdef int64_t size = 0
-    cdef int64_t i, n
-    for i in range(d.width):
-        n = 2  # UNDEFINED
-        if ids[i] != NO_TERM:
-            n = measure(d, ids[i], -1)
-            if n < 0:
-                return <int>n
-        size += len_field(n)
-    if reserve(w, size + MAX_VARINT32) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    put_varint(w, size)
-    for i in range(d.width):
-        if ids[i] != NO_TERM:
-            put_term(d, w, FIELD_1, ids[i])
-        else:
-            put_head(w, FIELD_1, 2)
-            put_byte(w, UNDEFINED)
-            put_byte(w, 0)
+    cdef int64_t i, n, size
+    while row[0] < rows:
+        size = 0
+        for i in range(d.width):
+            n = 2  # UNDEFINED
+            if ids[i] != NO_TERM:
+                n = measure(d, ids[i], -1)
+                if n < 0:
+                    return <int>n
+            size += len_field(n)
+        if reserve(w, size + MAX_VARINT32) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        put_varint(w, size)
+        for i in range(d.width):
+            if ids[i] != NO_TERM:
+                put_term(d, w, FIELD_1, ids[i])
+            else:
+                put_head(w, FIELD_1, 2)
+                put_byte(w, UNDEFINED)
+                put_byte(w, 0)
+        ids += d.width
+        row[0] += 1
     return OK
 
 

@@ -288,29 +288,32 @@ cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     return OK
 
 
-cdef int write_cells(Drain* d, const int32_t* ids) noexcept nogil:
-    """A row of a result set."""
+cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
+    """Rows of a result set, from `ids` on; `row` moves behind the last."""
     cdef Writer* w = &d.out
     cdef int64_t i, n
-    if d.width and put_list(d, d.width) < 0:
-        return d.fault.code
-    for i in range(d.width):
-        n = 3
-        if ids[i] != NO_TERM:
-            n = measure(d, ids[i], -1)
-            if n < 0:
-                return <int>n
-        if reserve(w, n) < 0:
+    while row[0] < rows:
+        if d.width and put_list(d, d.width) < 0:
+            return d.fault.code
+        for i in range(d.width):
+            n = 3
+            if ids[i] != NO_TERM:
+                n = measure(d, ids[i], -1)
+                if n < 0:
+                    return <int>n
+            if reserve(w, n) < 0:
+                return fail(&d.fault, NO_MEMORY, NULL)
+            if ids[i] != NO_TERM:
+                put_term(d, w, ids[i])
+                continue
+            put_byte(w, STRUCT_7)
+            put_byte(w, STOP)
+            put_byte(w, STOP)
+        if reserve(w, 1) < 0:
             return fail(&d.fault, NO_MEMORY, NULL)
-        if ids[i] != NO_TERM:
-            put_term(d, w, ids[i])
-            continue
-        put_byte(w, STRUCT_7)
         put_byte(w, STOP)
-        put_byte(w, STOP)
-    if reserve(w, 1) < 0:
-        return fail(&d.fault, NO_MEMORY, NULL)
-    put_byte(w, STOP)
+        ids += d.width
+        row[0] += 1
     return OK
 
 
