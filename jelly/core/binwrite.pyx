@@ -1,6 +1,6 @@
 from libc.string cimport memcmp, memset
 
-from jelly.core.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM
+from jelly.core.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
 from jelly.core.fault cimport BAD_TERM, BNODE_IRI, DEPTH, OK, TEXT_LIMIT, fail
 from jelly.core.prefixes cimport Prefix, find_space, set_prefix
 from jelly.core.values cimport NO_VALUE, parse_value
