@@ -14,8 +14,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 import jelly.spark
-from jelly.patch import Header, Patch, read_patches
-from jelly.patch.log import order_log
+from jelly.patch import Header, Patch, read_log, read_patches
 from jelly.spark.plan import absolute, find_files
 from jelly.spark.session import session
 
@@ -31,9 +30,9 @@ def headers(path: str) -> Iterator[tuple[str, int, list[tuple[str, Any]]]]:
 def places(spark: Any, files: list[str]) -> list[tuple[str, int, int]]:
     """File and number of each patch, and its place in the log."""
     found = spark.sparkContext.parallelize(files, len(files)).flatMap(headers).collect()
-    patches = [(path, Patch([Header(*given) for given in told])) for path, _, told in found]
-    where = {patch.id: (path, number) for (path, number, _), (_, patch) in zip(found, patches, strict=True)}
-    return [(*where[patch.id], place) for place, (_, patch) in enumerate(order_log(patches))]
+    patches = [Patch([Header(*given) for given in told]) for _, _, told in found]
+    where = {patch.id: (path, number) for (path, number, _), patch in zip(found, patches, strict=True)}
+    return [(*where[patch.id], place) for place, patch in enumerate(read_log(patches))]
 
 
 def patched(spark: Any, statements: Any, log: str) -> Any:

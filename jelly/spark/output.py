@@ -1,7 +1,8 @@
 """A directory that a job writes: part files that appear all at once, or not at all. Needs no Spark.
 
-Each attempt at a task writes a file of its own under ``_temporary/<job>/``. `Output.commit` renames those of the
-attempts that counted, removes what was there before if it is to be overwritten, and writes ``_SUCCESS``.
+`Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
+renames those of the attempts that counted, removes what was there before if it is to be overwritten, and writes
+``_SUCCESS``. Tasks make no directories: one that goes on after its job was given up shall leave nothing.
 """
 
 from __future__ import annotations
@@ -97,13 +98,20 @@ class Output:
     def _work(self) -> str:
         return os.path.join(self.folder, TEMPORARY, self.job)
 
+    def begin(self) -> Output:
+        """Make the place for the tasks; the job itself."""
+        os.makedirs(self._work, exist_ok=True)
+        return self
+
     def write(self, part: int, attempt: Any, batches: Iterator[pa.RecordBatch]) -> Written:
         """Write the record batches of a task. ``attempt`` tells it from other attempts at the same ``part``."""
         full = (batch for batch in batches if len(batch))
         first = next(full, None)
         if first is None:
             return Written("", part)
-        os.makedirs(self._work, exist_ok=True)
+        if not os.path.isdir(self._work):
+            why = f"{self.folder} must be a directory that all nodes share, or the job was given up"
+            raise JellyError(f"{self._work} is not here: {why}")
         name = f"part-{part:05}-{attempt}{self._suffix}"
         path = os.path.join(self._work, name)
         stream = pa.RecordBatchReader.from_batches(first.schema, chain([first], full))
@@ -116,7 +124,6 @@ class Output:
             # So that the directory says what it holds: nothing.
             names = [name for name in self.columns if name != "patch"]
             empty = pa.record_batch([pa.array([], pa.string()) for _ in names], names)
-            os.makedirs(self._work, exist_ok=True)
             parts = [Written(f"part-00000-empty{self._suffix}", 0)]
             self._write(os.path.join(self._work, parts[0].file), empty)
         old = [entry.path for entry in os.scandir(self.folder) if not entry.name.startswith(("_", "."))]
@@ -147,7 +154,11 @@ class Output:
 
     def abort(self) -> None:
         """Remove what this job wrote and did not commit."""
-        shutil.rmtree(self._work, ignore_errors=True)
+        gone = f"{self._work}.gone"
+        with contextlib.suppress(FileNotFoundError):
+            # Under another name no task puts more into it.
+            os.rename(self._work, gone)
+        shutil.rmtree(gone, ignore_errors=True)
         # Those that hold something else stay: another job's work, the data.
         with contextlib.suppress(OSError):
             os.rmdir(os.path.join(self.folder, TEMPORARY))

@@ -295,7 +295,7 @@ class JellyDataSource(DataSource):
             if if_exists == "error":
                 raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.folder} already")
             return JellyWriter(None)
-        return JellyWriter(output)
+        return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
         folder = self.options.get("path", "")

@@ -248,7 +248,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
             part = context.partitionId()
         # Attempts of a driver that was killed may still be there, or even be running.
-        output = replace(self._output, job=job_of(query, batch))
+        output = replace(self._output, job=job_of(query, batch)).begin()
         return Message(query, output.write(part, uuid4().hex, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def df(session: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 # ---- the directory, without Spark
 
 def test_attempts_that_do_not_count_leave_nothing(tmp_path: Path) -> None:
-    output: Output = pickle.loads(pickle.dumps(Output(str(tmp_path / "out"), "job1", COLUMNS)))
+    output: Output = pickle.loads(pickle.dumps(Output(str(tmp_path / "out"), "job1", COLUMNS).begin()))
     slow = output.write(0, 11, batches(1, 2))
     quick = output.write(0, 12, batches(1, 2))
     other = output.write(1, 13, batches(3))
@@ -68,9 +69,9 @@ def test_attempts_that_do_not_count_leave_nothing(tmp_path: Path) -> None:
 
 def test_a_commit_that_fails_takes_everything_back(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    first = Output(str(folder), "job1", COLUMNS)
+    first = Output(str(folder), "job1", COLUMNS).begin()
     first.commit([first.write(0, 1, batches(1))])
-    second = Output(str(folder), "job2", COLUMNS, overwrite=True)
+    second = Output(str(folder), "job2", COLUMNS, overwrite=True).begin()
     written = [second.write(0, 2, batches(2)), second.write(1, 3, batches(3))]
     (folder / "_temporary" / "job2" / written[1].file).unlink()
     with pytest.raises(jelly.JellyError, match=r"part-00001.*must be a directory that all nodes share"):
@@ -81,7 +82,7 @@ def test_a_commit_that_fails_takes_everything_back(tmp_path: Path) -> None:
 
 def test_two_jobs_do_not_meet(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    one, two = (Output(str(folder), name, COLUMNS) for name in ("one", "two"))
+    one, two = (Output(str(folder), name, COLUMNS).begin() for name in ("one", "two"))
     parts = one.write(0, 1, batches(1)), two.write(0, 1, batches(2))
     one.commit(parts[:1])
     assert visible(folder) == ["_SUCCESS", "_temporary", "part-00000-one.jelly"]
@@ -90,12 +91,20 @@ def test_two_jobs_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_an_aborted_job_leaves_the_place_as_it_was(tmp_path: Path) -> None:
-    output = Output(str(tmp_path / "new"), "job", COLUMNS)
+    output = Output(str(tmp_path / "new"), "job", COLUMNS).begin()
     output.write(0, 1, batches(1))
-    output.abort()
+
+    def late() -> Iterator[pa.RecordBatch]:
+        yield from batches(2)
+        output.abort()
+
+    with pytest.raises(FileNotFoundError):
+        output.write(0, 2, late())
+    with pytest.raises(jelly.JellyError, match="the job was given up"):
+        output.write(0, 3, batches(3))
     assert not (tmp_path / "new").exists()
     (tmp_path / "old").mkdir()
-    output = Output(str(tmp_path / "old"), "job", COLUMNS)
+    output = Output(str(tmp_path / "old"), "job", COLUMNS).begin()
     output.write(0, 1, batches(1))
     output.abort()
     assert visible(tmp_path / "old") == []
@@ -117,7 +126,7 @@ def test_a_file_size_limit_leaves_no_part(tmp_path: Path) -> None:
 import resource, signal, sys
 import pyarrow as pa
 from jelly.spark.output import Output
-output = Output(sys.argv[1], "job", ("s", "p", "o"))
+output = Output(sys.argv[1], "job", ("s", "p", "o")).begin()
 objects = [f'"{i * 7919}"' for i in range(10000)]
 batch = pa.record_batch([["<a:s>"] * 10000, ["<a:p>"] * 10000, objects], ["s", "p", "o"])
 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
