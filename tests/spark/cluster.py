@@ -129,7 +129,8 @@ class Cluster:
             for process in self._groups[:1]:
                 if process.poll() is not None:
                     raise RuntimeError(f"the master ended:\n{(self.folder / 'master.log').read_text()[-3000:]}")
-            with contextlib.suppress(OSError), urllib.request.urlopen(
+            # Before the master is there for good, its address may answer with a page.
+            with contextlib.suppress(OSError, ValueError), urllib.request.urlopen(
                 f"http://127.0.0.1:{self._ui}/json/", timeout=5
             ) as answer:
                 return int(json.load(answer)["aliveworkers"]) >= n
