@@ -5,11 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly.core.textread cimport Lines
 
 cdef enum:
-    SUBJECT = 0
-    PREDICATE = 1
-    OBJECT = 2
-    GRAPH = 3
-    DATATYPE = 4
+    # The columns before these are the slots of a statement, see textread.
     LANG = 5
     KIND = 6
     OP = 7

@@ -10,7 +10,7 @@ from jelly.core.fault cimport (
     NO_MEMORY, NOT_BNODE, NOT_LITERAL, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
 )
 from jelly.core.header cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
-from jelly.core.textread cimport read_term
+from jelly.core.textread cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, read_term
 from jelly.core.utf8 cimport check_utf8
 
 

@@ -7,10 +7,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from jelly.core.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
-from jelly.core.cells cimport (
-    DATATYPE, GRAPH, KIND, LANG, N_COLUMNS, OBJECT, OP, PATCH, PREDICATE, SUBJECT, Known, Rows, Strings, take_rows,
-)
+from jelly.core.cells cimport KIND, LANG, N_COLUMNS, OP, PATCH, Known, Rows, Strings, take_rows
 from jelly.core.fault cimport FULL, Fault, fault_error
+from jelly.core.textread cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     # Characters of a value in an error.
