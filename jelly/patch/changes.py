@@ -89,28 +89,36 @@ def held_lines(patch: Patch) -> Iterator[bytes]:
         raise JellyFormatError("the patch ends inside a transaction")
 
 
+def held_operations(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """The operations that hold, as `held_lines` has the lines."""
+    waiting: list[Operation] | None = None
+    for operation in operations:
+        if isinstance(operation, Start):
+            waiting = []
+        elif isinstance(operation, Abort | Commit):
+            yield from (waiting or ()) if isinstance(operation, Commit) else ()
+            waiting = None
+        elif waiting is None:
+            yield operation
+        else:
+            waiting.append(operation)
+    if waiting is not None:
+        raise JellyFormatError("the patch ends inside a transaction")
+
+
 def held_namespaces(patch: Patch) -> Iterator[_Namespace]:
     """The operations on namespaces that hold, with the IRIs of deleted ones, which lines do not have."""
     if patch.count(4) + patch.count(5) == 0:
         return
-    waiting: list[_Namespace] | None = None
     # Those of namespaces and transactions are 4 to 8.
     rows = (
         (terms, row, row + 1)
         for terms, op in ((Terms(batch), np.asarray(batch.op)) for batch in patch.batches())
         for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist()
     )
-    for operation in OperationIterator(rows):
-        if isinstance(operation, Start):
-            waiting = []
-        elif isinstance(operation, Abort | Commit):
-            yield from (waiting or ()) if isinstance(operation, Commit) else ()
-            waiting = None
-        elif isinstance(operation, AddNamespace | DeleteNamespace):
-            if waiting is None:
-                yield operation
-            else:
-                waiting.append(operation)
+    for operation in held_operations(OperationIterator(rows)):
+        if isinstance(operation, AddNamespace | DeleteNamespace):
+            yield operation
 
 
 def _joined(*patches: Patch) -> Patch:
@@ -192,23 +200,12 @@ def invert(patch: Patch) -> Patch:
     >>> [str(operation) for operation in invert(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]))]
     ['D <a:s> <a:p> <a:o> .']
     """
-    held: list[Operation] = []
-    waiting: list[Operation] | None = None
-    marked = False
-    for operation in patch:
-        if isinstance(operation, Start):
-            waiting, marked = [], True
-        elif isinstance(operation, Abort | Commit):
-            held += waiting or () if isinstance(operation, Commit) else ()
-            waiting = None
-        elif not isinstance(operation, Header):
-            (held if waiting is None else waiting).append(_inverse(operation))
-    if waiting is not None:
-        raise JellyFormatError("the patch ends inside a transaction")
+    operations = (operation for operation in patch if not isinstance(operation, Header))
+    held = list(held_operations(map(_inverse, operations)))
     headers = [header for header in patch.headers if header.key.lower() not in ("id", "prev")]
     if patch.id is not None:
         headers = [Header("id", IRI(f"uuid:{uuid.uuid4()}")), Header("prev", patch.id), *headers]
-    body = [Start(), *reversed(held), Commit()] if marked else held[::-1]
+    body = [Start(), *held[::-1], Commit()] if patch.count(6) else held[::-1]
     return Patch([*headers, *body], quads=patch.quads)
 
 
@@ -222,6 +219,8 @@ def _inverse(operation: Operation) -> Operation:
             return DeleteNamespace(name, iri, graph)
         case DeleteNamespace(name, iri, graph) if iri is not None:
             return AddNamespace(name, iri, graph)
+        case Start() | Commit() | Abort():
+            return operation
     raise JellyFormatError(f"cannot be undone, as the patch does not tell the IRI: {operation}")
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from jelly.options import PatchOptions
-from jelly.patch.stream import Patch, patches_of
+from jelly.patch.stream import Patch, split_patches
 from jelly.seek import IndexedFile
 
 __all__ = ["PatchFile", "open"]
@@ -44,7 +44,7 @@ class PatchFile(IndexedFile[Patch]):
         return self.index.statements - self.index.place // 4
 
     def __iter__(self) -> Iterator[Patch]:
-        return patches_of(self.batches(), lambda: self.options.is_flat)
+        return split_patches(self.batches(), lambda: self.options.is_flat)
 
     def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
         """The patches ``start`` to ``stop`` one by one."""
@@ -53,7 +53,7 @@ class PatchFile(IndexedFile[Patch]):
             return iter(())
         segments = self.index.segments_from("place", 4 * start)
         first = segments[0][0].place // 4
-        patches = patches_of(
+        patches = split_patches(
             self.run([partial(self._read, segment) for segment in segments]), lambda: self.options.is_flat
         )
         # Up to the end of the file, so that an index that leaves patches out is found.

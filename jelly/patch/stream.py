@@ -185,12 +185,12 @@ class PatchReader(SourceReader):
             yield from fed(self._decoder, self.source)
 
     def __iter__(self) -> Iterator[Patch]:
-        return patches_of(
+        return split_patches(
             self.batches(), lambda: self.format is not JELLYP or (self.options is not None and self.options.is_flat)
         )
 
 
-def patches_of(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
+def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
     """The patches of a stream that comes as Batches. ``is_one`` is asked at the end: whether the whole is a patch."""
     patch: Patch | None = None
     found = False

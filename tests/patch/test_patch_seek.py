@@ -38,7 +38,7 @@ from jelly.patch import (
     dumps,
     read_patches,
 )
-from jelly.patch.stream import patches_of
+from jelly.patch.stream import split_patches
 from jelly.sidecar import make_sidecar
 
 FRAME, FLAT, PUNCTUATED = PatchStreamType.FRAME, PatchStreamType.FLAT, PatchStreamType.PUNCTUATED
@@ -88,7 +88,7 @@ def write(path: Path, found: list[Patch], kind: PatchStreamType = PUNCTUATED, ev
 
 
 def patches_in(batches) -> list[Patch]:
-    return list(patches_of(batches, lambda: False))
+    return list(split_patches(batches, lambda: False))
 
 
 def agrees(path: Path, a: int, b: int) -> None:
@@ -429,6 +429,6 @@ def test_state_of_any_bytes(data, at, kind):
             other = Decoder(options=options, state=bytes(forged_state), delimited=True, patch=True, place=6)
             for batch in other.feed(pc.frame(b"".join([pc.add(None, None, None, None), pc.namespace_delete("n")]))):
                 batch.check()
-                list(*patches_of([batch], lambda: False))
+                list(*split_patches([batch], lambda: False))
         except jelly.JellyError:
             pass
