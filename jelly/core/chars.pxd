@@ -146,6 +146,11 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
     return <uint8_t>(byte - 0x30) < 10
 
 
+cdef inline int64_t width(uint8_t lead) noexcept nogil:
+    """Bytes of the UTF-8 sequence that begins with `lead`."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil

@@ -8,11 +8,6 @@ if sys.byteorder != "little":
     raise ImportError("jelly.core.chars finds bytes by their place in a little-endian word")
 
 
-cdef inline int64_t width(uint8_t lead) noexcept nogil:
-    """Bytes of the UTF-8 sequence that begins with `lead`."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-
-
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
     """The code point at `at`; negative where there is none: LINE_END, INPUT_END, or INVALID minus the byte."""
     cdef int64_t n, i

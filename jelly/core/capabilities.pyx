@@ -1,0 +1,621 @@
+"""What a format can hold: which terms, in which positions. One check of a Batch for all writers.
+
+Each term is looked at once. Rows are looked at where some kind of term may not stand everywhere, or where a term of
+the Batch cannot be held: a Batch may have terms that no row uses.
+"""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy
+
+from jelly.core.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, copy_arena, new_batch,
+)
+from jelly.core.chars cimport find_label_end, find_tag_end, is_digit, is_letter, len_character
+from jelly.core.header cimport OP_ADD, OP_DELETE
+from jelly.core.iri cimport find_iri_fault
+from jelly.core.langtag cimport is_well_formed
+
+import numpy
+
+from jelly.errors import JellyUnsupportedError
+
+cdef enum:
+    MAX_DEPTH = 64
+    # Why a term cannot be held.
+    HELD = 0
+    BAD_LABEL = 1
+    BAD_TAG = 2
+    BAD_DIRECTION = 3
+    BAD_IRI = 4
+    BAD_TEXT = 5
+    BAD_DATATYPE = 6
+    BAD_NAME = 7
+    BAD_PLACE = 8
+    BAD_GRAPH = 9
+    BAD_ID = 10
+    TOO_DEEP = 11
+
+cdef enum:
+    NONE = 1
+    NODES = (1 << KIND_IRI) | (1 << KIND_BNODE)
+    LITERALS = (1 << KIND_LITERAL) | (1 << KIND_LANG) | (1 << KIND_TYPED)
+    TRIPLE = 1 << KIND_TRIPLE
+    EVERY = NODES | LITERALS | TRIPLE
+
+# A label that a format cannot hold is written as this and its bytes: letters and digits as they are, others as _ and
+# two hexadecimal digits. Labels that begin with it are written so too, so that no two become one, in whatever order
+# and on whatever machine they come.
+cdef const char* ESCAPED = b"esc_"
+cdef enum:
+    N_ESCAPED = 4
+
+
+cdef struct Finding:
+    int why
+    int32_t term
+    int64_t row
+    int place
+
+
+cdef bint starts_with(const uint8_t* at, const uint8_t* end, const char* text, int64_t n) noexcept nogil:
+    return end - at >= n and memcmp(at, text, n) == 0
+
+
+cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if at == end or find_label_end(at, end, r.labels == LABELS_NTRIPLES) != end:
+        return False
+    if r.labels == LABELS_XML and is_digit(at[0]):
+        return False
+    return not starts_with(at, end, ESCAPED, N_ESCAPED)
+
+
+cdef bint is_xml_text(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """XML 1.0, production Char. U+FFFE and U+FFFF are EF BF BE and EF BF BF in UTF-8."""
+    while at < end:
+        if at[0] < 0x20 and at[0] != 0x09 and at[0] != 0x0A and at[0] != 0x0D:
+            return False
+        if at[0] == 0xEF and end - at >= 3 and at[1] == 0xBF and at[2] >= 0xBE:
+            return False
+        at += 1
+    return True
+
+
+cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if at == end or not is_letter(at[0]):
+        return False
+    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2B or at[0] == 0x2D or at[0] == 0x2E):
+        at += 1
+    return at < end and at[0] == 0x3A
+
+
+cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if r.texts == TEXT_XML and not is_xml_text(at, end):
+        return False
+    if r.iris == IRIS_ABSOLUTE:
+        return find_iri_fault(at, end - at) < 0
+    if r.iris == IRIS_NOT_BNODE:
+        return not (starts_with(at, end, b"_:", 2) or starts_with(at, end, b"<<", 2))
+    if r.iris == IRIS_PLAIN:
+        if not has_scheme(at, end):
+            return False
+        while at < end:
+            if len_character(at[0], True) > 1:
+                return False
+            at += 1
+    return True
+
+
+cdef bint is_tag_datatype(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """rdf:langString, rdf:dirLangString"""
+    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    return starts_with(at, end, rdf, 43) and (
+        (end - at == 53 and memcmp(at + 43, b"langString", 10) == 0)
+        or (end - at == 56 and memcmp(at + 43, b"dirLangString", 13) == 0)
+    )
+
+
+cdef int check_tag(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef const uint8_t* tag_end = end
+    if end - at > 5 and (memcmp(end - 5, b"--ltr", 5) == 0 or memcmp(end - 5, b"--rtl", 5) == 0):
+        if not r.directions:
+            return BAD_DIRECTION
+        tag_end = end - 5
+    if r.tags == TAGS_BCP47:
+        return HELD if is_well_formed(at, tag_end) else BAD_TAG
+    if r.tags == TAGS_PLAIN:
+        return HELD if at < end and find_tag_end(at, end) == end else BAD_TAG
+    return HELD if at < end else BAD_TAG
+
+
+cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Whether the end of a predicate can be the name of an element of RDF/XML (section 7.2.4 reserves some)."""
+    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    cdef const char* reserved = b"RDF ID about parseType resource nodeID datatype li Description aboutEach aboutEachPrefix bagID "
+    cdef const uint8_t* at = end
+    cdef const uint8_t* name = NULL
+    cdef const char* word = reserved
+    cdef int64_t n, length
+    while at > begin:
+        at -= 1
+        if is_letter(at[0]) or at[0] == 0x5F:
+            name = at
+        elif not (is_digit(at[0]) or at[0] == 0x2D or at[0] == 0x2E):
+            break
+    if name == NULL:
+        return BAD_NAME
+    if starts_with(begin, end, rdf, 43):
+        n = end - begin - 43
+        while word[0]:
+            length = 0
+            while word[length] != 0x20:
+                length += 1
+            if length == n and memcmp(word, begin + 43, n) == 0:
+                return BAD_NAME
+            word += length + 1
+    return HELD
+
+
+cdef inline int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil:
+    """What is wrong with the text of a term, wherever it stands. Terms that it refers to are looked at on their own."""
+    cdef int kind = b.kind[term]
+    cdef const uint8_t* at = b.text + b.start[term]
+    cdef const uint8_t* end = b.text + b.start[term + 1]
+    cdef int32_t aux
+    if kind == KIND_IRI:
+        return HELD if r.iris == IRIS_ANY or is_held_iri(r, at, end) else BAD_IRI
+    if kind == KIND_BNODE:
+        return HELD if r.labels == LABELS_ANY or is_held_label(r, at, end) else BAD_LABEL
+    if kind == KIND_TRIPLE or kind == KIND_TEXT:
+        return HELD
+    if r.texts == TEXT_XML and not is_xml_text(at, end):
+        return BAD_TEXT
+    if kind == KIND_LANG:
+        aux = b.aux[term]
+        if aux < 0 or aux >= b.n_terms:
+            return HELD  # writers say that the id is none
+        return check_tag(r, b.text + b.start[aux], b.text + b.start[aux + 1])
+    if kind == KIND_TYPED and r.tagged:
+        aux = b.aux[term]
+        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.text + b.start[aux + 1]):
+            return BAD_DATATYPE
+    return HELD
+
+
+cdef int8_t* check_terms(Arena* b, Rules* r, bint* labels, int* kinds, bint* memory) noexcept nogil:
+    """What is wrong with each term, NULL where nothing is; whether labels are, and which kinds there are."""
+    cdef int8_t* bad = NULL
+    cdef int32_t term
+    cdef int32_t last_tag = NO_TERM
+    cdef int kind, why
+    cdef bint plain = r.texts == TEXT_ANY and not r.tagged
+    for term in range(b.n_terms):
+        kind = b.kind[term]
+        kinds[0] |= 1 << kind
+        if kind == KIND_IRI and r.iris == IRIS_ANY:
+            continue
+        if plain and (kind == KIND_LITERAL or kind == KIND_TYPED or (kind == KIND_LANG and b.aux[term] == last_tag)):
+            continue
+        why = check_term(b, r, term)
+        if why == HELD:
+            if kind == KIND_LANG:
+                last_tag = b.aux[term]
+            continue
+        if why == BAD_LABEL:
+            labels[0] = True
+        if bad == NULL:
+            bad = <int8_t*>calloc(b.n_terms, 1)
+            if bad == NULL:
+                memory[0] = False
+                return NULL
+        bad[term] = <int8_t>why
+    return bad
+
+
+cdef int find_in_term(
+    Arena* b, Rules* r, const int8_t* bad, int32_t term, int place, int depth, Finding* f
+) noexcept nogil:
+    """What keeps a term from standing in a place: the term itself, or one that it refers to."""
+    cdef int k
+    cdef int kind
+    f.term = term
+    f.place = place
+    if term < 0 or term >= b.n_terms:
+        if term == NO_TERM and r.kinds[place] & NONE:
+            return HELD
+        return BAD_ID
+    kind = b.kind[term]
+    if not (r.kinds[place] >> kind) & 1:
+        return BAD_GRAPH if place == 3 and r.kinds[3] == NONE else BAD_PLACE
+    if bad != NULL:
+        if bad[term] != HELD and (bad[term] != BAD_LABEL or r.keep_labels):
+            return bad[term]
+        if kind == KIND_TYPED and 0 <= b.aux[term] < b.n_terms and bad[b.aux[term]] != HELD:
+            f.term = b.aux[term]
+            return bad[b.aux[term]]
+    if r.names and (place == 1 or place == IN_TRIPLE + 1):
+        if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
+            return BAD_NAME
+    if kind == KIND_TRIPLE and 0 <= b.aux[term] < b.n_quoted:
+        if depth >= MAX_DEPTH:
+            return TOO_DEEP
+        for k in range(3):
+            kind = find_in_term(b, r, bad, b.quoted[3 * b.aux[term] + k], IN_TRIPLE + k, depth + 1, f)
+            if kind != HELD:
+                return kind
+    return HELD
+
+
+cdef inline bint may_stand(Arena* b, int allowed, int32_t term) noexcept nogil:
+    return (allowed >> b.kind[term]) & 1 if 0 <= term < b.n_terms else allowed & NONE
+
+
+cdef int find_in_rows(
+    Arena* b, Rules* r, const int8_t* bad, int slots, const int64_t* chosen, int64_t n, bint deep, Finding* f
+) noexcept nogil:
+    """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
+    cdef int64_t i
+    cdef int slot, why, op
+    cdef int32_t* column[4]
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for i in range(n):
+        f.row = i if chosen == NULL else chosen[i]
+        op = OP_ADD if b.op == NULL else b.op[f.row]
+        if op != OP_ADD and op != OP_DELETE:
+            # A header has a value as its object, a namespace its IRI as its predicate; the rest has neither.
+            for slot in range(1, 4):
+                if column[slot] != NULL and column[slot][f.row] >= 0 and bad != NULL:
+                    why = find_in_term(b, r, bad, column[slot][f.row], IN_CELL, 0, f)
+                    if why != HELD:
+                        return why
+            continue
+        for slot in range(4):
+            if column[slot] == NULL or not (slots >> slot) & 1:
+                continue
+            if not deep and may_stand(b, r.kinds[slot], column[slot][f.row]):
+                continue
+            why = find_in_term(b, r, bad, column[slot][f.row], slot, 0, f)
+            if why != HELD:
+                return why
+    return HELD
+
+
+cdef int find_in_cells(
+    Arena* b, Rules* r, const int8_t* bad, const int32_t* cells, int64_t rows, int64_t width, Finding* f
+) noexcept nogil:
+    cdef int64_t i
+    cdef int why
+    for i in range(rows * width):
+        f.row = i // width
+        if cells[i] != NO_TERM:
+            why = find_in_term(b, r, bad, cells[i], IN_CELL, 0, f)
+            if why != HELD:
+                return why
+    return HELD
+
+
+cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef int64_t n = N_ESCAPED
+    while at < end:
+        n += 1 if is_letter(at[0]) or is_digit(at[0]) else 3
+        at += 1
+    return n
+
+
+cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef const char* digits = b"0123456789abcdef"
+    memcpy(out, ESCAPED, N_ESCAPED)
+    out += N_ESCAPED
+    while at < end:
+        if is_letter(at[0]) or is_digit(at[0]):
+            out[0] = at[0]
+            out += 1
+        else:
+            out[0] = 0x5F
+            out[1] = digits[at[0] >> 4]
+            out[2] = digits[at[0] & 15]
+            out += 3
+        at += 1
+    return out
+
+
+cdef Batch relabelled(Batch batch, const int8_t* bad):
+    """A copy of a Batch in which the blank nodes that are marked have other labels."""
+    cdef Arena* a = &batch.a
+    cdef Arena* b
+    cdef Batch copy
+    cdef int32_t term
+    cdef int64_t n_text = a.n_text
+    cdef const uint8_t* at
+    cdef uint8_t* out
+    for term in range(a.n_terms):
+        if bad[term] == BAD_LABEL:
+            n_text += len_escaped(a.text + a.start[term], a.text + a.start[term + 1]) - (
+                a.start[term + 1] - a.start[term]
+            )
+    copy = copy_batch(batch, n_text)
+    b = &copy.a
+    out = b.text
+    for term in range(a.n_terms):
+        at = a.text + a.start[term]
+        if bad[term] == BAD_LABEL:
+            out = put_escaped(out, at, a.text + a.start[term + 1])
+        elif a.start[term + 1] > a.start[term]:
+            memcpy(out, at, a.start[term + 1] - a.start[term])
+            out += a.start[term + 1] - a.start[term]
+        b.start[term + 1] = out - b.text
+    b.n_text = out - b.text
+    return copy
+
+
+cdef Batch copy_batch(Batch batch, int64_t n_text):
+    """A copy of a Batch with room for so much text, which is not copied."""
+    cdef Batch copy = new_batch(batch.a.arity, max(batch.a.n_rows, 1), batch.a.n_terms + 1, n_text + 1, n_text + 1)
+    if copy_arena(&batch.a, &copy.a) < 0:
+        raise MemoryError
+    copy.first_row = batch.first_row
+    copy.first_frame = batch.first_frame
+    copy.options = batch.options
+    return copy
+
+
+_LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}
+_TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
+_IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
+_TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
+_QUOTED = ("none", "object", "any")
+_PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
+           "object of a quoted triple", "value")
+_KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
+
+
+cdef object chosen_of(dict known, str name, value):
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(known)}")
+    return known[value]
+
+
+cdef class Capabilities:
+    """What a format can hold. A writer calls `fit` for each Batch before it writes any of it.
+
+    Parameters
+    ----------
+    title : str
+        The name of the format, for errors.
+    named_graphs : bool, default True
+        Whether a statement may be in a named graph.
+    generalized : bool, default False
+        Whether any kind of term may stand in any position.
+    literal_subjects : bool, default True
+        With `generalized`: whether literals may stand elsewhere than as object.
+    quoted : {"none", "object", "any"}, default "any"
+        Where quoted triples may stand. "object" is RDF 1.2: as object, and in them nothing that is generalized.
+    directions : bool, default True
+        Whether a language tag may have a base direction.
+    labels : {"any", "ntriples", "turtle", "xml"}, default "any"
+        The labels of blank nodes. "xml": those of Turtle that do not begin with a digit.
+    tags : {"any", "plain", "bcp47"}, default "any"
+        Language tags: any but the empty one; of letters, digits and hyphens; well-formed by RFC 5646.
+    iris : {"any", "not-bnode", "plain", "absolute"}, default "any"
+        IRIs: none that begins with ``_:`` or ``<<``; with a scheme and without what N-Triples escapes; by RFC 3987.
+    texts : {"any", "xml"}, default "any"
+        Characters of IRIs and literals; "xml" is XML 1.0.
+    names : bool, default False
+        Whether a predicate must end with a name that an element of RDF/XML can have.
+    tagged : bool, default False
+        Whether literals typed rdf:langString or rdf:dirLangString without a language tag are refused.
+    keep_labels : bool, default False
+        Whether a label that cannot be held is an error. Else the blank node gets another label: ``esc_`` and the
+        label, of which all but letters and digits is written as ``_`` and two hexadecimal digits a byte. The same
+        label gives the same, always; labels that begin with ``esc_`` are written so too, so no two become one.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> turtle = Capabilities("Turtle", named_graphs=False, iris="absolute", labels="turtle")
+    >>> batch = next(jelly.read_batches(jelly.dumps([(jelly.BlankNode("a b"), jelly.IRI("a:p"), jelly.IRI("a:o"))])))
+    >>> turtle.fit(batch).term(0)
+    '_:esc_a_20b'
+    >>> turtle.fit(next(jelly.read_batches(b"<a:s> <p> <a:o> .", format="nt")))
+    Traceback (most recent call last):
+    jelly.errors.JellyUnsupportedError: Turtle cannot hold the IRI <p>, here as predicate: it is relative (row 0)
+    """
+
+    def __init__(
+        self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
+        quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
+        bint tagged=False, bint keep_labels=False,
+    ):
+        cdef Rules* r = &self.rules
+        cdef int k
+        if quoted not in _QUOTED:
+            raise ValueError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
+        cdef int triple = TRIPLE if quoted == "any" else 0
+        cdef int other = EVERY if literal_subjects else EVERY & ~LITERALS
+        self.title = title
+        r.keep_labels = self.keep_labels = keep_labels
+        self.settings = {
+            "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
+            "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
+            "names": names, "tagged": tagged,
+        }
+        if generalized:
+            r.kinds[0] = r.kinds[1] = r.kinds[3] = other
+            for k in range(3):
+                r.kinds[IN_TRIPLE + k] = EVERY
+        else:
+            r.kinds[0] = r.kinds[IN_TRIPLE] = NODES | triple
+            r.kinds[1] = r.kinds[IN_TRIPLE + 1] = 1 << KIND_IRI
+            r.kinds[3] = NODES
+            r.kinds[IN_TRIPLE + 2] = EVERY
+        r.kinds[2] = r.kinds[IN_CELL] = EVERY
+        if quoted == "none":
+            for k in range(8):
+                r.kinds[k] &= ~TRIPLE
+        r.kinds[3] |= NONE
+        if not named_graphs:
+            r.kinds[3] = NONE
+        r.directions = directions
+        r.labels = chosen_of(_LABELS, "labels", labels)
+        r.tags = chosen_of(_TAGS, "tags", tags)
+        r.iris = chosen_of(_IRIS, "iris", iris)
+        r.texts = chosen_of(_TEXTS, "texts", texts)
+        r.names = names
+        r.tagged = tagged
+
+    def __reduce__(self):
+        return _restored, (self.title, {**self.settings, "keep_labels": self.keep_labels})
+
+    def __repr__(self):
+        return f"<jelly.Capabilities of {self.title}>"
+
+    def replace(self, **settings) -> Capabilities:
+        """The same with other settings."""
+        title = settings.pop("title", self.title)
+        return Capabilities(title, **{**self.settings, "keep_labels": self.keep_labels, **settings})
+
+    cpdef Batch fit(self, Batch batch, rows=None, slots=15):
+        """The Batch, or a copy in which blank nodes have other labels. No other change is ever made.
+
+        ``rows`` is an int64 array of the rows that are meant (None: all), ``slots`` has a bit for each column that is
+        (1 subject, 2 predicate, 4 object, 8 graph). Raises JellyUnsupportedError, which names the term and the row.
+        """
+        cdef Arena* b = &batch.a
+        cdef Rules* r = &self.rules
+        cdef Finding f
+        cdef int8_t* bad = NULL
+        cdef const int64_t* chosen = NULL
+        cdef int64_t n = b.n_rows
+        cdef int kinds = 0
+        cdef int columns = slots
+        cdef bint labels = False
+        cdef bint memory = True
+        cdef bint deep
+        if rows is not None:
+            numbers = numpy.ascontiguousarray(rows, numpy.int64)
+            n = len(numbers)
+            if n and not (0 <= numbers.min() and numbers.max() < b.n_rows):
+                raise IndexError(f"the rows lead out of a Batch of {b.n_rows}")
+            chosen = <const int64_t*><size_t>numbers.ctypes.data
+        f.why = HELD
+        with nogil:
+            bad = check_terms(b, r, &labels, &kinds, &memory)
+            deep = bad != NULL or r.names or (kinds & TRIPLE and not holds_triples(r))
+            if memory and (deep or needs_rows(b, r, kinds, columns)):
+                f.why = find_in_rows(b, r, bad, columns, chosen, n, deep, &f)
+        return self.settle(batch, bad, labels, memory, &f)
+
+    def fit_cells(self, Batch batch not None, cells) -> Batch:
+        """`fit` for rows of results: ``cells`` is an int32 matrix of term ids, -1 where a variable is unbound."""
+        cdef Arena* b = &batch.a
+        cdef Rules* r = &self.rules
+        cdef Finding f
+        cdef int8_t* bad = NULL
+        cdef int kinds = 0
+        cdef bint labels = False
+        cdef bint memory = True
+        numbers = numpy.ascontiguousarray(cells, numpy.int32)
+        cdef int64_t n = numbers.shape[0]
+        cdef int64_t width = numbers.shape[1]
+        cdef const int32_t* ids = <const int32_t*><size_t>numbers.ctypes.data
+        f.why = HELD
+        with nogil:
+            bad = check_terms(b, r, &labels, &kinds, &memory)
+            if memory and (bad != NULL or kinds & TRIPLE):
+                f.why = find_in_cells(b, r, bad, ids, n, width, &f)
+        return self.settle(batch, bad, labels, memory, &f)
+
+    cdef Batch settle(self, Batch batch, int8_t* bad, bint labels, bint memory, Finding* f):
+        try:
+            if not memory:
+                raise MemoryError
+            if f.why != HELD:
+                raise self.error(batch, f)
+            if labels and not self.keep_labels:
+                return relabelled(batch, bad)
+            return batch
+        finally:
+            free(bad)
+
+    cdef object error(self, Batch batch, Finding* f):
+        cdef Arena* b = &batch.a
+        place = _PLACES[f.place]
+        row = batch.first_row + f.row
+        if f.why == BAD_ID or f.why == TOO_DEEP:
+            reason = (
+                f"quoted triples are nested deeper than {MAX_DEPTH}" if f.why == TOO_DEEP
+                else f"the {place} has a term id of {f.term}, which is no term of the batch"
+            )
+            return JellyUnsupportedError(reason, row=row)
+        kind = b.kind[f.term]
+        text = (<const char*>b.text)[b.start[f.term]:b.start[f.term + 1]].decode("utf-8", "replace")
+        shown = _shown(kind, text, batch, f.term)
+        if f.why == BAD_GRAPH:
+            return JellyUnsupportedError(f"{self.title} has no named graphs, such as {shown}", row=row)
+        why = {
+            BAD_LABEL: "its label",
+            BAD_TAG: "its language tag",
+            BAD_DIRECTION: "it has a base direction",
+            BAD_IRI: _iri_reason(text, self.rules.iris),
+            BAD_TEXT: "XML has no way to write one of its characters",
+            BAD_DATATYPE: "it has no language tag, which its datatype asks for",
+            BAD_NAME: "its end is no name of an element",
+            BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
+        }[f.why]
+        if f.why == BAD_LABEL:
+            return JellyUnsupportedError(f"{self.title} cannot hold the label of {shown}, here as {place}", row=row)
+        if f.why == BAD_TAG:
+            return JellyUnsupportedError(f"{self.title} cannot hold the language tag of {shown}", row=row)
+        return JellyUnsupportedError(f"{self.title} cannot hold {shown}, here as {place}: {why}", row=row)
+
+
+def _restored(title, settings):
+    return Capabilities(title, **settings)
+
+
+cdef object _shown(int kind, str text, Batch batch, int32_t term):
+    text = text if len(text) <= 80 else text[:77] + "..."
+    if kind == KIND_IRI:
+        return f"the IRI <{_printable(text)}>"
+    if kind == KIND_BNODE:
+        return f"the blank node {text!r}"
+    if kind == KIND_TRIPLE:
+        return "a quoted triple"
+    if kind == KIND_LANG:
+        tag = batch.term_text(batch.a.aux[term])
+        return f"the literal {text!r} with the language tag {tag[:80]!r}"
+    return f"the literal {text!r}"
+
+
+cdef object _printable(str text):
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+cdef object _iri_reason(str text, int iris):
+    cdef bytes data = text.encode()
+    cdef const uint8_t* at = <const uint8_t*>data
+    cdef int64_t fault
+    if iris == IRIS_NOT_BNODE:
+        return "it would be read as a blank node or a quoted triple"
+    if not has_scheme(at, at + len(data)):
+        return "it is relative"
+    fault = find_iri_fault(at, len(data))
+    if 0 <= fault < len(data):
+        return f"RFC 3987 has no {data[fault:].decode('utf-8', 'replace')[:1]!r} there"
+    return "RFC 3987 does not allow it" if fault >= 0 else "XML has no way to write one of its characters"
+
+
+cdef bint holds_triples(Rules* r) noexcept nogil:
+    """Whether anything may stand in a quoted triple."""
+    return (r.kinds[IN_TRIPLE] & r.kinds[IN_TRIPLE + 1] & r.kinds[IN_TRIPLE + 2] & EVERY) == EVERY
+
+
+cdef bint needs_rows(Arena* b, Rules* r, int kinds, int columns) noexcept nogil:
+    """Whether some kind of term that the Batch has may not stand in some column."""
+    cdef int slot
+    kinds &= EVERY
+    for slot in range(4):
+        if (columns >> slot) & 1 and (slot < 3 or b.g != NULL) and kinds & ~r.kinds[slot]:
+            return True
+    return False
+

@@ -1,0 +1,5 @@
+"""IRIs by RFC 3987: where a text stops being one."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+cdef int64_t find_iri_fault(const uint8_t* text, int64_t n) noexcept nogil
