@@ -9,7 +9,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, copy_arena, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, copy_arena,
+    new_batch,
 )
 from jelly.core.chars cimport find_label_end, find_tag_end, is_digit, is_letter, len_character
 from jelly.core.header cimport OP_ADD, OP_DELETE
@@ -503,7 +504,7 @@ cdef class Capabilities:
             deep = bad != NULL or r.names or (kinds & TRIPLE and not holds_triples(r))
             if memory and (deep or needs_rows(b, r, kinds, columns)):
                 f.why = find_in_rows(b, r, bad, columns, chosen, n, deep, &f)
-        return self.settle(batch, bad, labels, memory, &f)
+        return settle(self, batch, bad, labels, memory, &f)
 
     def fit_cells(self, Batch batch not None, cells) -> Batch:
         """`fit` for rows of results: ``cells`` is an int32 matrix of term ids, -1 where a variable is unbound."""
@@ -523,50 +524,51 @@ cdef class Capabilities:
             bad = check_terms(b, r, &labels, &kinds, &memory)
             if memory and (bad != NULL or kinds & TRIPLE):
                 f.why = find_in_cells(b, r, bad, ids, n, width, &f)
-        return self.settle(batch, bad, labels, memory, &f)
+        return settle(self, batch, bad, labels, memory, &f)
 
-    cdef Batch settle(self, Batch batch, int8_t* bad, bint labels, bint memory, Finding* f):
-        try:
-            if not memory:
-                raise MemoryError
-            if f.why != HELD:
-                raise self.error(batch, f)
-            if labels and not self.keep_labels:
-                return relabelled(batch, bad)
-            return batch
-        finally:
-            free(bad)
 
-    cdef object error(self, Batch batch, Finding* f):
-        cdef Arena* b = &batch.a
-        place = _PLACES[f.place]
-        row = batch.first_row + f.row
-        if f.why == BAD_ID or f.why == TOO_DEEP:
-            reason = (
-                f"quoted triples are nested deeper than {MAX_DEPTH}" if f.why == TOO_DEEP
-                else f"the {place} has a term id of {f.term}, which is no term of the batch"
-            )
-            return JellyUnsupportedError(reason, row=row)
-        kind = b.kind[f.term]
-        text = (<const char*>b.text)[b.start[f.term]:b.start[f.term + 1]].decode("utf-8", "replace")
-        shown = _shown(kind, text, batch, f.term)
-        if f.why == BAD_GRAPH:
-            return JellyUnsupportedError(f"{self.title} has no named graphs, such as {shown}", row=row)
-        why = {
-            BAD_LABEL: "its label",
-            BAD_TAG: "its language tag",
-            BAD_DIRECTION: "it has a base direction",
-            BAD_IRI: _iri_reason(text, self.rules.iris),
-            BAD_TEXT: "XML has no way to write one of its characters",
-            BAD_DATATYPE: "it has no language tag, which its datatype asks for",
-            BAD_NAME: "its end is no name of an element",
-            BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
-        }[f.why]
-        if f.why == BAD_LABEL:
-            return JellyUnsupportedError(f"{self.title} cannot hold the label of {shown}, here as {place}", row=row)
-        if f.why == BAD_TAG:
-            return JellyUnsupportedError(f"{self.title} cannot hold the language tag of {shown}", row=row)
-        return JellyUnsupportedError(f"{self.title} cannot hold {shown}, here as {place}: {why}", row=row)
+cdef Batch settle(Capabilities self, Batch batch, int8_t* bad, bint labels, bint memory, Finding* f):
+    try:
+        if not memory:
+            raise MemoryError
+        if f.why != HELD:
+            raise refusal(self, batch, f)
+        if labels and not self.keep_labels:
+            return relabelled(batch, bad)
+        return batch
+    finally:
+        free(bad)
+
+cdef object refusal(Capabilities self, Batch batch, Finding* f):
+    cdef Arena* b = &batch.a
+    place = _PLACES[f.place]
+    row = batch.first_row + f.row
+    if f.why == BAD_ID or f.why == TOO_DEEP:
+        reason = (
+            f"quoted triples are nested deeper than {MAX_DEPTH}" if f.why == TOO_DEEP
+            else f"the {place} has a term id of {f.term}, which is no term of the batch"
+        )
+        return JellyUnsupportedError(reason, row=row)
+    kind = b.kind[f.term]
+    text = (<const char*>b.text)[b.start[f.term]:b.start[f.term + 1]].decode("utf-8", "replace")
+    shown = _shown(kind, text, batch, f.term)
+    if f.why == BAD_GRAPH:
+        return JellyUnsupportedError(f"{self.title} has no named graphs, such as {shown}", row=row)
+    why = {
+        BAD_LABEL: "its label",
+        BAD_TAG: "its language tag",
+        BAD_DIRECTION: "it has a base direction",
+        BAD_IRI: _iri_reason(text, self.rules.iris),
+        BAD_TEXT: "XML has no way to write one of its characters",
+        BAD_DATATYPE: "it has no language tag, which its datatype asks for",
+        BAD_NAME: "its end is no name of an element",
+        BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
+    }[f.why]
+    if f.why == BAD_LABEL:
+        return JellyUnsupportedError(f"{self.title} cannot hold the label of {shown}, here as {place}", row=row)
+    if f.why == BAD_TAG:
+        return JellyUnsupportedError(f"{self.title} cannot hold the language tag of {shown}", row=row)
+    return JellyUnsupportedError(f"{self.title} cannot hold {shown}, here as {place}: {why}", row=row)
 
 
 def _restored(title, settings):
