@@ -54,6 +54,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from jelly.core.batch import Batch
+from jelly.core.capabilities import capabilities_of
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 from jelly.core.pool import Pool
@@ -172,11 +173,11 @@ class Maker:
         self, columns: Columns, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
         if self._keep is None:
-            columns.start(batch)
+            columns.start(batch, names=self.schema.names)
         else:
             chosen = self._keep(batch)
             chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
-            columns.start(batch, chosen)
+            columns.start(batch, chosen, self.schema.names)
             row, end = 0, len(chosen)
         while row < end:
             arrays = []
@@ -297,8 +298,9 @@ def from_results(
 
 def _result_batches(made: pa.Schema, pairs: Iterable[tuple[Batch, Any]], flat: bool) -> Iterator[pa.RecordBatch]:
     columns = Columns(flat=flat)
+    capabilities = capabilities_of("flat" if flat else "ntriples")
     for batch, cells in pairs:
-        columns.start(batch)
+        columns.start(capabilities.fit_cells(batch, cells))
         row = 0
         while row < len(cells):
             end = len(cells)

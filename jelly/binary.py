@@ -61,6 +61,7 @@ def open_writer(
     frame_bytes: int,
     delimited: bool,
     keyframe_rows: int,
+    keep_labels: bool,
     **settings: Any,
 ) -> _Writer:
     """What writes RDF Thrift or RDF Protobuf: see `BinaryWriter` for the keywords. There are no frames."""

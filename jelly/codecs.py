@@ -49,10 +49,11 @@ def open_writer(
     frame_bytes: int,
     delimited: bool,
     keyframe_rows: int,
+    keep_labels: bool,
 ) -> StreamEncoder | _TextWriter:
     """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options."""
     if format is not JELLY:
-        return _TextWriter(format.quads)
+        return _TextWriter(format.quads, keep_labels)
     return StreamEncoder(
         options or default_options(arity),
         frame_rows=frame_rows,
@@ -76,8 +77,8 @@ class StreamEncoder(Encoder):
 
 
 class _TextWriter:
-    def __init__(self, quads: bool) -> None:
-        self._text = TextWriter(quads=quads)
+    def __init__(self, quads: bool, keep_labels: bool) -> None:
+        self._text = TextWriter(quads=quads, keep_labels=keep_labels)
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         return self._text.encode(batch)

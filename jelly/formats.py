@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from jelly.core.capabilities import Capabilities, capabilities_of
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
@@ -39,6 +40,11 @@ class Format:
     namespaces: bool = False
     binary: bool = False
     mixed: bool = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can hold: which terms, in which positions."""
+        return capabilities_of(self.name)
 
     def open_reader(self, **settings: Any) -> Any:
         """What reads this format."""

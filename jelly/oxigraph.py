@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
+from jelly.core.capabilities import capabilities_of
 from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.terms import Terms
@@ -293,10 +294,12 @@ class _Quads:
         self._marks = marks
         self._text = TextWriter(quads=quads)
         self._library: Library | None = None
+        self._capabilities = capabilities_of("pyoxigraph")
 
     def of(self, batch: Batch) -> Iterator[Any]:
         if batch.op is not None:
             raise JellyOptionsError("a patch cannot be written as statements: it has operations")
+        batch = self._capabilities.fit(batch)
         if len(batch.quoted):
             if self._library is None:
                 self._library = _library(None if self._marks is None else self._marks.put)
@@ -332,10 +335,6 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
 _XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
-# What XML 1.0 cannot hold: all but production Char.
-_CONTROLS = bytes({*range(32)} - {9, 10, 13})
-_NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
-_BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
 # A class as the name of an element, where its IRI gives none.
 _CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
@@ -348,10 +347,17 @@ class SyntaxWriter:
 
     Prefixes are those of the namespaces so far; RDF/XML, which has them in its first line, takes only those before the
     first statement, and JSON-LD none. Names that a syntax cannot have are left out, as all that is lost is brevity.
+
+    ``lenient=True`` takes IRIs that are none by RFC 3987, where they have a scheme and no character that would have to
+    be escaped, and language tags of letters, digits and hyphens: what readers with ``lenient=True`` take.
+    ``keep_labels`` is that of `Capabilities`.
     """
 
-    def __init__(self, format: Format) -> None:
+    def __init__(self, format: Format, *, lenient: bool = False, keep_labels: bool = False) -> None:
         self.format = format
+        self._capabilities = capabilities_of(format.name, keep_labels)
+        if lenient:
+            self._capabilities = self._capabilities.replace(iris="plain", tags="plain")
         self._marks = Marks()
         self._quads = _Quads(format.quads, self._marks)
         self._prefixes: dict[str, str] = {}
@@ -364,8 +370,7 @@ class SyntaxWriter:
         declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
         if not len(batch):
             return declared
-        if len(batch.quoted) and self.format in (JSON_LD, N3):
-            raise JellyUnsupportedError(f"{self.format.title} cannot hold quoted triples")
+        batch = self._capabilities.fit(batch)
         try:
             made = self._serialized(self._quads.of(batch))
             if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):
@@ -425,11 +430,8 @@ class SyntaxWriter:
                 tag = self._marks.take(body[at : body.index(b">", at)]).decode()
                 iri = html.unescape(tag.partition('"')[2].partition('"')[0])
                 raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
-        if len(body.translate(None, _CONTROLS)) != len(body) or any(char in body for char in _NO_CHARS):
-            raise JellyUnsupportedError("RDF/XML cannot hold a control character other than tab and line ends")
-        # A line feed is what XML makes of a carriage return as it is. Labels that are no names get one more "_", and so
-        # do those that begin with it, so that all stay different.
-        body = _BAD_NODE_ID.sub(b'rdf:nodeID="_', body.replace(b"\r", b"&#13;"))
+        # A line feed is what XML makes of a carriage return as it is.
+        body = body.replace(b"\r", b"&#13;")
         return body if self._begun else made[:begin] + body
 
 
@@ -460,9 +462,11 @@ def open_writer(
     frame_bytes: int,
     delimited: bool,
     keyframe_rows: int,
+    keep_labels: bool,
+    **settings: Any,
 ) -> SyntaxWriter:
     """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
-    return SyntaxWriter(format)
+    return SyntaxWriter(format, keep_labels=keep_labels, **settings)
 
 
 # ---- the terms of pyoxigraph

@@ -33,6 +33,7 @@ import numpy as np
 
 from jelly import resultsyntax
 from jelly.core.batch import Batch
+from jelly.core.capabilities import capabilities_of
 from jelly.core.binaryin import ResultReader
 from jelly.core.binaryout import ResultWriter
 from jelly.core.collector import Collector
@@ -270,9 +271,10 @@ def _encoded(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[P
 
 def _written(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
     writer = resultsyntax.WRITERS[format.name](variables)
+    capabilities = capabilities_of(f"results-{format.name}")
     yield writer.header().encode(), 0
     for batch, cells in pairs:
-        terms = Terms(batch)
+        terms = Terms(capabilities.fit_cells(batch, cells))
         rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
         yield "".join(map(writer.row, rows)).encode(), len(cells)
     yield writer.footer().encode(), 0

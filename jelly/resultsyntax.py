@@ -322,17 +322,12 @@ def _to_csv(term: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
 
 
-# N-Triples, BLANK_NODE_LABEL, as far as \w goes.
-_LABEL = re.compile(r"[\w:](?:[\w:.\u00b7-]*[\w:\u00b7-])?")
-
 
 def _to_tsv(term: Any) -> str:
     if term is None:
         return ""
     if isinstance(term, QuotedTriple):
         return f"<<( {' '.join(map(_to_tsv, term))} )>>"
-    if isinstance(term, BlankNode) and not _LABEL.fullmatch(term.value):
-        raise JellyUnsupportedError(f"TSV cannot hold the label {term.value!r:.80} of a blank node")
     return str(term)
 
 

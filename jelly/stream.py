@@ -248,6 +248,9 @@ class Writer(SinkWriter):
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
+    What the format cannot hold is a JellyUnsupportedError that names the term and its row. A blank node whose label the
+    format cannot hold gets another one, always the same for the same label; with ``keep_labels=True`` it is an error.
+
     With a ``library`` its terms are taken besides ours.
 
     >>> import io, jelly
@@ -270,10 +273,12 @@ class Writer(SinkWriter):
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
+        keep_labels: bool = False,
         library: Library | None = None,
         **settings: Any,
     ) -> None:
         self._settings: dict[str, Any] = {
+            "keep_labels": keep_labels,
             "frame_rows": frame_rows,
             "frame_bytes": frame_bytes,
             "delimited": delimited,

@@ -9,12 +9,14 @@ import numpy
 
 from jelly.core.batch cimport Batch
 from jelly.core.binwrite cimport Drain, Encoded, write_rows
+from jelly.core.capabilities cimport Capabilities
 from jelly.core.fault cimport Fault, fault_error
 from jelly.core.pbwrite cimport use_protobuf, write_protobuf_base
 from jelly.core.prefixes cimport MAX_PREFIXES, free_prefixes
 from jelly.core.thriftwrite cimport use_thrift
 from jelly.core.wire cimport Reader
 
+from jelly.core.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 
@@ -52,6 +54,7 @@ cdef class BinaryWriter:
     cdef bint busy
     cdef dict prefixes
     cdef str base
+    cdef Capabilities capabilities
 
     def __cinit__(
         self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
@@ -59,6 +62,7 @@ cdef class BinaryWriter:
     ):
         cdef bint thrift = use(&self.d, encoding)
         self.patch = patch
+        self.capabilities = capabilities_of("trp" if patch else encoding)
         if patch and (not thrift or prefixes or shorten or values):
             raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
         if thrift and (base is not None or default_quads):
@@ -100,6 +104,7 @@ cdef class BinaryWriter:
             )
         if self.busy:
             raise RuntimeError("this BinaryWriter is in use")
+        batch = self.capabilities.fit(batch)
         self.busy = True
         try:
             if not self.started:
@@ -151,9 +156,11 @@ cdef class ResultWriter:
 
     cdef Drain d
     cdef tuple names
+    cdef Capabilities capabilities
 
     def __cinit__(self, encoding, variables):
         use(&self.d, encoding)
+        self.capabilities = capabilities_of("results-" + encoding)
         self.names = tuple(variables)
         self.d.width = len(self.names)
 
@@ -193,6 +200,7 @@ cdef class ResultWriter:
         if cells.ndim != 2 or cells.shape[1] != self.d.width:
             raise ValueError(f"cells have shape {cells.shape}: expected {self.d.width} columns")
         rows = len(cells)
+        batch = self.capabilities.fit_cells(batch, cells)
         PyObject_GetBuffer(cells, &view, PyBUF_SIMPLE)
         try:
             load(&self.d, batch)

@@ -1,7 +1,7 @@
 from libc.string cimport memcmp, memset
 
 from jelly.core.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
-from jelly.core.fault cimport BAD_TERM, BNODE_IRI, DEPTH, OK, TEXT_LIMIT, fail
+from jelly.core.fault cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
 from jelly.core.prefixes cimport Prefix, find_space, set_prefix
 from jelly.core.values cimport NO_VALUE, parse_value
 from jelly.core.wire cimport len_field
@@ -34,8 +34,6 @@ cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
     leaf.kind = kind
     term_text(b, term, &leaf.text)
     if kind == KIND_IRI:
-        if leaf.text.end - leaf.text.at >= 2 and leaf.text.at[0] == 0x5F and leaf.text.at[1] == 0x3A:
-            return fail(&d.fault, BNODE_IRI, NULL, term)
         if d.shorten:
             find_short(d, &leaf.text, &leaf.prefix)
     elif kind == KIND_LANG:

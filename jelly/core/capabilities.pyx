@@ -6,7 +6,7 @@ the Batch cannot be held: a Batch may have terms that no row uses.
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, copy_arena,
@@ -34,8 +34,6 @@ cdef enum:
     BAD_NAME = 7
     BAD_PLACE = 8
     BAD_GRAPH = 9
-    BAD_ID = 10
-    TOO_DEEP = 11
 
 cdef enum:
     NONE = 1
@@ -52,8 +50,15 @@ cdef enum:
     N_ESCAPED = 4
 
 
-cdef struct Finding:
-    int why
+cdef struct Check:
+    Arena* b
+    Rules* r
+    int8_t* bad  # what is wrong with each term; NULL where nothing is
+    int8_t* done  # quoted triples that can be held; NULL where the Batch has none
+    int kinds  # a bit for each kind of term that the Batch has
+    bint labels  # some label cannot be held
+    bint no_memory
+    # What cannot be held, and where.
     int32_t term
     int64_t row
     int place
@@ -183,16 +188,17 @@ cdef inline int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil:
     return HELD
 
 
-cdef int8_t* check_terms(Arena* b, Rules* r, bint* labels, int* kinds, bint* memory) noexcept nogil:
-    """What is wrong with each term, NULL where nothing is; whether labels are, and which kinds there are."""
-    cdef int8_t* bad = NULL
+cdef void check_terms(Check* c) noexcept nogil:
+    """Find what is wrong with each term, which kinds there are, and whether there are labels to be replaced."""
+    cdef Arena* b = c.b
+    cdef Rules* r = c.r
     cdef int32_t term
     cdef int32_t last_tag = NO_TERM
     cdef int kind, why
     cdef bint plain = r.texts == TEXT_ANY and not r.tagged
     for term in range(b.n_terms):
         kind = b.kind[term]
-        kinds[0] |= 1 << kind
+        c.kinds |= 1 << kind
         if kind == KIND_IRI and r.iris == IRIS_ANY:
             continue
         if plain and (kind == KIND_LITERAL or kind == KIND_TYPED or (kind == KIND_LANG and b.aux[term] == last_tag)):
@@ -203,95 +209,93 @@ cdef int8_t* check_terms(Arena* b, Rules* r, bint* labels, int* kinds, bint* mem
                 last_tag = b.aux[term]
             continue
         if why == BAD_LABEL:
-            labels[0] = True
-        if bad == NULL:
-            bad = <int8_t*>calloc(b.n_terms, 1)
-            if bad == NULL:
-                memory[0] = False
-                return NULL
-        bad[term] = <int8_t>why
-    return bad
+            c.labels = True
+        if c.bad == NULL:
+            c.bad = <int8_t*>calloc(b.n_terms, 1)
+            if c.bad == NULL:
+                c.no_memory = True
+                return
+        c.bad[term] = <int8_t>why
+    if c.kinds & TRIPLE and b.n_quoted > 0:
+        c.done = <int8_t*>calloc(b.n_quoted, 1)
+        c.no_memory = c.done == NULL
 
 
-cdef int find_in_term(
-    Arena* b, Rules* r, const int8_t* bad, int32_t term, int place, int depth, Finding* f
-) noexcept nogil:
-    """What keeps a term from standing in a place: the term itself, or one that it refers to."""
-    cdef int k
-    cdef int kind
-    f.term = term
-    f.place = place
+cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nogil:
+    """What keeps a term from standing in a place: the term itself, or one that it refers to.
+
+    Ids that are none, and quoted triples that are nested too deep, are left to the writers, which refuse them.
+    """
+    cdef Arena* b = c.b
+    cdef int k, kind, why
+    cdef int32_t aux
     if term < 0 or term >= b.n_terms:
-        if term == NO_TERM and r.kinds[place] & NONE:
-            return HELD
-        return BAD_ID
+        return HELD
+    c.term = term
+    c.place = place
     kind = b.kind[term]
-    if not (r.kinds[place] >> kind) & 1:
-        return BAD_GRAPH if place == 3 and r.kinds[3] == NONE else BAD_PLACE
-    if bad != NULL:
-        if bad[term] != HELD and (bad[term] != BAD_LABEL or r.keep_labels):
-            return bad[term]
-        if kind == KIND_TYPED and 0 <= b.aux[term] < b.n_terms and bad[b.aux[term]] != HELD:
-            f.term = b.aux[term]
-            return bad[b.aux[term]]
-    if r.names and (place == 1 or place == IN_TRIPLE + 1):
+    aux = b.aux[term]
+    if not (c.r.kinds[place] >> kind) & 1:
+        return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
+    if c.bad != NULL:
+        if c.bad[term] != HELD and (c.bad[term] != BAD_LABEL or c.r.keep_labels):
+            return c.bad[term]
+        if kind == KIND_TYPED and 0 <= aux < b.n_terms and c.bad[aux] != HELD:
+            c.term = aux
+            return c.bad[aux]
+    if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
         if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
             return BAD_NAME
-    if kind == KIND_TRIPLE and 0 <= b.aux[term] < b.n_quoted:
-        if depth >= MAX_DEPTH:
-            return TOO_DEEP
+    if kind == KIND_TRIPLE and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
         for k in range(3):
-            kind = find_in_term(b, r, bad, b.quoted[3 * b.aux[term] + k], IN_TRIPLE + k, depth + 1, f)
-            if kind != HELD:
-                return kind
+            why = find_in_term(c, b.quoted[3 * aux + k], IN_TRIPLE + k, depth + 1)
+            if why != HELD:
+                return why
+        c.done[aux] = True
     return HELD
 
 
 cdef inline bint may_stand(Arena* b, int allowed, int32_t term) noexcept nogil:
-    return (allowed >> b.kind[term]) & 1 if 0 <= term < b.n_terms else allowed & NONE
+    return term < 0 or term >= b.n_terms or (allowed >> b.kind[term]) & 1
 
 
-cdef int find_in_rows(
-    Arena* b, Rules* r, const int8_t* bad, int slots, const int64_t* chosen, int64_t n, bint deep, Finding* f
-) noexcept nogil:
+cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bint deep) noexcept nogil:
     """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
+    cdef Arena* b = c.b
     cdef int64_t i
     cdef int slot, why, op
     cdef int32_t* column[4]
     column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for i in range(n):
-        f.row = i if chosen == NULL else chosen[i]
-        op = OP_ADD if b.op == NULL else b.op[f.row]
+        c.row = i if chosen == NULL else chosen[i]
+        op = OP_ADD if b.op == NULL else b.op[c.row]
         if op != OP_ADD and op != OP_DELETE:
             # A header has a value as its object, a namespace its IRI as its predicate; the rest has neither.
             for slot in range(1, 4):
-                if column[slot] != NULL and column[slot][f.row] >= 0 and bad != NULL:
-                    why = find_in_term(b, r, bad, column[slot][f.row], IN_CELL, 0, f)
+                if column[slot] != NULL:
+                    why = find_in_term(c, column[slot][c.row], IN_CELL, 0)
                     if why != HELD:
                         return why
             continue
         for slot in range(4):
             if column[slot] == NULL or not (slots >> slot) & 1:
                 continue
-            if not deep and may_stand(b, r.kinds[slot], column[slot][f.row]):
+            if not deep and may_stand(b, c.r.kinds[slot], column[slot][c.row]):
                 continue
-            why = find_in_term(b, r, bad, column[slot][f.row], slot, 0, f)
+            why = find_in_term(c, column[slot][c.row], slot, 0)
             if why != HELD:
                 return why
     return HELD
 
 
-cdef int find_in_cells(
-    Arena* b, Rules* r, const int8_t* bad, const int32_t* cells, int64_t rows, int64_t width, Finding* f
-) noexcept nogil:
+cdef int find_in_cells(Check* c, const int32_t* cells, int64_t rows, int64_t width) noexcept nogil:
     cdef int64_t i
     cdef int why
     for i in range(rows * width):
-        f.row = i // width
-        if cells[i] != NO_TERM:
-            why = find_in_term(b, r, bad, cells[i], IN_CELL, 0, f)
-            if why != HELD:
-                return why
+        c.row = i // width
+        why = find_in_term(c, cells[i], IN_CELL, 0)
+        if why != HELD:
+            return why
     return HELD
 
 
@@ -481,94 +485,82 @@ cdef class Capabilities:
         ``rows`` is an int64 array of the rows that are meant (None: all), ``slots`` has a bit for each column that is
         (1 subject, 2 predicate, 4 object, 8 graph). Raises JellyUnsupportedError, which names the term and the row.
         """
-        cdef Arena* b = &batch.a
-        cdef Rules* r = &self.rules
-        cdef Finding f
-        cdef int8_t* bad = NULL
+        cdef Check c
         cdef const int64_t* chosen = NULL
-        cdef int64_t n = b.n_rows
-        cdef int kinds = 0
+        cdef int64_t n = batch.a.n_rows
         cdef int columns = slots
-        cdef bint labels = False
-        cdef bint memory = True
+        cdef int why = HELD
         cdef bint deep
         if rows is not None:
             numbers = numpy.ascontiguousarray(rows, numpy.int64)
             n = len(numbers)
-            if n and not (0 <= numbers.min() and numbers.max() < b.n_rows):
-                raise IndexError(f"the rows lead out of a Batch of {b.n_rows}")
+            if n and not (0 <= numbers.min() and numbers.max() < batch.a.n_rows):
+                raise IndexError(f"the rows lead out of a Batch of {batch.a.n_rows}")
             chosen = <const int64_t*><size_t>numbers.ctypes.data
-        f.why = HELD
+        memset(&c, 0, sizeof(Check))
+        c.b = &batch.a
+        c.r = &self.rules
         with nogil:
-            bad = check_terms(b, r, &labels, &kinds, &memory)
-            deep = bad != NULL or r.names or (kinds & TRIPLE and not holds_triples(r))
-            if memory and (deep or needs_rows(b, r, kinds, columns)):
-                f.why = find_in_rows(b, r, bad, columns, chosen, n, deep, &f)
-        return settle(self, batch, bad, labels, memory, &f)
+            check_terms(&c)
+            deep = c.bad != NULL or c.r.names or c.done != NULL
+            if not c.no_memory and (deep or needs_rows(&c, columns)):
+                why = find_in_rows(&c, columns, chosen, n, deep)
+        return settle(self, batch, &c, why)
 
     def fit_cells(self, Batch batch not None, cells) -> Batch:
         """`fit` for rows of results: ``cells`` is an int32 matrix of term ids, -1 where a variable is unbound."""
-        cdef Arena* b = &batch.a
-        cdef Rules* r = &self.rules
-        cdef Finding f
-        cdef int8_t* bad = NULL
-        cdef int kinds = 0
-        cdef bint labels = False
-        cdef bint memory = True
+        cdef Check c
+        cdef int why = HELD
         numbers = numpy.ascontiguousarray(cells, numpy.int32)
         cdef int64_t n = numbers.shape[0]
         cdef int64_t width = numbers.shape[1]
         cdef const int32_t* ids = <const int32_t*><size_t>numbers.ctypes.data
-        f.why = HELD
+        memset(&c, 0, sizeof(Check))
+        c.b = &batch.a
+        c.r = &self.rules
         with nogil:
-            bad = check_terms(b, r, &labels, &kinds, &memory)
-            if memory and (bad != NULL or kinds & TRIPLE):
-                f.why = find_in_cells(b, r, bad, ids, n, width, &f)
-        return settle(self, batch, bad, labels, memory, &f)
+            check_terms(&c)
+            if not c.no_memory and (c.bad != NULL or c.done != NULL):
+                why = find_in_cells(&c, ids, n, width)
+        return settle(self, batch, &c, why)
 
 
-cdef Batch settle(Capabilities self, Batch batch, int8_t* bad, bint labels, bint memory, Finding* f):
+cdef Batch settle(Capabilities self, Batch batch, Check* c, int why):
     try:
-        if not memory:
+        if c.no_memory:
             raise MemoryError
-        if f.why != HELD:
-            raise refusal(self, batch, f)
-        if labels and not self.keep_labels:
-            return relabelled(batch, bad)
+        if why != HELD:
+            raise refusal(self, batch, c, why)
+        if c.labels and not c.r.keep_labels:
+            return relabelled(batch, c.bad)
         return batch
     finally:
-        free(bad)
+        free(c.bad)
+        free(c.done)
 
-cdef object refusal(Capabilities self, Batch batch, Finding* f):
+
+cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
     cdef Arena* b = &batch.a
-    place = _PLACES[f.place]
-    row = batch.first_row + f.row
-    if f.why == BAD_ID or f.why == TOO_DEEP:
-        reason = (
-            f"quoted triples are nested deeper than {MAX_DEPTH}" if f.why == TOO_DEEP
-            else f"the {place} has a term id of {f.term}, which is no term of the batch"
-        )
-        return JellyUnsupportedError(reason, row=row)
-    kind = b.kind[f.term]
-    text = (<const char*>b.text)[b.start[f.term]:b.start[f.term + 1]].decode("utf-8", "replace")
-    shown = _shown(kind, text, batch, f.term)
-    if f.why == BAD_GRAPH:
-        return JellyUnsupportedError(f"{self.title} has no named graphs, such as {shown}", row=row)
-    why = {
-        BAD_LABEL: "its label",
-        BAD_TAG: "its language tag",
-        BAD_DIRECTION: "it has a base direction",
-        BAD_IRI: _iri_reason(text, self.rules.iris),
-        BAD_TEXT: "XML has no way to write one of its characters",
-        BAD_DATATYPE: "it has no language tag, which its datatype asks for",
-        BAD_NAME: "its end is no name of an element",
-        BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
-    }[f.why]
-    if f.why == BAD_LABEL:
-        return JellyUnsupportedError(f"{self.title} cannot hold the label of {shown}, here as {place}", row=row)
-    if f.why == BAD_TAG:
-        return JellyUnsupportedError(f"{self.title} cannot hold the language tag of {shown}", row=row)
-    return JellyUnsupportedError(f"{self.title} cannot hold {shown}, here as {place}: {why}", row=row)
+    kind = b.kind[c.term]
+    text = (<const char*>b.text)[b.start[c.term]:b.start[c.term + 1]].decode("utf-8", "replace")
+    shown = _shown(kind, text, batch, c.term)
+    if why == BAD_GRAPH:
+        reason = f"{self.title} has no named graphs, such as {shown}"
+    elif why == BAD_LABEL:
+        reason = f"{self.title} cannot hold the label of {shown}, here as {_PLACES[c.place]}"
+    elif why == BAD_TAG:
+        reason = f"{self.title} cannot hold the language tag of {shown}"
+    else:
+        because = {
+            BAD_DIRECTION: "it has a base direction",
+            BAD_IRI: _iri_reason(text, self.rules.iris),
+            BAD_TEXT: "XML has no way to write one of its characters",
+            BAD_DATATYPE: "it has no language tag, which its datatype asks for",
+            BAD_NAME: "its end is no name of an element",
+            BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
+        }[why]
+        reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
+    return JellyUnsupportedError(reason, row=batch.first_row + c.row)
 
 
 def _restored(title, settings):
@@ -607,17 +599,54 @@ cdef object _iri_reason(str text, int iris):
     return "RFC 3987 does not allow it" if fault >= 0 else "XML has no way to write one of its characters"
 
 
-cdef bint holds_triples(Rules* r) noexcept nogil:
-    """Whether anything may stand in a quoted triple."""
-    return (r.kinds[IN_TRIPLE] & r.kinds[IN_TRIPLE + 1] & r.kinds[IN_TRIPLE + 2] & EVERY) == EVERY
-
-
-cdef bint needs_rows(Arena* b, Rules* r, int kinds, int columns) noexcept nogil:
+cdef bint needs_rows(Check* c, int columns) noexcept nogil:
     """Whether some kind of term that the Batch has may not stand in some column."""
     cdef int slot
-    kinds &= EVERY
     for slot in range(4):
-        if (columns >> slot) & 1 and (slot < 3 or b.g != NULL) and kinds & ~r.kinds[slot]:
+        if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & EVERY & ~c.r.kinds[slot]:
             return True
     return False
 
+
+# ---- what each format can hold
+
+_NTRIPLES = {"generalized": True, "labels": "ntriples", "tags": "plain"}
+_TURTLE = {"quoted": "object", "labels": "turtle", "tags": "bcp47", "iris": "absolute", "tagged": True}
+_JSON_LD = {**_TURTLE, "quoted": "none"}
+_XML = {**_TURTLE, "labels": "xml", "texts": "xml", "names": True}
+_JENA = {"generalized": True, "iris": "not-bnode"}
+
+CAPABILITIES = {
+    "jelly": Capabilities("Jelly", generalized=True),
+    "nt": Capabilities("N-Triples", named_graphs=False, **_NTRIPLES),
+    "nq": Capabilities("N-Quads", **_NTRIPLES),
+    "ttl": Capabilities("Turtle", named_graphs=False, **_TURTLE),
+    "trig": Capabilities("TriG", **_TURTLE),
+    "n3": Capabilities("N3", named_graphs=False, **{**_TURTLE, "quoted": "none", "directions": False}),
+    "rdf": Capabilities("RDF/XML", named_graphs=False, **_XML),
+    "jsonld": Capabilities("JSON-LD", **_JSON_LD),
+    "ndjsonld": Capabilities("NDJSON-LD", **_JSON_LD),
+    "yamlld": Capabilities("YAML-LD", **_JSON_LD),
+    # of message logs
+    "rdfxml": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
+    "thrift": Capabilities("RDF Thrift", **_JENA),
+    "protobuf": Capabilities("RDF Protobuf", **_JENA),
+    "jellyp": Capabilities("Jelly-Patch", generalized=True),
+    "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
+    "trp": Capabilities("RDF Patch Thrift", **_JENA),
+    "pyoxigraph": Capabilities("pyoxigraph", quoted="object", labels="turtle"),
+    "flat": Capabilities('layout="flat"', generalized=True, literal_subjects=False, iris="not-bnode"),
+    "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
+    "results-json": Capabilities("SPARQL results in JSON", generalized=True),
+    "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml"),
+    "results-tsv": Capabilities("SPARQL results in TSV", **_TURTLE),
+    "results-csv": Capabilities("SPARQL results in CSV", generalized=True),
+    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA),
+    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA),
+}
+
+
+def capabilities_of(str name not None, bint keep_labels=False) -> Capabilities:
+    """What the format of this name can hold."""
+    found = CAPABILITIES[name]
+    return found.replace(keep_labels=True) if keep_labels else found

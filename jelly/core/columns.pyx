@@ -9,7 +9,8 @@ from libc.string cimport memchr, memcpy, memset
 from jelly.core.batch cimport (
     KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
 )
-from jelly.core.fault cimport BAD_TERM, FLAT_LITERAL, NO_MEMORY, OK, fail, fault_error
+from jelly.core.capabilities cimport Capabilities
+from jelly.core.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly.core.pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly.core.render cimport (
     SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
@@ -18,6 +19,7 @@ from jelly.core.wire cimport Writer, reserve
 
 import numpy
 
+from jelly.core.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -40,6 +42,10 @@ _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
     "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH,
 }
+
+# Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
+_USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
+_USES["object_kind"] = 1 << OBJECT
 
 
 ctypedef struct Nulls:
@@ -92,9 +98,6 @@ cdef inline int64_t fill_strings(
         if span.at == NULL and render(r, term) < 0:
             data.n = row
             return r.fault.code
-        if slot != OBJECT and slot != VALUE and span.literal:
-            data.n = row
-            return fail(&r.fault, FLAT_LITERAL, NULL, term, slot)
         size = span.n
         if used + size > room:
             if used > 0 and used + size > MAX_DATA:
@@ -189,8 +192,6 @@ cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexce
     cdef Span* span
     if first < 0:
         return first
-    if slot != OBJECT and r.spans[term].literal:
-        return fail(&r.fault, FLAT_LITERAL, NULL, term, slot)
     place = values.of_term[first]
     if place < 0:
         span = &r.spans[first]
@@ -283,6 +284,7 @@ cdef class Columns:
     cdef Batch batch
     cdef readonly Pool pool
     cdef bint flat
+    cdef Capabilities capabilities
     cdef bint busy
     cdef bint has_same  # find_same may be asked
     cdef int differ  # all_differ said so; -1: not asked yet
@@ -303,6 +305,7 @@ cdef class Columns:
         cdef int slot
         self.pool = Pool() if pool is None else pool
         self.flat = flat
+        self.capabilities = capabilities_of("flat" if flat else "ntriples")
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
 
@@ -315,11 +318,14 @@ cdef class Columns:
     def __reduce__(self):
         raise TypeError("Columns cannot be pickled")
 
-    def start(self, Batch batch, rows=None) -> None:
+    def start(self, Batch batch, rows=None, names=None) -> None:
         """Go on to another Batch; None lets go of the last.
 
         ``rows`` is an int64 array of the rows that are meant, in order: from then on they are rows 0, 1, 2 ...
+        ``names`` are the columns that will be asked for (None: all). JellyUnsupportedError where the layout cannot
+        hold what stands in them.
         """
+        cdef int slots = 15
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
@@ -332,6 +338,11 @@ cdef class Columns:
             return
         if batch.a.op != NULL:
             raise JellyOptionsError("a patch has operations: it cannot become columns of statements")
+        if names is not None:
+            slots = 0
+            for name in names:
+                slots |= <int>_USES.get(name, 0)
+        self.batch = batch = self.capabilities.fit(batch, rows, slots)
         if start_render(&self.r, &batch.a, self.flat) < 0:
             self.batch = None
             raise MemoryError

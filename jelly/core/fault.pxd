@@ -89,11 +89,7 @@ cdef enum:
     LINE_LIMIT = -77
     LINE_CUT = -78
     VERSION_LINE = -79
-    # of the text writer
-    BAD_LABEL = -80
-    BAD_TAG = -81
     # of the columns
-    FLAT_LITERAL = -90
     VALUE_LIMIT = -91
     RENDER_LIMIT = -92
     COLUMN_OFFSETS = -93
@@ -128,7 +124,6 @@ cdef enum:
     ROW_WIDTH = -127
     VARIABLES_LIMIT = -128
     NO_HEADER = -129
-    BNODE_IRI = -130
     # of message logs
     MESSAGE_LIMIT = -140
     NOT_ANNOUNCED = -141

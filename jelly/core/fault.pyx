@@ -102,9 +102,6 @@ _TABLE = {
     PREFIX_IRI: (JellySyntaxError, "column {column}: expected the IRI of the namespace, found {found}"),
     HEADER_KEY: (JellySyntaxError, "column {column}: expected the name of a header, found {found}"),
     PATCH_NUMBER: (JellySyntaxError, "column {column}: expected a number, found {found}"),
-    BAD_LABEL: (JellyFormatError, "the label of blank node term {a} cannot be written in N-Triples"),
-    BAD_TAG: (JellyFormatError, "the language tag of term {a} cannot be written in N-Triples"),
-    FLAT_LITERAL: (JellyOptionsError, 'a literal as {slot} does not fit layout="flat": use layout="ntriples"'),
     VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
     RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
     # Of columns that come from elsewhere.
@@ -140,7 +137,6 @@ _TABLE = {
     ROW_WIDTH: (JellyFormatError, "a row has {a} terms where there are {b} variables"),
     VARIABLES_LIMIT: (JellyLimitError, "a result set has more than {a} variables"),
     NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
-    BNODE_IRI: (JellyFormatError, "IRI term {a} begins with _: and would be read as a blank node"),
     MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
     NOT_ANNOUNCED: (
         JellySyntaxError, 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',

@@ -18,7 +18,6 @@ cdef enum:
 ctypedef struct Span:
     const uint8_t* at  # NULL: not known yet
     int32_t n
-    bint literal  # in the flat layout
 
 
 ctypedef struct Same:

@@ -123,7 +123,6 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef uint8_t* at
     if r.flat and kind != KIND_TRIPLE:
-        span.literal = kind == KIND_LITERAL or kind == KIND_LANG or kind == KIND_TYPED
         if kind == KIND_BNODE:
             at = take_side(r, n + 2)
             if at == NULL:

@@ -9,6 +9,7 @@ from libc.string cimport memset
 from jelly.core.batch cimport (
     KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
 )
+from jelly.core.capabilities cimport Capabilities
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly.core.fault cimport LINE_LIMIT, NEED_MORE, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.feeder cimport Feeder
@@ -20,6 +21,7 @@ from jelly.core.textread cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, Lines, f
 from jelly.core.textwrite cimport Lengths, len_rows, put_rows
 from jelly.core.wire cimport Writer, put_bytes, reserve
 
+from jelly.core.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -298,7 +300,8 @@ cdef class TextWriter:
     """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
 
     ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
-    nodes as ``<_:label>``.
+    nodes as ``<_:label>``. Blank nodes whose labels are none of N-Triples get others (see `Capabilities`), with
+    ``keep_labels=True`` they are an error.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
@@ -309,8 +312,10 @@ cdef class TextWriter:
     cdef bint quads
     cdef bint patch
     cdef bint marked
+    cdef Capabilities capabilities
 
-    def __cinit__(self, bint quads, bint patch=False, bint marked=False):
+    def __cinit__(self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False):
+        self.capabilities = capabilities_of("rdfp" if patch else "nq" if quads else "nt", keep_labels)
         self.quads = quads
         self.patch = patch
         self.marked = marked
@@ -319,7 +324,7 @@ cdef class TextWriter:
         raise TypeError("a TextWriter cannot be pickled")
 
     def encode(self, Batch batch not None) -> bytes:
-        """The lines of a Batch. JellyOptionsError where a named graph would go into N-Triples."""
+        """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say."""
         cdef int64_t all_of_it = 0x1000000000000000
         return next(self.chunks(batch, all_of_it), b"")
 
@@ -340,6 +345,7 @@ cdef class TextWriter:
             )
         if not 0 <= start <= end <= batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
+        batch = self.capabilities.fit(batch)
         memset(&t, 0, sizeof(Lengths))
         t.batch = &batch.a
         t.quads = self.quads
@@ -371,10 +377,12 @@ cdef class TextWriter:
         cdef int64_t no_limit = 0x1000000000000000
         cdef int64_t i, first, end, n
         cdef int64_t row = 0
-        cdef Arena* a = &batch.a
+        cdef Arena* a
         cdef Lengths t
         cdef bytes lines
         cdef uint8_t* out
+        batch = self.capabilities.fit(batch)
+        a = &batch.a
         memset(&t, 0, sizeof(Lengths))
         t.batch = a
         t.quads = self.quads

@@ -1,4 +1,7 @@
-"""A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test."""
+"""A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test.
+
+Labels and language tags are written as they are: `Capabilities.fit` comes before.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

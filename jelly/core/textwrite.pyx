@@ -3,8 +3,8 @@ from libc.string cimport memcpy
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
 )
-from jelly.core.chars cimport UCHAR, find_escape, find_label_end, find_tag_end, len_character, short_escape
-from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly.core.chars cimport UCHAR, find_escape, len_character, short_escape
+from jelly.core.fault cimport BAD_TERM, DEPTH, NO_MEMORY, fail
 
 cdef enum:
     MAX_DEPTH = 64
@@ -78,9 +78,6 @@ cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
     if kind == KIND_IRI:
         length = AROUND_IRI + len_text(text, n, True)
     elif kind == KIND_BNODE:
-        # A label of another format may be anything; written as it is it could become other terms.
-        if n == 0 or find_label_end(text, text + n, True) != text + n:
-            return fail(&t.fault, BAD_LABEL, NULL, term)
         length = AROUND_BNODE + n + (2 if t.marked else 0)
     elif kind == KIND_LITERAL:
         length = AROUND_LITERAL + len_text(text, n, False)
@@ -90,8 +87,6 @@ cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
         n = b.start[aux + 1] - b.start[aux]
-        if n == 0 or find_tag_end(text, text + n) != text + n:
-            return fail(&t.fault, BAD_TAG, NULL, term)
         length += n
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:

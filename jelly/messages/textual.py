@@ -9,9 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from jelly.core.batch import Batch
+from jelly.core.capabilities import Capabilities, capabilities_of
 from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
+from jelly.errors import JellyError, JellyFormatError
 from jelly.messages.media import Dialect
 from jelly.messages.message import NOTE
 
@@ -21,7 +22,6 @@ __all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncod
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE = range(1, 7)
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 Row = tuple[int, int, int, int]
 
@@ -29,9 +29,11 @@ Row = tuple[int, int, int, int]
 class Encoder:
     """What writes a log in one format, Batch by Batch."""
 
+    capabilities: Capabilities
+
     def encode(self, batch: Batch) -> bytes:
         """The messages of a Batch, which has whole ones only."""
-        rows = Rows(batch)
+        rows = Rows(fitted(self.capabilities, batch))
         parts = []
         for i, frame in enumerate(rows.frames()):
             try:
@@ -48,6 +50,16 @@ class Encoder:
     def close(self) -> bytes:
         """What ends a log."""
         return b""
+
+
+def fitted(capabilities: Capabilities, batch: Batch) -> Batch:
+    """`Capabilities.fit`, with errors that tell the message."""
+    try:
+        return capabilities.fit(batch)
+    except JellyError as error:
+        if error.row is not None:
+            error.message = batch.first_frame + int(batch.frames.searchsorted(error.row - batch.first_row, "right"))
+        raise
 
 
 class Rows:
@@ -71,13 +83,6 @@ class Rows:
 
     def text(self, term: int) -> str:
         return self.batch.term_text(term)
-
-    def absolute(self, term: int, where: str) -> str:
-        """The text of an IRI that has a scheme: others would mean something else, or nothing, when read."""
-        text = self.text(term)
-        if not _ABSOLUTE.match(text):
-            raise JellyFormatError(f"{where} cannot hold the relative IRI <{text}>")
-        return text
 
 
 class _Delimiters:
@@ -107,6 +112,7 @@ class LinesEncoder:
 
     def __init__(self, quads: bool, dialect: Dialect) -> None:
         self._writer = TextWriter(quads=quads)
+        self._capabilities = capabilities_of("nq" if quads else "nt")
         self._delimiters = _Delimiters(dialect)
 
     def encode(self, batch: Batch) -> bytes:
@@ -115,7 +121,7 @@ class LinesEncoder:
         return b"".join(
             [
                 around(text, described.get(i, {}).get(NOTE, b"") if described else b"")
-                for i, text in enumerate(self._writer.frames(batch))
+                for i, text in enumerate(self._writer.frames(fitted(self._capabilities, batch)))
             ]
         )
 
@@ -131,7 +137,7 @@ class TurtleEncoder(Encoder):
     """Turtle and TriG: prefixes are declared where the messages declare them, and hold from there on."""
 
     def __init__(self, quads: bool, dialect: Dialect) -> None:
-        self._quads = quads
+        self.capabilities = capabilities_of("trig" if quads else "ttl")
         self._delimiters = _Delimiters(dialect)
         self._names: dict[str, str] = {}  # IRI to name
         self._prefixes: dict[str, str] = {}
@@ -151,10 +157,8 @@ class TurtleEncoder(Encoder):
             statements = "".join(self._statements(rows, group))
             if g < 0:
                 text += statements
-            elif self._quads:
-                text += f"{self._term(rows, g)} {{\n{statements}}}\n"
             else:
-                raise JellyUnsupportedError("a quad in a named graph cannot be written as Turtle: use TriG")
+                text += f"{self._term(rows, g)} {{\n{statements}}}\n"
         note = self._described.get(i, {}).get(NOTE, b"")
         return self._delimiters.around(text.encode(), note).decode()
 
@@ -179,11 +183,7 @@ class TurtleEncoder(Encoder):
             lines = []
             for p, of_predicate in groupby(of_subject, lambda row: row[1]):
                 objects = " , ".join([term(rows, row[2]) for row in of_predicate])
-                if rows.kind[p] != IRI:
-                    raise JellyUnsupportedError("Turtle and TriG have IRIs as predicates only")
                 lines.append(f"{'a' if rows.text(p) == RDF + 'type' else term(rows, p)} {objects}")
-            if rows.kind[s] not in (IRI, BNODE):
-                raise JellyUnsupportedError("Turtle and TriG have IRIs and blank nodes as subjects only")
             yield term(rows, s) + " " + " ;\n    ".join(lines) + " .\n"
 
     def _term(self, rows: Rows, term: int) -> str:
@@ -196,11 +196,9 @@ class TurtleEncoder(Encoder):
         kind = rows.kind[term]
         if kind == TRIPLE:
             s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
-            if rows.kind[s] not in (IRI, BNODE) or rows.kind[p] != IRI:
-                raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only")
             return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
         if kind == IRI:
-            text = rows.absolute(term, "a log in Turtle or TriG")
+            text = rows.text(term)
             cut = max(text.rfind("#"), text.rfind("/"), text.rfind(":")) + 1
             name = self._names.get(text[:cut])
             if name is not None and _LOCAL.match(text[cut:]):
@@ -218,6 +216,8 @@ class TurtleEncoder(Encoder):
 class JsonEncoder(Encoder):
     """NDJSON-LD: an object a message, {} where it is empty."""
 
+    capabilities = capabilities_of("ndjsonld")
+
     def message(self, rows: Rows, frame: list[Row], i: int) -> str:
         return json.dumps(document(rows, frame), ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -229,9 +229,7 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
         node = graphs.setdefault(g, {}).get(s)
         if node is None:
             node = graphs[g][s] = {"@id": _id(rows, s)}
-        if rows.kind[p] != IRI:
-            raise JellyUnsupportedError("JSON-LD has IRIs as predicates only")
-        key = rows.absolute(p, "JSON-LD")
+        key = rows.text(p)
         if key == RDF + "type" and rows.kind[o] in (IRI, BNODE):
             node.setdefault("@type", []).append(_id(rows, o))
         else:
@@ -242,23 +240,16 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
 
 
 def _id(rows: Rows, term: int) -> str:
-    kind = rows.kind[term]
-    if kind == IRI:
-        return rows.absolute(term, "JSON-LD")
-    if kind == BNODE:
-        return "_:" + rows.text(term)
-    raise JellyUnsupportedError(
-        "JSON-LD has IRIs and blank nodes as subjects and graph names only, and no quoted triples"
-    )
+    return "_:" + rows.text(term) if rows.kind[term] == BNODE else rows.text(term)
 
 
 def _value(rows: Rows, term: int) -> dict[str, str]:
     kind = rows.kind[term]
-    if kind in (IRI, BNODE, TRIPLE):
+    if kind in (IRI, BNODE):
         return {"@id": _id(rows, term)}
     value = {"@value": rows.text(term)}
     if kind == TYPED:
-        value["@type"] = rows.absolute(rows.aux[term], "JSON-LD")
+        value["@type"] = rows.text(rows.aux[term])
     elif kind == LANG:
         # RDF 1.2 N-Triples, section 2.4: a direction follows the tag.
         value["@language"], _, direction = rows.text(rows.aux[term]).partition("--")
@@ -273,6 +264,8 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 class YamlEncoder(Encoder):
     """YAML-LD: a document a message. Strings are quoted, so that none becomes a number or a boolean."""
+
+    capabilities = capabilities_of("yamlld")
 
     def message(self, rows: Rows, frame: list[Row], i: int) -> str:
         found = document(rows, frame)
