@@ -33,9 +33,9 @@ import numpy as np
 
 from jelly import resultsyntax
 from jelly.core.batch import Batch
-from jelly.core.capabilities import capabilities_of
 from jelly.core.binaryin import ResultReader
 from jelly.core.binaryout import ResultWriter
+from jelly.core.capabilities import capabilities_of
 from jelly.core.collector import Collector
 from jelly.core.terms import Terms
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError

@@ -101,8 +101,9 @@ def test_text_to_jelly_to_text(statements):
         try:
             writer.extend(statements)
             writer.flush()
-        except jelly.JellyFormatError:  # labels and tags that the text formats cannot write
+        except jelly.JellyUnsupportedError:  # tags that the text formats cannot write
             assume(False)
+    assume(b"_:esc_" not in text.getvalue())  # labels that have been replaced are replaced again
     data, done = convert(text.getvalue(), from_format="nq")
     assert convert(data, to_format="nq")[0] == text.getvalue()
     assert done.statements == len(statements)

@@ -43,8 +43,8 @@ cdef enum:
     EVERY = NODES | LITERALS | TRIPLE
 
 # A label that a format cannot hold is written as this and its bytes: letters and digits as they are, others as _ and
-# two hexadecimal digits. Labels that begin with it are written so too, so that no two become one, in whatever order
-# and on whatever machine they come.
+# two hexadecimal digits. What looks like such a label is written so too, so that no two labels become one, in whatever
+# order and on whatever machine they come.
 cdef const char* ESCAPED = b"esc_"
 cdef enum:
     N_ESCAPED = 4
@@ -54,7 +54,7 @@ cdef struct Check:
     Arena* b
     Rules* r
     int8_t* bad  # what is wrong with each term; NULL where nothing is
-    int8_t* done  # quoted triples that can be held; NULL where the Batch has none
+    int8_t* done  # quoted triples that were looked at; NULL where the Batch has none
     int kinds  # a bit for each kind of term that the Batch has
     bint labels  # some label cannot be held
     bint no_memory
@@ -73,7 +73,31 @@ cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcep
         return False
     if r.labels == LABELS_XML and is_digit(at[0]):
         return False
-    return not starts_with(at, end, ESCAPED, N_ESCAPED)
+    return not is_escaped(at, end)
+
+
+cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether a label is one that `put_escaped` may have written for a label that some format cannot hold."""
+    cdef bint found
+    if not starts_with(at, end, ESCAPED, N_ESCAPED):
+        return False
+    at += N_ESCAPED
+    found = at == end or is_digit(at[0])
+    while at < end:
+        if at[0] == 0x5F:
+            if end - at < 3 or not is_small_hex(at[1]) or not is_small_hex(at[2]):
+                return False
+            found = True
+            at += 3
+        elif is_letter(at[0]) or is_digit(at[0]):
+            at += 1
+        else:
+            return False
+    return found
+
+
+cdef inline bint is_small_hex(uint8_t byte) noexcept nogil:
+    return is_digit(byte) or 0x61 <= byte <= 0x66
 
 
 cdef bint is_xml_text(const uint8_t* at, const uint8_t* end) noexcept nogil:
@@ -224,7 +248,7 @@ cdef void check_terms(Check* c) noexcept nogil:
 cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nogil:
     """What keeps a term from standing in a place: the term itself, or one that it refers to.
 
-    Ids that are none, and quoted triples that are nested too deep, are left to the writers, which refuse them.
+    Ids of no term, and quoted triples that are nested too deep, are left to the writers, which refuse them.
     """
     cdef Arena* b = c.b
     cdef int k, kind, why
@@ -235,6 +259,8 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     c.place = place
     kind = b.kind[term]
     aux = b.aux[term]
+    if kind == KIND_TEXT:
+        return HELD
     if not (c.r.kinds[place] >> kind) & 1:
         return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
     if c.bad != NULL:
@@ -247,11 +273,11 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
         if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
             return BAD_NAME
     if kind == KIND_TRIPLE and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
+        c.done[aux] = True
         for k in range(3):
             why = find_in_term(c, b.quoted[3 * aux + k], IN_TRIPLE + k, depth + 1)
             if why != HELD:
                 return why
-        c.done[aux] = True
     return HELD
 
 
@@ -369,6 +395,7 @@ _TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
 _IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
            "object of a quoted triple", "value")
 _KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
@@ -412,7 +439,9 @@ cdef class Capabilities:
     keep_labels : bool, default False
         Whether a label that cannot be held is an error. Else the blank node gets another label: ``esc_`` and the
         label, of which all but letters and digits is written as ``_`` and two hexadecimal digits a byte. The same
-        label gives the same, always; labels that begin with ``esc_`` are written so too, so no two become one.
+        label gives the same, always; labels that look like that are written so too, so no two become one.
+    instead : str, default ""
+        What holds terms in other places, and named graphs: for errors.
 
     Examples
     --------
@@ -429,7 +458,7 @@ cdef class Capabilities:
     def __init__(
         self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
         quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
-        bint tagged=False, bint keep_labels=False,
+        bint tagged=False, bint keep_labels=False, instead="",
     ):
         cdef Rules* r = &self.rules
         cdef int k
@@ -442,7 +471,7 @@ cdef class Capabilities:
         self.settings = {
             "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
             "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
-            "names": names, "tagged": tagged,
+            "names": names, "tagged": tagged, "instead": instead,
         }
         if generalized:
             r.kinds[0] = r.kinds[1] = r.kinds[3] = other
@@ -495,7 +524,7 @@ cdef class Capabilities:
             numbers = numpy.ascontiguousarray(rows, numpy.int64)
             n = len(numbers)
             if n and not (0 <= numbers.min() and numbers.max() < batch.a.n_rows):
-                raise IndexError(f"the rows lead out of a Batch of {batch.a.n_rows}")
+                raise IndexError(f"the rows are not in order or lead out of a Batch of {batch.a.n_rows}")
             chosen = <const int64_t*><size_t>numbers.ctypes.data
         memset(&c, 0, sizeof(Check))
         c.b = &batch.a
@@ -548,18 +577,25 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
         reason = f"{self.title} has no named graphs, such as {shown}"
     elif why == BAD_LABEL:
         reason = f"{self.title} cannot hold the label of {shown}, here as {_PLACES[c.place]}"
+    elif why == BAD_PLACE and kind == KIND_TRIPLE:
+        reason = f"{self.title} " + (
+            "cannot hold quoted triples" if self.settings["quoted"] == "none"
+            else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}"
+        )
     elif why == BAD_TAG:
         reason = f"{self.title} cannot hold the language tag of {shown}"
     else:
         because = {
             BAD_DIRECTION: "it has a base direction",
             BAD_IRI: _iri_reason(text, self.rules.iris),
-            BAD_TEXT: "XML has no way to write one of its characters",
+            BAD_TEXT: _no_xml(text),
             BAD_DATATYPE: "it has no language tag, which its datatype asks for",
-            BAD_NAME: "its end is no name of an element",
+            BAD_NAME: "its name is reserved" if text.startswith(_RDF) else "its end is no name of an element",
             BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
         }[why]
         reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
+    if self.settings["instead"] and (why == BAD_GRAPH or why == BAD_PLACE):
+        reason += f"; use {self.settings['instead']}"
     return JellyUnsupportedError(reason, row=batch.first_row + c.row)
 
 
@@ -590,13 +626,20 @@ cdef object _iri_reason(str text, int iris):
     cdef const uint8_t* at = <const uint8_t*>data
     cdef int64_t fault
     if iris == IRIS_NOT_BNODE:
-        return "it would be read as a blank node or a quoted triple"
+        return "it begins with _: or <<, and would be read as another kind of term"
     if not has_scheme(at, at + len(data)):
         return "it is relative"
     fault = find_iri_fault(at, len(data))
     if 0 <= fault < len(data):
         return f"RFC 3987 has no {data[fault:].decode('utf-8', 'replace')[:1]!r} there"
-    return "RFC 3987 does not allow it" if fault >= 0 else "XML has no way to write one of its characters"
+    return "RFC 3987 asks for more" if fault >= 0 else _no_xml(text)
+
+
+cdef object _no_xml(str text):
+    for char in text:
+        if char in "\ufffe\uffff" or (char < " " and char not in "\t\n\r"):
+            return f"XML has no way to write U+{ord(char):04X}"
+    return "XML has no way to write it"
 
 
 cdef bint needs_rows(Check* c, int columns) noexcept nogil:
@@ -618,7 +661,7 @@ _JENA = {"generalized": True, "iris": "not-bnode"}
 
 CAPABILITIES = {
     "jelly": Capabilities("Jelly", generalized=True),
-    "nt": Capabilities("N-Triples", named_graphs=False, **_NTRIPLES),
+    "nt": Capabilities("N-Triples", named_graphs=False, instead="N-Quads", **_NTRIPLES),
     "nq": Capabilities("N-Quads", **_NTRIPLES),
     "ttl": Capabilities("Turtle", named_graphs=False, **_TURTLE),
     "trig": Capabilities("TriG", **_TURTLE),
@@ -635,7 +678,9 @@ CAPABILITIES = {
     "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
     "trp": Capabilities("RDF Patch Thrift", **_JENA),
     "pyoxigraph": Capabilities("pyoxigraph", quoted="object", labels="turtle"),
-    "flat": Capabilities('layout="flat"', generalized=True, literal_subjects=False, iris="not-bnode"),
+    "flat": Capabilities(
+        'layout="flat"', generalized=True, literal_subjects=False, iris="not-bnode", instead='layout="ntriples"',
+    ),
     "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
     "results-json": Capabilities("SPARQL results in JSON", generalized=True),
     "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml"),

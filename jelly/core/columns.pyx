@@ -329,7 +329,7 @@ cdef class Columns:
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
-        self.batch = batch
+        self.batch = None
         self.has_same = False
         self.differ = -1
         self.chosen = None

@@ -3,7 +3,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, load_u64, same_bytes,
+    KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes,
 )
 from jelly.core.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly.core.textwrite cimport len_term, put_term

@@ -47,7 +47,8 @@ class XmlEncoder(Encoder):
     def _property(self, rows: Rows, row: Row, names: dict[str, str]) -> str:
         _, p, o, _ = row
         iri = rows.text(p)
-        cut = _NAME.search(iri).start()  # type: ignore[union-attr] - the capabilities ask for a name
+        found = _NAME.search(iri)
+        cut = found.start() if found else len(iri)
         name = f"{names.setdefault(iri[:cut], f'n{len(names)}')}:{iri[cut:]}"
         kind = rows.kind[o]
         if kind in (IRI, BNODE):

@@ -327,11 +327,13 @@ def test_a_literal_elsewhere_names_the_other_layout():
     for place, slot in ((0, "subject"), (1, "predicate"), (3, "graph")):
         row = [iri] * 4
         row[place] = x
-        columns.start(batch_of([jelly.Quad(iri, iri, x, iri), jelly.Quad(*row)], 4))
+        batch = batch_of([jelly.Quad(iri, iri, x, iri), jelly.Quad(*row)], 4)
+        columns.start(batch, names=["object", "datatype", "lang", "object_kind"])
         plain(columns, "object", 0, 2)  # fine there
-        for make in (columns.strings, columns.codes):
-            with pytest.raises(jelly.JellyOptionsError, match=f'a literal as {slot} .*layout="ntriples"') as caught:
-                make(slot, 0, 2)
+        columns.start(batch, np.array([0]))  # and so are other rows
+        for names in ([slot], None):
+            with pytest.raises(jelly.JellyUnsupportedError, match=f'here as {slot}: .*use layout="ntriples"') as caught:
+                columns.start(batch, names=names)
             assert caught.value.row == 1
 
 
@@ -405,7 +407,7 @@ def test_texts_chosen_to_collide_take_no_time_and_are_told_apart():
     batch = _make_batch(3, terms, rows)
     columns = Columns(flat=True)
     for differ in (False, True):
-        columns.start(batch)
+        columns.start(batch, names=["object"])
         if differ:
             assert not columns.all_differ()
         nulls, valid, codes, offsets, data = columns.codes("object", 0, len(rows))
@@ -417,7 +419,7 @@ def test_texts_chosen_to_collide_take_no_time_and_are_told_apart():
         assert codes[n:] == list(range(n))[::-1]
         assert numbers(offsets, "q")[-1] == n * len(texts[0])
         assert bytes(data) == b"".join(texts)
-    columns.start(_make_batch(3, terms[:n], rows[:n]))
+    columns.start(_make_batch(3, terms[:n], rows[:n]), names=["object"])
     assert columns.all_differ()
 
 
@@ -538,7 +540,6 @@ def test_an_error_names_the_row_in_the_stream():
     statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))] * 3
     statements[2] = jelly.Triple(jelly.Literal("x"), jelly.IRI("a:p"), jelly.IRI("a:o"))
     columns = Columns(flat=True)
-    columns.start(batch_of(statements), np.array([0, 2]))
-    with pytest.raises(jelly.JellyOptionsError) as caught:
-        columns.strings("subject", 0, 2)
+    with pytest.raises(jelly.JellyUnsupportedError) as caught:
+        columns.start(batch_of(statements), np.array([0, 2]))
     assert caught.value.row == 2

@@ -224,7 +224,7 @@ def test_errors_name_the_row(tmp_path: Path, changed: dict[str, Any], message: s
     ("format", "value", "kind", "message"),
     [
         ("jellyp", "<< <a:s> <a:p> <a:o> >>", "triple", "needs rdf_star"),
-        ("rdfp", "_: x", "bnode", "label of blank node"),
+        ("rdfp", "_:x", "iri", "the IRI <_:x>, here as object"),
     ],
 )
 def test_rows_of_later_batches(format: str, value: str, kind: str, message: str) -> None:
