@@ -10,7 +10,7 @@ from typing import Any
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
-__all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "table_kind"]
+__all__ = ["FORMATS", "READING", "TABLE_SUFFIXES", "WRITING", "Format", "find_format", "table_kind"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,16 @@ class Format:
     namespaces: bool = False
     binary: bool = False
     mixed: bool = False
+
+    @property
+    def reading(self) -> frozenset[str]:
+        """The keywords that reading it has, besides those that all formats have."""
+        return _READING[self.name]
+
+    @property
+    def writing(self) -> frozenset[str]:
+        """The keywords that writing it has, besides those that all formats have."""
+        return _WRITING.get(self.name, frozenset())
 
     def open_reader(self, **settings: Any) -> Any:
         """What reads this format."""
@@ -89,6 +99,24 @@ PROTOBUF = Format(
 FORMATS = {
     format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
 }
+
+_BATCHES = frozenset({"batch_rows", "batch_bytes"})
+_LINES = _BATCHES | {"max_line_bytes"}
+_SYNTAX = _BATCHES | {"base", "lenient"}
+_ROWS = _BATCHES | {"quads", "max_row_bytes", "max_prefixes"}
+_READING = {
+    "jelly": _BATCHES | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes"},
+    **dict.fromkeys(("nt", "nq"), _LINES),
+    **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), _SYNTAX),
+    **dict.fromkeys(("thrift", "protobuf"), _ROWS),
+}
+_WRITING = dict.fromkeys(("thrift", "protobuf"), frozenset({"prefixes", "shorten", "values", "base", "default_quads"}))
+
+# The keywords of `Reader` and of `Writer`, for all formats.
+READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*_READING.values())
+WRITING = frozenset({
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
+}).union(*_WRITING.values())  # fmt: skip
 
 
 def find_format(format: str | None, name: str = "") -> Format:

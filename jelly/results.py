@@ -39,6 +39,8 @@ from jelly.core.collector import Collector
 from jelly.core.terms import Terms
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 from jelly.files import Sink, Source, split_suffix
+from jelly.formats import THRIFT
+from jelly.settings import checked, fitted, refuse_unknown
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 
@@ -46,6 +48,8 @@ __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read
 COLLECT_ROWS = 4096
 
 Pair = tuple[Batch, Any]
+
+_LIMITS = THRIFT.reading - {"quads"}
 
 
 @dataclass(frozen=True)
@@ -100,14 +104,14 @@ class Results:
         self._source = source
         self._pairs: Iterator[Pair]
         try:
+            refuse_unknown(limits, _LIMITS if format.binary else (), f"{format.name} of query results")
+            limits = fitted(limits, _LIMITS if format.binary else (), source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
                 pairs = _fed(reader, source)
                 first = next(pairs, None)
                 names = reader.variables or ()
                 self._pairs = pairs if first is None else chain([first], pairs)
-            elif limits:
-                raise TypeError(f"{format.name} has no limit {next(iter(limits))!r}")
             elif format.name == "csv":
                 raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
             else:
@@ -194,6 +198,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
             return
 
 
+@checked(_LIMITS)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
@@ -214,6 +219,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     return Results(source, known, **limits)
 
 
+@checked()
 def write_results(
     dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
 ) -> int:
@@ -232,8 +238,11 @@ def write_results(
     return _write(dst, names, collected(names, rows), format)
 
 
-def convert_results(src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None) -> int:
-    """Read results and write them in another format; the number of rows.
+@checked(_LIMITS)
+def convert_results(
+    src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
+) -> int:
+    """Read results and write them in another format; the number of rows. ``limits`` are those of `read_results`.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -242,16 +251,18 @@ def convert_results(src: Any, dst: Any, *, from_format: str | None = None, to_fo
     >>> out.getvalue()
     b'?x\\n"a"\\n'
     """
-    results = read_results(src, format=from_format)
+    results = read_results(src, format=from_format, **limits)
     return _write(dst, results.variables, results.pairs(), to_format)
 
 
 def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: str | None) -> int:
     sink = Sink(dst)
     try:
-        known = find_result_format(format, sink.name)
+        with sink.named():
+            known = find_result_format(format, sink.name)
+            parts = (_encoded if known.binary else _written)(known, variables, pairs)
         n = 0
-        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs):
+        for part, rows in parts:
             sink.write(part)
             n += rows
     except BaseException:

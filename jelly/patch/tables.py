@@ -24,6 +24,7 @@ TC .
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +33,9 @@ from jelly.core.batch import Batch
 from jelly.core.operations import Commit, Header, Start, take_rows
 from jelly.errors import JellyError
 from jelly.options import PatchOptions, StatementType
-from jelly.patch.formats import JELLYP
+from jelly.patch.formats import JELLYP, PATCH_READING
 from jelly.patch.stream import PUNCTUATION, Patch, PatchReader, PatchWriter
+from jelly.settings import checked
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
 
@@ -70,6 +72,7 @@ def _held(reader: PatchReader) -> Iterator[Rows]:
                 waiting = None
 
 
+@checked(PATCH_READING, ("layout", "dictionary"))
 def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: Any) -> Any:
     """The statements that the patches of ``src`` add and delete, in their order, as a ``pyarrow.RecordBatchReader``.
 
@@ -115,6 +118,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     return pa.RecordBatchReader.from_batches(made_schema, batches())
 
 
+@checked(signature(PatchWriter).parameters)
 def write_arrow(
     dst: Any,
     data: Any,
