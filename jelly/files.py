@@ -332,7 +332,9 @@ class Sink:
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         if not os.path.exists(folder):
-            raise FileNotFoundError(errno.ENOENT, f"the directory {folder} does not exist")
+            named = os.path.dirname(path)  # of a link it is another
+            missing = folder if os.path.exists(named) else named
+            raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
         self._part = PartFile(target)
         return os.fdopen(self._part.handle, "wb")
 

@@ -31,7 +31,8 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1)
-            advice = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(sorted(known))}"
+            expected = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
+            advice = f"did you mean {near[0]!r}?" if near else expected
             raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: {advice}")
 
 
