@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
-__all__ = ["FORMATS", "READING", "TABLE_SUFFIXES", "WRITING", "Format", "find_format", "table_kind"]
+__all__ = [
+    "FORMATS",
+    "READING",
+    "TABLE_SUFFIXES",
+    "WRITING",
+    "Format",
+    "find_format",
+    "format_of",
+    "having",
+    "table_kind",
+]
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,25 @@ READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*_READI
 WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
 }).union(*_WRITING.values())  # fmt: skip
+
+
+def format_of(src: Any, format: str | None = None) -> Format:
+    """The format of what `Reader` takes, if it is called ``format`` or its name tells.
+
+    >>> format_of("people.nt").title, format_of("-").title, format_of("people.nt", "nq").title
+    ('N-Triples', 'Jelly', 'N-Quads')
+    """
+    name = os.fspath(src) if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
+    return find_format(format, name if isinstance(name, str) and name != "-" else "")
+
+
+def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """``settings`` without the limits that are not known: one of lines is of no use to Jelly.
+
+    >>> having({"max_line_bytes": 1, "max_names": 2, "base": "a:b"}, FORMATS["jelly"].reading)
+    {'max_names': 2, 'base': 'a:b'}
+    """
+    return {name: value for name, value in settings.items() if name in known or not name.startswith("max_")}
 
 
 def find_format(format: str | None, name: str = "") -> Format:

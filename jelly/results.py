@@ -49,7 +49,8 @@ COLLECT_ROWS = 4096
 
 Pair = tuple[Batch, Any]
 
-_LIMITS = THRIFT.reading - {"quads"}
+# The keywords of reading RDF Thrift and RDF Protobuf.
+LIMITS = THRIFT.reading - {"quads"}
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ class Results:
         self._source = source
         self._pairs: Iterator[Pair]
         try:
-            refuse_unknown(limits, _LIMITS if format.binary else (), f"{format.name} of query results")
-            limits = fitted(limits, _LIMITS if format.binary else (), source.size)
+            refuse_unknown(limits, LIMITS if format.binary else (), f"{format.name} of query results")
+            limits = fitted(limits, LIMITS if format.binary else (), source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
                 pairs = _fed(reader, source)
@@ -198,7 +199,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
             return
 
 
-@checked(_LIMITS)
+@checked(LIMITS)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
@@ -238,7 +239,7 @@ def write_results(
     return _write(dst, names, collected(names, rows), format)
 
 
-@checked(_LIMITS)
+@checked(LIMITS)
 def convert_results(
     src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
 ) -> int:

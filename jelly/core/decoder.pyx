@@ -31,10 +31,6 @@ cdef enum:
     # Options with a stream name longer than this are made anew each time.
     MAX_CACHED_NAME = 1024
 
-# No frame is longer, whatever the limit.
-cdef enum:
-    MAX_FRAME_TEXT = 0x7FFFFFFF
-
 _LOGICAL_TYPES = frozenset(LogicalType)
 
 
@@ -86,7 +82,7 @@ cdef class Decoder(Feeder):
         self.d.max_rows = batch_rows
         self.d.max_text = batch_bytes
         # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
-        self.d.text_limit = max(MAX_BATCH_TEXT, min(max_frame_bytes, MAX_FRAME_TEXT) + min(batch_bytes, MAX_BATCH_TEXT))
+        self.d.text_limit = max(MAX_BATCH_TEXT, max_frame_bytes)
         self.d.limits.names = max_names
         self.d.limits.prefixes = max_prefixes
         self.d.limits.datatypes = max_datatypes

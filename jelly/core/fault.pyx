@@ -187,7 +187,7 @@ cdef object text_error(object text, str what):
     if not isinstance(text, str):
         return JellyArgumentError(f"{what} must be str, not {type(text).__name__}")
     found = next((character for character in text if "\ud800" <= character <= "\udfff"), "")
-    return JellyFormatError(f"{what} {text!r:.80} holds U+{ord(found):04X}, half of a character, which UTF-8 cannot hold")
+    return JellyFormatError(f"{what} {str(text)!r:.80} holds U+{ord(found):04X}, half of a character, which UTF-8 cannot hold")
 
 
 cdef bytes utf8_of(object text, str what):

@@ -34,7 +34,7 @@ from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError
 from jelly.files import Progress
-from jelly.formats import READING
+from jelly.formats import READING, format_of, having
 from jelly.options import PatchOptions
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, read_patches
 from jelly.settings import checked
@@ -326,7 +326,7 @@ def _diff_batches(
     lines = _Lines(bound, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
     for side, source in enumerate((old, new)):
-        reader = Reader(source, **settings)
+        reader = Reader(source, **having(settings, format_of(source, settings.get("format")).reading))
         namespaces = namespaces and reader.format.namespaces
         for some in _statement_lines(reader, declared[side], progress):
             lines.add(side, some)

@@ -23,7 +23,7 @@ TC .
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any, Literal
 
@@ -190,11 +190,13 @@ def convert_table(
     layout: Literal["flat", "ntriples"] = "flat",
     from_format: str | None = None,
     to_format: str | None = None,
+    limits: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> int:
     """Convert between a file of a table and a file of patches, as their suffixes say; the number of statements.
 
-    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`.
+    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`, ``limits`` those of
+    `PatchReader`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -209,6 +211,6 @@ def convert_table(
     return convert_with(
         src,
         dst,
-        lambda: read_arrow(src, layout=layout, format=from_format),
+        lambda: read_arrow(src, layout=layout, format=from_format, **(limits or {})),
         lambda table: write_arrow(dst, table, options, format=to_format, **settings),
     )
