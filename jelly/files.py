@@ -333,7 +333,7 @@ class Sink:
         folder = os.path.dirname(target)
         if not os.path.exists(folder):
             named = os.path.dirname(path)  # of a link it is another
-            missing = folder if os.path.exists(named) else named
+            missing = folder if os.path.exists(named or ".") else named
             raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
         self._part = PartFile(target)
         return os.fdopen(self._part.handle, "wb")

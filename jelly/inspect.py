@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -113,7 +114,7 @@ def inspect(
     decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
     options: StreamOptions | None = None
     frames: list[FrameInspection] = []
-    with source.named():
+    with source.named(), closing(source):
         for chunk in source.chunks():
             if options is None:
                 decoder.push(chunk)

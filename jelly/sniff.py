@@ -45,12 +45,13 @@ def looks_like(head: bytes) -> tuple[str, str] | None:
         return "Jelly", "jelly"
     if _THRIFT.match(head):
         return "RDF Thrift", "thrift"
+    head = head.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = head.decode("utf-8-sig")
+        text = head.decode()
     except UnicodeDecodeError as error:
-        if error.end < len(head) - 4:
+        if error.start < len(head) - 3:
             return None
-        text = head[: error.start].decode("utf-8-sig")  # cut inside a character
+        text = head[: error.start].decode()  # it was cut inside a character
     return _text(text[_COMMENTS.match(text).end() :])  # type: ignore[union-attr]
 
 

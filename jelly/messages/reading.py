@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from inspect import signature
 from typing import Any, Literal
 
@@ -124,7 +125,7 @@ class MessageReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self.source.named():
+        with self.source.named(), closing(self.source):
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
