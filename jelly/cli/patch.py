@@ -319,9 +319,12 @@ def compact(
 @click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
 @click.option("--base", metavar="IRI", help="The id of the patch before the first.")
 @_to
-def log(files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None) -> None:
+@_limits
+def log(
+    files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None, limits: dict[str, Any]
+) -> None:
     """Put the patches of files or directories in order by their headers id and prev, and list them."""
-    found = patches.read_log(files, base=None if base is None else jelly.IRI(base))
+    found = patches.read_log(files, base=None if base is None else jelly.IRI(base), **limits)
     if output is not None:
         _write(output, to_format, found)
         return

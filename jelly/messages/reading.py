@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from inspect import signature
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.core.scope import number_random_labels
 from jelly.core.scope import rename_blank_nodes as renamed
-from jelly.errors import JellyError
+from jelly.errors import JellyError, JellyLimitError
 from jelly.files import Source
 from jelly.messages.logs import JellyLog, Log, NdjsonLog, TextLog, TurtleLog, XmlLog, YamlLog
 from jelly.messages.media import Dialect, find_log
@@ -115,6 +116,17 @@ class MessageReader:
         """The stream options of a Jelly log; None before they are read and for others."""
         return getattr(self._log, "options", None)
 
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Within this, errors name the source, and the limit of a message: frames and lines have it too."""
+        with self.source.named():
+            try:
+                yield
+            except JellyLimitError as error:
+                error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
+                error.args = (error.reason,)
+                raise
+
     def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.messages += len(batch.frames)
@@ -125,7 +137,7 @@ class MessageReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self.source.named(), closing(self.source):
+        with self._named(), closing(self.source):
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
@@ -173,7 +185,7 @@ class MessageReader:
             raise RuntimeError("the last chunk is not used up: iterate over what feed gave first")
 
     def _taken(self, step: Callable[..., Iterator[Batch]], *data: Any) -> Iterator[Message]:
-        with self.source.named():
+        with self._named():
             try:
                 yield from self._messages(self._given(step(*data)))
             except JellyError:
