@@ -323,7 +323,7 @@ class Sink:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
             mode = stat.S_IFREG
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(mode) or not path:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(mode):
             # A device or a pipe: there is nothing to rename.

@@ -261,9 +261,8 @@ def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: 
     try:
         with sink.named():
             known = find_result_format(format, sink.name)
-            parts = (_encoded if known.binary else _written)(known, variables, pairs)
         n = 0
-        for part, rows in parts:
+        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs, sink):
             sink.write(part)
             n += rows
     except BaseException:
@@ -273,18 +272,28 @@ def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: 
     return n
 
 
-def _encoded(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+def _encoded(
+    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
+) -> Iterator[tuple[bytes, int]]:
     writer = ResultWriter(format.name, variables)
-    yield writer.header(), 0
+    with sink.named():
+        head = writer.header()
+    yield head, 0
     for batch, cells in pairs:
-        yield writer.encode(batch, cells), len(cells)
+        with sink.named():
+            part = writer.encode(batch, cells)
+        yield part, len(cells)
 
 
-def _written(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+def _written(
+    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
+) -> Iterator[tuple[bytes, int]]:
     writer = resultsyntax.WRITERS[format.name](variables)
     yield writer.header().encode(), 0
     for batch, cells in pairs:
         terms = Terms(batch)
         rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
-        yield "".join(map(writer.row, rows)).encode(), len(cells)
+        with sink.named():
+            part = "".join(map(writer.row, rows)).encode()
+        yield part, len(cells)
     yield writer.footer().encode(), 0

@@ -44,6 +44,10 @@ class Reader(SourceReader):
     of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
     pyoxigraph also ``base`` (the IRI that relative ones are resolved against) and ``lenient=True`` (check less).
 
+    ``max_frame_bytes`` (Jelly, default 256 MiB), ``max_line_bytes`` (N-Triples and N-Quads, default 64 MiB) and
+    ``max_row_bytes`` (RDF Thrift and RDF Protobuf, default 256 MiB) are at least 16 times the size of a file, so that
+    one that holds a single long literal is read. JellyArgumentError for a keyword that the format does not have.
+
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
     ...     [str(statement) for statement in reader]
@@ -261,6 +265,9 @@ class Writer(SinkWriter):
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
 
     With a ``library`` its terms are taken besides ours.
+
+    Use it in a ``with`` statement, or call ``close()``: a Writer that is forgotten gives a ResourceWarning, and its file
+    is not written. JellyArgumentError for a keyword that the format does not have.
 
     >>> import io, jelly
     >>> out = io.BytesIO()

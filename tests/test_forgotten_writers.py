@@ -85,8 +85,8 @@ def test_a_forgotten_writer_of_a_file_object(make: Callable[[Any], Any]) -> None
 def test_a_forgotten_writer_in_a_circle(tmp_path: Path) -> None:
     circle: list[Any] = [writer_of(tmp_path / "u.jelly")]
     circle.append(circle)
+    del circle
     with pytest.warns(ResourceWarning, match=r"u\.jelly was never closed"):
-        del circle
         gc.collect()
     assert os.listdir(tmp_path) == []
 
@@ -218,7 +218,8 @@ print("done", flush=True)
     child = subprocess.Popen(
         [sys.executable, "-c", code, str(path)], env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     with child:
         assert child.stdout.readline() == b"ready\n"
         writers = [writer_of(path) for _ in range(SLOTS + 2)]  # of this process, too

@@ -146,7 +146,8 @@ def test_options_of_another_type() -> None:
 
 def test_the_error_is_both() -> None:
     error = JellyArgumentError("no")
-    assert isinstance(error, TypeError) and isinstance(error, jelly.JellyError)
+    assert isinstance(error, TypeError)
+    assert isinstance(error, jelly.JellyError)
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (JellyArgumentError, "no")
     with pytest.raises(TypeError, match="unknown keyword 'zzz': expected one of a, b"):
@@ -155,7 +156,8 @@ def test_the_error_is_both() -> None:
 
 def test_names_documentation_and_signatures_stay() -> None:
     assert list(inspect.signature(jelly.dumps).parameters) == ["statements", "options", "delimited"]
-    assert jelly.dumps.__name__ == "dumps" and jelly.dumps.__doc__
+    assert jelly.dumps.__name__ == "dumps"
+    assert jelly.dumps.__doc__
     assert "seekable" in inspect.signature(jelly.Writer).parameters
 
 

@@ -92,20 +92,22 @@ def test_real_files_of_jelly_look_like_it() -> None:
             assert looks_like(data[:HEAD]) == ("Jelly", "jelly")
 
 
-def reason(call: Any) -> str:
+def reason(call: Any, *given: Any, **settings: Any) -> str:
     with pytest.raises(JellyFormatError) as caught:
-        call()
+        call(*given, **settings)
     assert caught.value.args == (caught.value.reason,)
     return caught.value.reason
+
+
+def read(*given: Any, **settings: Any) -> list[Any]:
+    return list(jelly.read(*given, **settings))
 
 
 def test_text_read_as_jelly() -> None:
     text = b'<a:s> <a:p> "o" .\n' * 50
     expected = "; it looks like N-Triples"
     for source in (text, io.BytesIO(text), iter([text[:5], text[5:]]), gzip.compress(text)):
-        assert reason(lambda source=source: list(jelly.read(source))).endswith(
-            f"{expected}: read it with format='nt'"
-        )
+        assert reason(read, source).endswith(f"{expected}: read it with format='nt'")
     assert reason(lambda: jelly.loads(text)).endswith(expected)
     assert reason(lambda: jelly.inspect(text)).endswith(expected)
     assert f"{expected};" in str(jelly.validate(text)[0])
@@ -124,7 +126,7 @@ def test_others_read_as_text() -> None:
         (b"PAR1\x15\x04\x15", "a Parquet file"),
     ):
         for format in ("nt", "nq"):
-            assert reason(lambda: list(jelly.read(data, format=format))).endswith(f"; it looks like {what}")
+            assert reason(read, data, format=format).endswith(f"; it looks like {what}")
     # What a format reads besides itself is no news.
     assert "looks like" not in reason(lambda: list(jelly.read(b"<a:s> <a:p> <a:o> .\nwrong", format="nq")))
     assert "looks like" not in reason(lambda: list(jelly.read(b"<a:s> <a:p> <a:o> .\nwrong", format="nt")))
@@ -133,14 +135,14 @@ def test_others_read_as_text() -> None:
 def test_others_read_by_pyoxigraph() -> None:
     pytest.importorskip("pyoxigraph")
     for format in ("ttl", "trig", "n3", "rdf", "jsonld"):
-        assert "; it looks like a Parquet file" in reason(lambda: list(jelly.read(b"PAR1\x15\x04 <", format=format)))
+        assert "; it looks like a Parquet file" in reason(read, b"PAR1\x15\x04 <", format=format)
     assert reason(lambda: list(jelly.read(b'{"@id": "a:b"}', format="ttl"))).endswith("read it with format='jsonld'")
     assert "looks like" not in reason(lambda: list(jelly.read(b"<a:s> <a:p> <a:o> .\nwrong", format="ttl")))
 
 
 def test_an_empty_input_says_so() -> None:
     for data in (b"", gzip.compress(b"")):
-        assert reason(lambda: list(jelly.read(data))).startswith("the input is empty: the stream does not start with")
+        assert reason(read, data).startswith("the input is empty: the stream does not start with")
     assert reason(lambda: jelly.loads(b"")).startswith("the input is empty")
     assert reason(lambda: jelly.inspect(b"")).startswith("the input is empty")
     assert list(jelly.read(b"", format="nt")) == []
@@ -175,7 +177,7 @@ def test_the_success_path_guesses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_index_needs_a_plain_file(tmp_path: Path) -> None:
     for name, data, told in (
-        ("a.jelly.gz", gzip.compress(JELLY), "the file is compressed (gzip): only a plain Jelly file can have an index"),
+        ("a.jelly.gz", gzip.compress(JELLY), "the file is compressed (gzip): only a plain Jelly file can have an index"),  # noqa: E501
         ("a.jelly", b"<a:s> <a:p> <a:o> .", "the file looks like N-Triples: only a Jelly file can have an index"),
         ("b.jelly", b"", "the file is empty: expected Jelly"),
     ):

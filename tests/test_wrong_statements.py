@@ -15,8 +15,8 @@ from jelly.messages import write_messages
 from jelly.options import StreamOptions
 from jelly.patch import AddNamespace, Header, Patch
 
-S, P, O = IRI("a:s"), IRI("a:p"), Literal("o")
-T = Triple(S, P, O)
+S, P, OBJ = IRI("a:s"), IRI("a:p"), Literal("o")
+T = Triple(S, P, OBJ)
 
 
 def extended(statements: Any, **settings: Any) -> None:
@@ -93,7 +93,7 @@ def test_wrong_numbers_and_terms() -> None:
 
 
 def test_a_quad_into_triples() -> None:
-    quad = Quad(S, P, O, IRI("a:g"))
+    quad = Quad(S, P, OBJ, IRI("a:g"))
     for format in ("nt", "jelly"):
         options = None if format == "nt" else StreamOptions(1, 1)
         with pytest.raises(jelly.JellyOptionsError, match="a quad in graph <a:g> cannot go into a stream of triples"):
@@ -108,14 +108,14 @@ HALF = "x\ud800y"
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ((IRI(HALF), P, O), "the IRI"),
-        ((BlankNode(HALF), P, O), "the label of a blank node"),
+        ((IRI(HALF), P, OBJ), "the IRI"),
+        ((BlankNode(HALF), P, OBJ), "the label of a blank node"),
         ((S, P, Literal(HALF)), "the literal"),
         ((S, P, Literal(HALF, language="en")), "the literal"),
         ((S, P, Literal(HALF, datatype="a:d")), "the literal"),
         ((S, P, Literal("x", datatype=HALF)), "the IRI"),
-        ((QuotedTriple(S, P, Literal(HALF)), P, O), "the literal"),
-        ((S, P, O, IRI(HALF)), "the IRI"),
+        ((QuotedTriple(S, P, Literal(HALF)), P, OBJ), "the literal"),
+        ((S, P, OBJ, IRI(HALF)), "the IRI"),
     ],
 )
 @pytest.mark.parametrize("format", ["jelly", "nq", "thrift"])
