@@ -266,8 +266,8 @@ class Writer(SinkWriter):
 
     With a ``library`` its terms are taken besides ours.
 
-    Use it in a ``with`` statement, or call ``close()``: a Writer that is forgotten gives a ResourceWarning, and its file
-    is not written. JellyArgumentError for a keyword that the format does not have.
+    Use it in a ``with`` statement, or call ``close()``: a Writer that is forgotten gives a ResourceWarning, and its
+    file is not written. JellyArgumentError for a keyword that the format does not have.
 
     >>> import io, jelly
     >>> out = io.BytesIO()
