@@ -9,6 +9,7 @@ from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 from jelly.errors import (
+    JellyArgumentError,
     JellyError,
     JellyFormatError,
     JellyLimitError,
@@ -49,6 +50,7 @@ __all__ = [
     "Frame",
     "FrameInspection",
     "Inspection",
+    "JellyArgumentError",
     "JellyError",
     "JellyFile",
     "JellyFormatError",

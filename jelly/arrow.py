@@ -49,6 +49,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from inspect import signature
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -59,10 +60,11 @@ from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 from jelly.core.pool import Pool
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
-from jelly.formats import JELLY, find_format
+from jelly.formats import JELLY, READING, WRITING, find_format
 from jelly.metadata import with_metadata
 from jelly.options import PhysicalType, StreamOptions
 from jelly.seek import JellyFile
+from jelly.settings import checked
 from jelly.stream import Reader, Writer
 
 try:
@@ -324,6 +326,7 @@ def _check_rows(batch_rows: int) -> None:
         raise ValueError("batch_rows must be at least 1")
 
 
+@checked(READING)
 def read_arrow(
     src: Any,
     *,
@@ -408,6 +411,7 @@ def _segments(file: JellyFile, maker: Maker, threads: int, start: int, stop: int
         yield from file.run([partial(make, part) for part in parts], threads)
 
 
+@checked(READING, signature(read_arrow).parameters)
 def to_table(src: Any, **settings: Any) -> pa.Table:
     """The statements of ``src`` as one ``pyarrow.Table``, all in memory. See `read_arrow` for the keywords.
 
@@ -419,6 +423,7 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 
 # ---- the way back
 
+@checked(WRITING)
 def write_arrow(
     dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | None = None, **settings: Any
 ) -> int:

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
-from jelly.errors import JellyError
 from jelly.files import Progress, split_suffix
-from jelly.formats import JELLY
+from jelly.formats import FORMATS, JELLY, READING
 from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.settings import checked
 from jelly.stream import Reader, Writer
 
 __all__ = ["Conversion", "choose_options", "convert"]
@@ -44,6 +44,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
+@checked(READING - {"format", "delimited"}, {"seekable"})
 def convert(
     src: Any,
     dst: Any,
@@ -85,37 +86,32 @@ def convert(
     """
     began = time.perf_counter()
     reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
-    writer: Writer | None = None
-    try:
-        with reader:
-            batches = reader.source.watched(reader.batches(), progress)
-            # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
-            held, arity = _look(batches, reader)
-            chosen = choose_options(options, reader, arity)
-            if namespaces:
-                chosen = chosen.replace(version=2)
-            writer = Writer(
-                dst,
-                chosen,
-                format=to_format,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                delimited=delimited,
-                seekable=seekable,
-                **(writing or {}),
-            )
-            with writer:
-                for name, iri in (namespaces or {}).items():
-                    writer.namespace(name, iri)
-                batch: Batch | None
-                while (batch := held.pop(0) if held else next(batches, None)) is not None:
-                    # Metadata belongs to its frame, so that frame has to stay one.
-                    writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-                    batch = None  # before the next one takes memory
-    except JellyError as error:
-        if error.source is None:
-            error.source = writer.name if writer is not None and writer.name else reader.source.name or None
-        raise
+    reader.source.expected = (reader.format.name, FORMATS, "from_format")
+    with reader:
+        batches = reader.source.watched(reader.batches(), progress)
+        # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
+        held, arity = _look(batches, reader)
+        chosen = choose_options(options, reader, arity)
+        if namespaces:
+            chosen = chosen.replace(version=2)
+        writer = Writer(
+            dst,
+            chosen,
+            format=to_format,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            seekable=seekable,
+            **(writing or {}),
+        )
+        with writer:
+            for name, iri in (namespaces or {}).items():
+                writer.namespace(name, iri)
+            batch: Batch | None
+            while (batch := held.pop(0) if held else next(batches, None)) is not None:
+                # Metadata belongs to its frame, so that frame has to stay one.
+                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+                batch = None  # before the next one takes memory
     return Conversion(
         statements=writer.statements,
         bytes_read=reader.bytes_read,

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import io
 import lzma
 import os
+import re
+import stat
 import sys
-import tempfile
+import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sized
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
-from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyTruncatedError
+from jelly.partfile import PartFile, hold
+from jelly.sniff import HEAD, explain
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
 __all__ = ["COMPRESSIONS", "Progress", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
@@ -28,6 +32,9 @@ Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")
 Rows = TypeVar("Rows", bound=Sized)
+
+# Ends of pipes that a shell gives by name, as `>(command)` does.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -49,14 +56,19 @@ def lock(file: Any) -> bool:
 
     Where the system has no such locks (Windows), it is always had.
     """
-    with contextlib.suppress(ImportError):
-        import fcntl
+    return hold(file) is not False
 
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
+
+def descriptor_of(path: str) -> int | None:
+    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` stands for; None for other paths.
+
+    >>> descriptor_of("/dev/fd/63"), descriptor_of("/dev/stdout"), descriptor_of("/dev/null")
+    (63, 1, None)
+    """
+    found = _DESCRIPTOR.fullmatch(path)
+    if found is None:
+        return None
+    return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
 
 
 def open_local(path: str) -> BinaryIO:
@@ -83,7 +95,7 @@ class _Raw(io.RawIOBase):
             return data
         data = self._read(size)
         if isinstance(data, str):
-            raise TypeError("the source gives str: open the file in binary mode")
+            raise JellyArgumentError("the source gives str: open the file in binary mode")
         self.count += len(data)
         return data
 
@@ -127,6 +139,9 @@ class Source:
     def __init__(self, src: Any) -> None:
         self.name = ""
         self.size: int | None = None
+        # The first bytes, decompressed, and what they are expected to be: the arguments of `explain` behind them.
+        self.head = b""
+        self.expected: tuple[str, Collection[str], str] | None = None
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
@@ -149,7 +164,7 @@ class Source:
         elif hasattr(src, "__iter__"):
             read = _joined(src)
         else:
-            raise TypeError(
+            raise JellyArgumentError(
                 f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
             )
         self._raw = _Raw(read)
@@ -166,7 +181,10 @@ class Source:
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; bytes given as a whole come as a whole. Closes a file it opened."""
         try:
-            yield from self._chunks(size)
+            for data in self._chunks(size):
+                if len(self.head) < HEAD:
+                    self.head += bytes(data[: HEAD - len(self.head)])
+                yield data
         finally:
             self.close()
 
@@ -208,10 +226,12 @@ class Source:
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
-        """Within this, errors that name no source get the name of this one."""
+        """Within this, errors that name no source get the name of this one, and what it looks like."""
         try:
             yield
         except JellyError as error:
+            if error.source is None and self.expected is not None:
+                explain(error, self.head, *self.expected)
             error.source = error.source or self.name or None
             raise
 
@@ -236,47 +256,47 @@ class Sink:
     """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
 
     A path gets its final name only when ``close()`` is reached without an error; ``abort()`` removes what was written.
-    The suffix of a path chooses the compression.
+    A file that is replaced keeps its mode, a link stays one. Pipes, devices and ``/dev/fd/N`` are written to as they
+    are. The suffix of a path chooses the compression.
+
+    ``label`` is what errors call it: the path, ``standard output``, or what a file object has for a ``name``.
     """
 
     def __init__(self, dst: Any) -> None:
         self.name = ""
+        self.label = ""
         self.bytes_written = 0
-        self._temporary: Path | None = None
+        self._part: PartFile | None = None
         self._opened: list[Any] = []
+        self._file: Any
         if isinstance(dst, str | os.PathLike) and os.fspath(dst) == "-":
-            dst = sys.stdout.buffer
-        if isinstance(dst, str | os.PathLike):
-            self.name = str(os.fspath(dst))
-            # A link stays one: what it leads to is replaced.
-            self._target = Path(os.path.realpath(self.name))
-            self._file: BinaryIO = self._create(self._target)
+            self._file = sys.stdout.buffer
+            self.label = "standard output"
+        elif isinstance(dst, str | os.PathLike):
+            self.name = self.label = str(os.fspath(dst))
+            try:
+                self._file = self._create(self.name)
+            except OSError as error:
+                error.filename = self.name  # nobody knows the name of the part file
+                raise
         elif hasattr(dst, "write"):
             if isinstance(dst, io.TextIOBase):
-                raise TypeError("the destination takes str: open the file in binary mode")
+                raise JellyArgumentError("the destination takes str: open the file in binary mode")
             self._file = dst
+            name = getattr(dst, "name", "")
+            self.label = name if isinstance(name, str) else ""
         else:
-            raise TypeError(f"cannot write to {type(dst).__name__}: expected a path or a binary file")
+            raise JellyArgumentError(f"cannot write to {type(dst).__name__}: expected a path or a binary file")
 
-    def _create(self, path: Path) -> BinaryIO:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a directory")
-        if path.exists() and not path.is_file():
-            # A device or a pipe: there is nothing to rename.
-            file: Any = open(path, "wb")  # noqa: SIM115 - closed by close()
-        else:
-            try:
-                handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-            except OSError as error:
-                error.filename = self.name  # nobody knows the temporary name
-                raise
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(temporary, 0o666 & ~umask)
-            self._temporary = Path(temporary)
-            file = os.fdopen(handle, "wb")
+    @property
+    def is_live(self) -> bool:
+        """Whether others see what is written before it is complete."""
+        return self._part is None
+
+    def _create(self, path: str) -> Any:
+        file: Any = self._open(path)
         self._opened.append(file)
-        suffix = split_suffix(self.name)[1]
+        suffix = split_suffix(path)[1]
         try:
             if suffix == ".gz":
                 # No name and no time in the header: the same statements give the same bytes.
@@ -286,17 +306,63 @@ class Sink:
             elif suffix == ".xz":
                 file = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed by close()
             elif suffix == ".zst":
-                file = zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+                with self.named():
+                    file = zstandard().ZstdCompressor().stream_writer(file, closefd=False)
         except BaseException:
             self.abort()
             raise
         if suffix:
             self._opened.append(file)
-        return file  # type: ignore[no-any-return]
+        return file
+
+    def _open(self, path: str) -> BinaryIO:
+        if (descriptor := descriptor_of(path)) is not None:
+            # To open it anew would cut off what the shell has put there before.
+            return open(os.dup(descriptor), "wb")
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG
+        if stat.S_ISDIR(mode) or not path:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            # A device or a pipe: there is nothing to rename.
+            return open(path, "wb")
+        # A link stays one: what it leads to is replaced.
+        target = os.path.realpath(path)
+        folder = os.path.dirname(target)
+        if not os.path.exists(folder):
+            named = os.path.dirname(path)  # of a link it is another
+            missing = folder if os.path.exists(named or ".") else named
+            raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
+        self._part = PartFile(target)
+        return os.fdopen(self._part.handle, "wb")
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Within this, errors that name no source get the name of this destination."""
+        try:
+            yield
+        except JellyError as error:
+            error.source = error.source or self.label or None
+            raise
+
+    def _place(self, error: OSError) -> None:
+        """Name the destination in an error of the system: the disk is full, say."""
+        if error.filename is None and self.label:
+            error.filename = self.label
 
     def write(self, data: bytes) -> None:
         if not data:
             return
+        try:
+            self._write(data)
+        except OSError as error:
+            self._place(error)
+            raise
+        self.bytes_written += len(data)
+
+    def _write(self, data: bytes) -> None:
         taken: int | None = self._file.write(data)
         if isinstance(self._file, io.RawIOBase):
             # A file without a buffer may take a part only.
@@ -305,23 +371,28 @@ class Sink:
                 taken = None if more is None else taken + more
             if taken is None:
                 raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
-        self.bytes_written += len(data)
 
     def flush(self) -> None:
         """Hand what was written so far to the operating system, where the destination can."""
         flush = getattr(self._file, "flush", None)
         if flush is not None:
-            flush()
+            try:
+                flush()
+            except OSError as error:
+                self._place(error)
+                raise
 
     def close(self) -> None:
         """Flush, close what was opened here, and give the file its name."""
         try:
             while self._opened:
                 self._opened.pop().close()
-            if self._temporary is not None:
-                os.replace(self._temporary, self._target)
-                self._temporary = None
-        except BaseException:
+            if self._part is not None:
+                self._part.commit()
+                self._part = None
+        except BaseException as error:
+            if isinstance(error, OSError):
+                self._place(error)
             self.abort()
             raise
         if not self.name:
@@ -329,13 +400,17 @@ class Sink:
 
     def abort(self) -> None:
         """Close, and remove the file that is not finished."""
+        if self._part is not None and self._opened:
+            # What waits in the buffer goes away with the file; a forked process must not write it either.
+            with contextlib.suppress(OSError):
+                self._opened[0].raw.close()
         while self._opened:
             # The disk may be full; the file goes away anyhow.
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 self._opened.pop().close()
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
-            self._temporary = None
+        if self._part is not None:
+            self._part.discard()
+            self._part = None
 
 
 class SinkWriter:
@@ -364,6 +439,26 @@ class SinkWriter:
     def bytes_written(self) -> int:
         """Bytes written so far, before compression."""
         return self._sink.bytes_written
+
+    def __del__(self) -> None:
+        if self._closed or not hasattr(self, "_sink"):
+            return
+        self.abort()
+        label = self._sink.label
+        lost = f"{label} was not written" if self._sink.name else "what it had not written yet is lost"
+        warnings.warn(
+            f"{type(self).__name__}{f' of {label}' if label else ''} was never closed: {lost}. Use it in a with "
+            "statement, or call close()",
+            ResourceWarning,
+            source=self,
+            stacklevel=2,
+        )
+
+    def _put(self, data: Callable[[], bytes]) -> None:
+        """Write what ``data`` makes; its errors name the destination."""
+        with self._sink.named():
+            made = data()
+        self._sink.write(made)
 
     def _check_open(self) -> None:
         if self._closed:

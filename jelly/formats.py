@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,17 @@ from jelly.core.capabilities import Capabilities, capabilities_of
 from jelly.errors import JellyError
 from jelly.files import split_suffix
 
-__all__ = ["FORMATS", "TABLE_SUFFIXES", "Format", "find_format", "table_kind"]
+__all__ = [
+    "FORMATS",
+    "READING",
+    "TABLE_SUFFIXES",
+    "WRITING",
+    "Format",
+    "find_format",
+    "format_of",
+    "having",
+    "table_kind",
+]
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,16 @@ class Format:
     def capabilities(self) -> Capabilities:
         """What it can hold: which terms, in which positions."""
         return capabilities_of(self.name)
+
+    @property
+    def reading(self) -> frozenset[str]:
+        """The keywords that reading it has, besides those that all formats have."""
+        return _READING[self.name]
+
+    @property
+    def writing(self) -> frozenset[str]:
+        """The keywords that writing it has, besides those that all formats have."""
+        return _WRITING.get(self.name, frozenset())
 
     def open_reader(self, **settings: Any) -> Any:
         """What reads this format."""
@@ -95,6 +116,48 @@ PROTOBUF = Format(
 FORMATS = {
     format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
 }
+
+_BATCHES = frozenset({"batch_rows", "batch_bytes"})
+_LINES = _BATCHES | {"max_line_bytes"}
+_SYNTAX = _BATCHES | {"base", "lenient"}
+_ROWS = _BATCHES | {"quads", "max_row_bytes", "max_prefixes"}
+_READING = {
+    "jelly": _BATCHES | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes"},
+    **dict.fromkeys(("nt", "nq"), _LINES),
+    **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), _SYNTAX),
+    **dict.fromkeys(("thrift", "protobuf"), _ROWS),
+}
+_WRITING = {
+    **dict.fromkeys(("nt", "nq"), frozenset({"quoted"})),
+    **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), frozenset({"lenient"})),
+    **dict.fromkeys(("thrift", "protobuf"), frozenset({"prefixes", "shorten", "values", "base", "default_quads"})),
+}
+
+# The keywords of `Reader` and of `Writer`, for all formats.
+READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*_READING.values())
+WRITING = frozenset({
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
+    "keep_labels",
+}).union(*_WRITING.values())  # fmt: skip
+
+
+def format_of(src: Any, format: str | None = None) -> Format:
+    """The format of what `Reader` takes, if it is called ``format`` or its name tells.
+
+    >>> format_of("people.nt").title, format_of("-").title, format_of("people.nt", "nq").title
+    ('N-Triples', 'Jelly', 'N-Quads')
+    """
+    name = os.fspath(src) if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
+    return find_format(format, name if isinstance(name, str) and name != "-" else "")
+
+
+def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """``settings`` without the limits that are not known: one of lines is of no use to Jelly.
+
+    >>> having({"max_line_bytes": 1, "max_names": 2, "base": "a:b"}, FORMATS["jelly"].reading)
+    {'max_names': 2, 'base': 'a:b'}
+    """
+    return {name: value for name, value in settings.items() if name in known or not name.startswith("max_")}
 
 
 def find_format(format: str | None, name: str = "") -> Format:

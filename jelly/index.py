@@ -16,7 +16,7 @@ import warnings
 import zlib
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -211,10 +211,10 @@ def read_exactly(file: Any, n: int) -> bytes:
     return data
 
 
-def first_options(file: Any, patch: bool = False) -> Any:
+def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | None = None) -> Any:
     """The stream options at the start of a file; with ``patch`` those of Jelly-Patch."""
     file.seek(0)
-    decoder = Decoder(batch_rows=1, patch=patch)
+    decoder = Decoder(**{**(limits or {}), "batch_rows": 1}, patch=patch)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
         while decoder.options is None and decoder.pull() is not None:

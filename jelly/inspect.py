@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -10,7 +11,9 @@ from jelly.core.decoder import Decoder
 from jelly.core.rows import KINDS, RowCounter
 from jelly.errors import JellyError
 from jelly.files import Source
+from jelly.formats import JELLY
 from jelly.options import StreamOptions
+from jelly.settings import LIMITS, checked, fitted
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
@@ -80,12 +83,12 @@ def _plain(found: Any) -> dict[str, Any]:
     return plain
 
 
+@checked(JELLY.reading - {"batch_rows"})
 def inspect(
     src: Any,
     per_frame: bool = False,
     *,
     delimited: bool | None = None,
-    max_frame_bytes: int = 1 << 28,
     progress: Callable[[int, int | None, int], object] | None = None,
     **limits: Any,
 ) -> Inspection:
@@ -100,12 +103,18 @@ def inspect(
     (1, 1, 2)
     """
     source = Source(src)
-    counter = RowCounter(delimited=delimited, max_frame_bytes=max_frame_bytes, per_frame=per_frame)
+    source.expected = (JELLY.name, (), "")
+    limits = fitted(limits, JELLY.reading, source.size)
+    counter = RowCounter(
+        delimited=delimited,
+        max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
+        per_frame=per_frame,
+    )
     # The Decoder reads the options; after them it is not needed any more.
-    decoder = Decoder(delimited=delimited, max_frame_bytes=max_frame_bytes, batch_rows=1, **limits)
+    decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
     options: StreamOptions | None = None
     frames: list[FrameInspection] = []
-    try:
+    with source.named(), closing(source):
         for chunk in source.chunks():
             if options is None:
                 decoder.push(chunk)
@@ -119,10 +128,6 @@ def inspect(
             options = _find_options(decoder)
         counter.close()
         frames += _take_frames(counter)
-    except JellyError as error:
-        if error.source is None:
-            error.source = source.name or None
-        raise
     assert options is not None, "a Decoder that is closed has options or raises"
     return Inspection(
         options=options,

@@ -15,7 +15,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -484,11 +484,12 @@ def read(src: Any, **settings: Any) -> Iterator[Any]:
     ...     print(triple.object)
     "o"@en
     """
-    settings.setdefault("batch_rows", READ_ROWS)
-    makers: dict[int, _Quads] = {}
-    for batch in Reader(src, **settings).batches():
-        if batch.arity not in makers:
-            makers[batch.arity] = _Quads(batch.arity == 4, None)
+    return _statements(Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches())
+
+
+def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
+    makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+    for batch in batches:
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
@@ -506,13 +507,13 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     1
     """
     iterator = iter(statements)
-    first = next(iterator, None)
+    first = list(islice(iterator, 1))
     with Writer(dst, options, **settings) as writer:
-        if first is None:
+        if not first:
             return 0
-        kind = ox.Triple if type(first) is ox.Triple else ox.Quad
+        kind = ox.Triple if type(first[0]) is ox.Triple else ox.Quad
         intake = QuadIntake(3 if kind is ox.Triple else 4, CLASSES)
-        rest = _checked(chain((first,), iterator), kind)
+        rest = _checked(chain(first, iterator), kind)
         more = True
         while more:
             more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -35,8 +35,10 @@ from jelly.core.batch import Batch
 from jelly.core.library import Library, Pattern
 from jelly.core.terms import StatementIterator
 from jelly.errors import JellyUnsupportedError, MissingExtraError
+from jelly.formats import READING, WRITING
 from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.stream import Frame, Reader, Writer
+from jelly.settings import checked
+from jelly.stream import Frame, Reader, Writer, arity_of
 
 try:
     import rdflib.util
@@ -149,6 +151,7 @@ def _library(**settings: Any) -> Library:
 
 # ---- reading
 
+@checked(READING)
 def read(src: Any, **settings: Any) -> StatementIterator:
     """The statements of ``src`` one by one as tuples of RDFLib terms, 3 or 4; memory stays flat.
 
@@ -163,6 +166,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     return StatementIterator(Reader(src, **settings).batches(), _library(default=DATASET_DEFAULT_GRAPH_ID))
 
 
+@checked(READING)
 def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     """The frames of ``src``, each a `jelly.stream.Frame` whose statements are those of `read`.
 
@@ -174,6 +178,7 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     return Reader(src, **settings).frames(_library(default=DATASET_DEFAULT_GRAPH_ID))
 
 
+@checked(READING)
 def read_graphs(
     src: Any,
     graph: Callable[[], Graph] = Graph,
@@ -192,7 +197,10 @@ def read_graphs(
     >>> [len(graph) for graph in read_graphs(out.getvalue())]
     [0, 1]
     """
-    reader = Reader(src, **settings)
+    return _graphs(Reader(src, **settings), graph, dataset)
+
+
+def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Dataset]) -> Iterator[Graph]:
     for frame in reader.frames(_library(memo=GRAPH_MEMO, memo_all=True)):
         quads = reader.options.physical_type != PhysicalType.TRIPLES if reader.options else reader.format.quads
         made = dataset() if quads else graph()
@@ -354,6 +362,7 @@ def _declare_all(writer: Writer, graph: Graph) -> None:
         writer.namespace(name, str(iri))
 
 
+@checked(WRITING - {"library"}, _OPTIONS)
 def write(
     dst: Any,
     statements: Graph | Iterable[Any],
@@ -378,9 +387,9 @@ def write(
         statements = _statements(graph, options.physical_type != PhysicalType.TRIPLES)
     elif options is not None or _OPTIONS & set(settings):
         iterator = iter(statements)
-        first = next(iterator, None)
-        options = _options(first is not None and len(first) == 4, False, options, settings)
-        statements = iterator if first is None else chain([first], iterator)
+        first = list(islice(iterator, 1))
+        options = _options(bool(first) and arity_of(first[0]) == 4, False, options, settings)
+        statements = chain(first, iterator)
     with Writer(dst, options, library=_library(), **settings) as writer:
         if graph is not None and namespaces:
             _declare_all(writer, graph)
@@ -388,6 +397,7 @@ def write(
     return writer.statements
 
 
+@checked(WRITING - {"library"}, _OPTIONS)
 def write_graphs(
     dst: Any,
     graphs: Iterable[Graph],

@@ -40,6 +40,8 @@ from jelly.core.collector import Collector
 from jelly.core.terms import Terms
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 from jelly.files import Sink, Source, split_suffix
+from jelly.formats import THRIFT
+from jelly.settings import checked, fitted, refuse_unknown
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 
@@ -47,6 +49,9 @@ __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read
 COLLECT_ROWS = 4096
 
 Pair = tuple[Batch, Any]
+
+# The keywords of reading RDF Thrift and RDF Protobuf.
+LIMITS = THRIFT.reading - {"quads"}
 
 
 @dataclass(frozen=True)
@@ -101,14 +106,14 @@ class Results:
         self._source = source
         self._pairs: Iterator[Pair]
         try:
+            refuse_unknown(limits, LIMITS if format.binary else (), f"{format.name} of query results")
+            limits = fitted(limits, LIMITS if format.binary else (), source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
                 pairs = _fed(reader, source)
                 first = next(pairs, None)
                 names = reader.variables or ()
                 self._pairs = pairs if first is None else chain([first], pairs)
-            elif limits:
-                raise TypeError(f"{format.name} has no limit {next(iter(limits))!r}")
             elif format.name == "csv":
                 raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
             else:
@@ -195,6 +200,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
             return
 
 
+@checked(LIMITS)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
@@ -215,6 +221,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     return Results(source, known, **limits)
 
 
+@checked()
 def write_results(
     dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
 ) -> int:
@@ -233,8 +240,11 @@ def write_results(
     return _write(dst, names, collected(names, rows), format)
 
 
-def convert_results(src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None) -> int:
-    """Read results and write them in another format; the number of rows.
+@checked(LIMITS)
+def convert_results(
+    src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
+) -> int:
+    """Read results and write them in another format; the number of rows. ``limits`` are those of `read_results`.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -243,16 +253,17 @@ def convert_results(src: Any, dst: Any, *, from_format: str | None = None, to_fo
     >>> out.getvalue()
     b'?x\\n"a"\\n'
     """
-    results = read_results(src, format=from_format)
+    results = read_results(src, format=from_format, **limits)
     return _write(dst, results.variables, results.pairs(), to_format)
 
 
 def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: str | None) -> int:
     sink = Sink(dst)
     try:
-        known = find_result_format(format, sink.name)
+        with sink.named():
+            known = find_result_format(format, sink.name)
         n = 0
-        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs):
+        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs, sink):
             sink.write(part)
             n += rows
     except BaseException:
@@ -262,19 +273,29 @@ def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: 
     return n
 
 
-def _encoded(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+def _encoded(
+    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
+) -> Iterator[tuple[bytes, int]]:
     writer = ResultWriter(format.name, variables)
-    yield writer.header(), 0
+    with sink.named():
+        head = writer.header()
+    yield head, 0
     for batch, cells in pairs:
-        yield writer.encode(batch, cells), len(cells)
+        with sink.named():
+            part = writer.encode(batch, cells)
+        yield part, len(cells)
 
 
-def _written(format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair]) -> Iterator[tuple[bytes, int]]:
+def _written(
+    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
+) -> Iterator[tuple[bytes, int]]:
     writer = resultsyntax.WRITERS[format.name](variables)
     capabilities = capabilities_of(f"results-{format.name}")
     yield writer.header().encode(), 0
     for batch, cells in pairs:
         terms = Terms(capabilities.fit_cells(batch, cells))
         rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
-        yield "".join(map(writer.row, rows)).encode(), len(cells)
+        with sink.named():
+            part = "".join(map(writer.row, rows)).encode()
+        yield part, len(cells)
     yield writer.footer().encode(), 0

@@ -13,9 +13,12 @@ from jelly.core.model import Quad, Triple
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
 from jelly.files import open_local
+from jelly.formats import JELLY
 from jelly.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly.options import StreamOptions
+from jelly.settings import checked, fitted, refuse_unknown
 from jelly.sidecar import read_sidecar
+from jelly.sniff import HEAD, refuse_other
 from jelly.stream import Frame, frames_of
 
 __all__ = ["IndexedFile", "JellyFile", "open"]
@@ -35,13 +38,16 @@ class IndexedFile(Generic[Item]):
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
     ) -> None:
         self.path = os.fspath(path)
-        self._limits = limits
+        refuse_unknown(limits, JELLY.reading, JELLY.title)
         self._file = opener(self.path)
         try:
             size = self._file.seek(0, os.SEEK_END)
-            options = partial(first_options, self._file, self._patch)
+            self._limits = fitted(limits, JELLY.reading, size)
+            options = partial(first_options, self._file, self._patch, self._limits)
             index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
             if index is None:
+                self._file.seek(0)
+                refuse_other(self._file.read(HEAD))
                 raise JellyError(
                     "the file has no index: make one with `jelly index`, or write it with seekable=True",
                     source=self.path,
@@ -178,6 +184,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
             yield from Terms(batch).statements(low, high)
 
 
+@checked(JELLY.reading)
 def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
     """Open a Jelly file for random access by its index, or by the sidecar that ``jelly index`` makes.
 

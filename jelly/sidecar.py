@@ -21,8 +21,11 @@ from typing import Any, BinaryIO
 from jelly.core.decoder import Decoder
 from jelly.errors import JellyError, JellyFormatError
 from jelly.files import Sink, open_local
+from jelly.formats import JELLY
 from jelly.index import Damaged, Index, Keyframe, checksum_options, read_exactly
 from jelly.options import PatchOptions, StreamOptions
+from jelly.settings import checked, fitted
+from jelly.sniff import HEAD, refuse_other
 
 __all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
 
@@ -52,6 +55,7 @@ def checksum_ends(file: Any, size: int) -> int:
     return zlib.crc32(file.read(length), crc)
 
 
+@checked(JELLY.reading)
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
@@ -73,9 +77,11 @@ def make_sidecar(
     places: list[tuple[int, ...]] = []
     with builtins.open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        decoder = Decoder(patch=patch, **limits)
+        decoder = Decoder(patch=patch, **fitted(limits, JELLY.reading, size))
         statements = last = 0
         try:
+            refuse_other(file.read(HEAD))
+            file.seek(0)
             while data := file.read(chunk):
                 statements += sum(map(len, decoder.feed(data)))
                 if decoder.delimited is False:

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from jelly.core.batch import Batch
 from jelly.errors import JellyError
+from jelly.formats import READING
 from jelly.seek import open as open_seekable
+from jelly.settings import checked
 from jelly.stream import Reader
 
 __all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
@@ -353,6 +355,7 @@ def _kinds(numbers: npt.NDArray[np.int64]) -> dict[str, int]:
     return {name: n for name, n in found.items() if n}
 
 
+@checked(READING)
 def stats(
     src: Any,
     *,

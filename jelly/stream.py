@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal
 
 from jelly.codecs import default_options
@@ -13,11 +14,13 @@ from jelly.core.encoder import Encoder
 from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import StatementIterator, Terms
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 from jelly.files import Sink, SinkWriter, Source, SourceReader
-from jelly.formats import JELLY, find_format
+from jelly.formats import FORMATS, JELLY, READING, WRITING, find_format
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PhysicalType, StreamOptions
+from jelly.settings import checked, fitted, refuse_unknown
+from jelly.sniff import HEAD, explain
 
 __all__ = ["Frame", "Reader", "Writer", "dumps", "loads", "options", "read", "read_batches", "read_frames", "write"]
 
@@ -41,12 +44,17 @@ class Reader(SourceReader):
     of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
     pyoxigraph also ``base`` (the IRI that relative ones are resolved against) and ``lenient=True`` (check less).
 
+    ``max_frame_bytes`` (Jelly, default 256 MiB), ``max_line_bytes`` (N-Triples and N-Quads, default 64 MiB) and
+    ``max_row_bytes`` (RDF Thrift and RDF Protobuf, default 256 MiB) are at least 16 times the size of a file, so that
+    one that holds a single long literal is read. JellyArgumentError for a keyword that the format does not have.
+
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
     ...     [str(statement) for statement in reader]
     ['<a:s> <a:p> <a:o> .']
     """
 
+    @checked(READING)
     def __init__(
         self,
         src: Any,
@@ -61,8 +69,12 @@ class Reader(SourceReader):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src)
         try:
-            self.format = find_format(format, self.source.name)
-            self._decoder = self.format.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+            self.format = found = find_format(format, self.source.name)
+            self.source.expected = (found.name, FORMATS, "format")
+            refuse_unknown(limits, found.reading, found.title)
+            limits = fitted(limits, found.reading, self.source.size)
+            with self.source.named():
+                self._decoder = found.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
         except BaseException:
             self.source.close()
             raise
@@ -187,6 +199,7 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: Library | None 
             statements, namespaces, metadata = [], [], {}
 
 
+@checked(READING)
 def read(src: Any, **settings: Any) -> StatementIterator:
     """The statements of ``src`` one by one, as `Triple` or `Quad`. Memory stays flat. See `Reader` for the keywords.
 
@@ -199,6 +212,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     return iter(Reader(src, **settings))
 
 
+@checked(READING)
 def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
     """The Batches of ``src``: statements as numpy arrays of term ids. See `Reader` for the keywords.
 
@@ -209,6 +223,7 @@ def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
     return Reader(src, **settings).batches()
 
 
+@checked(READING)
 def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     """The frames of ``src`` one by one: in a grouped stream each is a graph or dataset. See `Reader` for the keywords.
 
@@ -219,6 +234,7 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     return Reader(src, **settings).frames()
 
 
+@checked(READING - {"format", "batch_rows"})
 def options(src: Any, **settings: Any) -> StreamOptions:
     """The stream options at the start of a Jelly stream; no more of it is decoded than that takes.
 
@@ -253,6 +269,9 @@ class Writer(SinkWriter):
 
     With a ``library`` its terms are taken besides ours.
 
+    Use it in a ``with`` statement, or call ``close()``: a Writer that is forgotten gives a ResourceWarning, and its
+    file is not written. JellyArgumentError for a keyword that the format does not have.
+
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with jelly.Writer(out) as writer:
@@ -262,6 +281,7 @@ class Writer(SinkWriter):
     [[('ex', 'http://example.org/')]]
     """
 
+    @checked(WRITING)
     def __init__(
         self,
         dst: Any,
@@ -277,6 +297,7 @@ class Writer(SinkWriter):
         library: Library | None = None,
         **settings: Any,
     ) -> None:
+        _check_options(options)
         self._settings: dict[str, Any] = {
             "keep_labels": keep_labels,
             "frame_rows": frame_rows,
@@ -296,10 +317,11 @@ class Writer(SinkWriter):
         self._sink = Sink(dst)
         try:
             self.format = find_format(format, self._sink.name)
+            refuse_unknown(settings, self.format.writing, self.format.title)
             if options is not None:
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
         except BaseException:
-            self._sink.abort()
+            self.abort()
             raise
 
     @property
@@ -309,7 +331,8 @@ class Writer(SinkWriter):
 
     def _start(self, arity: int) -> None:
         """Make the encoder; the first statement has said whether it is one of quads."""
-        self._encoder = self.format.open_writer(self._given, arity, **self._settings)
+        with self._sink.named():
+            self._encoder = self.format.open_writer(self._given, arity, **self._settings)
 
     def _collect(self, arity: int) -> Collector:
         """The collector that takes objects, of quads if need be."""
@@ -332,7 +355,7 @@ class Writer(SinkWriter):
         """Write a statement: a `Triple`, a `Quad`, or a sequence of 3 or 4 terms."""
         collector = self._collector
         if collector is None:
-            collector = self._collect(len(statement))
+            collector = self._collect(arity_of(statement))
         if collector.add(statement) >= self._rows:
             self._flush()
 
@@ -340,10 +363,11 @@ class Writer(SinkWriter):
         """Write statements from an iterable: faster than ``add`` one by one."""
         iterator = iter(statements)
         if self._collector is None:
-            first = next(iterator, None)
-            if first is None:
+            for first in iterator:
+                self.add(first)
+                break
+            else:
                 return
-            self.add(first)
         while self._collect(3).extend(iterator, self._rows):
             self._flush()
 
@@ -355,7 +379,7 @@ class Writer(SinkWriter):
         if self._early:
             self._collect(batch.arity)
         self._flush()
-        self._sink.write(self._encoder.encode(batch, keep_frames))
+        self._put(lambda: self._encoder.encode(batch, keep_frames))
         self.statements += len(batch)
 
     def namespace(self, name: str, iri: str) -> None:
@@ -381,20 +405,20 @@ class Writer(SinkWriter):
             return
         batch = collector.batch
         self.statements += len(batch)
-        self._sink.write(self._encoder.encode(batch, True))
+        self._put(lambda: self._encoder.encode(batch, True))
         collector.clear()
 
     def flush(self) -> None:
         """Write what is finished: all frames up to the last that ended."""
         self._flush()
-        if not self._sink.name:
+        if self._sink.is_live:
             self._sink.flush()
 
     def _finish(self) -> None:
         if self._encoder is None or self._early:
             self._collect(3)
         self._flush()
-        self._sink.write(self._encoder.close())
+        self._put(self._encoder.close)
         self._collector = None
 
     def abort(self) -> None:
@@ -403,6 +427,21 @@ class Writer(SinkWriter):
         super().abort()
 
 
+def arity_of(statement: Any) -> int:
+    """How many terms a statement has: whether it is a triple or a quad decides what a stream is one of."""
+    try:
+        return len(statement)
+    except TypeError:
+        kind = type(statement).__name__
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
+
+
+def _check_options(options: Any) -> None:
+    if options is not None and not isinstance(options, StreamOptions):
+        raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
+
+
+@checked(WRITING)
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
     """Write statements to ``dst``; the number of them. See `Writer` for the rest.
 
@@ -415,6 +454,7 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     return writer.statements
 
 
+@checked(JELLY.reading)
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
     """The statements of a Jelly stream held in a bytes-like object.
 
@@ -422,15 +462,21 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
     """
-    decoder = Decoder(delimited=delimited, **limits)
-    decoder.push(data)
-    decoder.finish()
+    data = memoryview(data).cast("B")
+    decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
-    while (batch := decoder.pull(True)) is not None:
-        statements += Terms(batch).statements()
+    try:
+        decoder.push(data)
+        decoder.finish()
+        while (batch := decoder.pull(True)) is not None:
+            statements += Terms(batch).statements()
+    except JellyError as error:
+        explain(error, bytes(data[:HEAD]), JELLY.name)
+        raise
     return statements
 
 
+@checked()
 def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, delimited: bool = True) -> bytes:
     """Statements as one Jelly stream in bytes, a single frame.
 
@@ -438,21 +484,23 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     >>> len(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], delimited=False)) > 0
     True
     """
+    _check_options(options)
     iterator = iter(statements)
-    first = next(iterator, None)
+    first = list(islice(iterator, 1))
+    shape = arity_of(first[0]) if first else 3
     if options is None:
-        options = default_options(3 if first is None else len(first))
+        options = default_options(shape)
     arity = 4 if options.physical_type > PhysicalType.TRIPLES else 3
-    if options.physical_type == PhysicalType.UNSPECIFIED and first is not None:
-        arity = len(first)
+    if options.physical_type == PhysicalType.UNSPECIFIED:
+        arity = shape
     encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=delimited)
     collector = Collector(arity)
     parts = []
-    if first is not None:
-        collector.add(first)
-        while collector.extend(iterator, COLLECT_ROWS):
-            parts.append(encoder.encode(collector.batch, keep_frames=False))
-            collector.clear()
+    for statement in first:
+        collector.add(statement)
+    while collector.extend(iterator, COLLECT_ROWS):
+        parts.append(encoder.encode(collector.batch, keep_frames=False))
+        collector.clear()
     parts.append(encoder.encode(collector.batch, keep_frames=False))
     parts.append(encoder.close())
     return b"".join(parts)

@@ -33,15 +33,17 @@ def convert_table(
     to_format: str | None = None,
     options: StreamOptions | None = None,
     seekable: bool = False,
+    **limits: Any,
 ) -> int:
     """Convert between a file of a table and a file of statements, as their suffixes say; the number of statements.
 
-    ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`.
+    ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`,
+    ``limits`` those of `Reader`.
     """
     return convert_with(
         src,
         dst,
-        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format),
+        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format, **limits),
         lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
     )
 

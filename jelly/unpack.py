@@ -76,24 +76,38 @@ class _Zstd:
     """What stream_reader of zstandard does; but that takes a file that is cut off for one that ends."""
 
     def __init__(self, raw: Any) -> None:
-        self._raw = raw
-        self._file = zstandard().ZstdDecompressor().stream_reader(self, read_across_frames=True)
-        self._frames = _zstd_frames()
-        # Pass over so many bytes, then hand so many to _frames.
-        self._skip, self._need, self._whole = next(self._frames)
-        self._part = b""
+        self._blocks = _Blocks(raw)
+        self._file = zstandard().ZstdDecompressor().stream_reader(self._blocks, read_across_frames=True)
 
     def close(self) -> None:
         self._file.close()
 
     def read1(self, size: int) -> Any:
         data = self._file.read1(size)
-        if not data and (self._skip or self._part or not self._whole):
+        if not data and not self._blocks.may_end:
             raise EOFError("the end of the zstd frame is missing")
         return data
 
+
+class _Blocks:
+    """The compressed bytes, which are followed from block to block while stream_reader reads them.
+
+    It must not know the stream_reader: the garbage collector does not see what that refers to, and would free neither.
+    """
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._frames = _zstd_frames()
+        # Pass over so many bytes, then hand so many to _frames.
+        self._skip, self._need, self._whole = next(self._frames)
+        self._part = b""
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the data may end here."""
+        return self._whole and not self._skip and not self._part
+
     def read(self, size: int) -> bytes:
-        """What stream_reader reads: the compressed bytes, which are followed from block to block on the way."""
         data = bytes(self._raw.read(size))
         at = 0
         while at < len(data):

@@ -16,7 +16,10 @@ from jelly.core.rows import KINDS, RowCounter
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
 from jelly.files import Source
+from jelly.formats import JELLY, READING, format_of
 from jelly.options import StreamOptions
+from jelly.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly.sniff import explain
 from jelly.stream import options as read_options
 from jelly.stream import read
 
@@ -55,6 +58,7 @@ class Problem:
         return f"{', '.join(place)}: {self.message}" if place else self.message
 
 
+@checked(READING)
 def validate(
     src: Any,
     *,
@@ -64,7 +68,6 @@ def validate(
     options: Any = None,
     frame: int | None = None,
     delimited: bool | None = None,
-    max_frame_bytes: int = 1 << 28,
     limit: int = 1000,
     progress: Callable[[int, int | None, int], object] | None = None,
     **limits: Any,
@@ -78,7 +81,8 @@ def validate(
     ``against`` is another RDF file (Jelly, N-Triples or N-Quads) that must have the same statements: at the same
     positions, or with ``ordered=False`` in any order, and in both cases up to the names of blank nodes. With
     ``frame`` only that frame of ``src`` is compared. ``options`` are `StreamOptions`, or a Jelly stream whose options
-    must be the same. ``progress`` is as for `convert`.
+    must be the same. ``progress`` is as for `convert`. ``limits`` are those of the `Decoder`, and of the reader of
+    ``against``.
 
     >>> import jelly
     >>> s, p, o = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")
@@ -90,11 +94,18 @@ def validate(
     wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     source = Source(src)
     check = _Check(limit, wanted)
+    known: frozenset[str] = frozenset()
     if against is not None:
-        theirs = map(as_quad, read(against, format=against_format))
-        check.compare = _InOrder(theirs, frame, check) if ordered else _AnyOrder(theirs, frame, check)
-    decoder = Decoder(delimited=delimited, max_frame_bytes=max_frame_bytes, **limits)
-    counter = RowCounter(delimited=delimited, max_frame_bytes=max_frame_bytes, places=True)
+        known = format_of(against, against_format).reading
+        theirs = read(against, format=against_format, **{name: limits[name] for name in limits.keys() & known})
+        compare = _InOrder if ordered else _AnyOrder
+        check.compare = compare(map(as_quad, theirs), frame, check)
+    refuse_unknown(limits, JELLY.reading | known, JELLY.title)
+    limits = {name: limits[name] for name in limits.keys() & JELLY.reading}
+    limits = fitted(limits, JELLY.reading, source.size)
+    decoder = Decoder(delimited=delimited, **limits)
+    most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
+    counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True)
     try:
         for chunk in source.chunks():
             check.take(counter, decoder.feed(chunk), chunk)
@@ -108,6 +119,7 @@ def validate(
     except JellyError as error:
         if check.failed:
             raise
+        explain(error, source.head, JELLY.name)
         message = f"{error.reason}; nothing behind it was checked"
         check.add(message, error.frame, error.row, error.offset)
     finally:

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -12,14 +13,23 @@ MODULES = [name for _, name, _ in pkgutil.walk_packages(jelly.__path__, "jelly."
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions too: a decorator is from another module."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object) if inspect.isroutine(object) else object)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
     try:
         module = importlib.import_module(name)
     except jelly.MissingExtraError as error:
         pytest.skip(str(error))
-    failed, _ = doctest.testmod(module, optionflags=FLAGS)
-    assert not failed
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for example in Finder().find(module, name):
+        runner.run(example)
+    assert not runner.failures
 
 
 # What functions give back; their examples show these.

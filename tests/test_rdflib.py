@@ -169,7 +169,7 @@ def test_what_rdflib_cannot_hold(statement, reason):
         ((S, P, "text"), TypeError),
         ((S, P, rdflib.Variable("x")), TypeError),
         ((S, P), ValueError),
-        ((S, P, URIRef("\ud800")), UnicodeEncodeError),
+        ((S, P, URIRef("\ud800")), jelly.JellyFormatError),
         ((Literal("s"), P, OBJ), jelly.JellyOptionsError),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.common import can_have_index, parse_range, progress_bar, say
+from jelly.cli.common import STATEMENTS, can_have_index, limit_options, limits_of, parse_range, progress_bar, say
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
@@ -22,11 +22,13 @@ from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, table_kind
+from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, having, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.patch import PATCH_FORMATS
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
+
+_JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
@@ -144,6 +146,7 @@ for group in (messages, patch, results):
     "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+@limit_options(*STATEMENTS)
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Read IN and write it to OUT. What cannot be finished leaves no file.
 
@@ -193,6 +196,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
             **_of_syntax(source, given),
+            **limits_of(given["limits"], source.reading, what=source.title),
         )
     if not quiet:
         _summary(done)
@@ -244,6 +248,7 @@ def _convert_table(
         to_format=to_format,
         options=jelly.StreamOptions(**{"rdf_star": True, **changes}) if changes else None,
         seekable=seekable,
+        **({} if table_kind(src) else limits_of(given["limits"], _format_of(from_format, src, "--from").reading)),
     )
     seconds = time.perf_counter() - began
     read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
@@ -305,7 +310,8 @@ def _count(n: float) -> str:
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
 @shape_option
-def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
+@limit_options(*_JELLY_LIMITS)
+def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
     \b
@@ -314,7 +320,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     with progress_bar("Inspecting") as progress:
-        found = jelly.inspect(file, per_frame, progress=progress)
+        found = jelly.inspect(file, per_frame, progress=progress, **limits)
     show(found, shape, lambda display: display.show_inspection(file, found))
 
 
@@ -343,7 +349,10 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+@limit_options(*STATEMENTS)
+def validate(
+    file: str, against: str | None, unordered: bool, as_json: bool, limits: dict[str, Any], **given: Any
+) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
 
     \b
@@ -351,10 +360,14 @@ def validate(file: str, against: str | None, unordered: bool, as_json: bool, **g
       jelly validate people.jelly
       jelly validate people.jelly --against people.nt --unordered
     """
+    known = [JELLY.reading]
     if against is not None:
-        _format_of(None, against, "a known suffix")
+        known.append(_format_of(None, against, "a known suffix").reading)
+    limits_of(limits, *known)
     with progress_bar("Validating") as progress:
-        problems = jelly.validate(file, against=against, ordered=not unordered, progress=progress, **given)
+        problems = jelly.validate(
+            file, against=against, ordered=not unordered, progress=progress, **given, **limits
+        )
     if as_json:
         fields = ("message", "frame", "row", "offset")
         click.echo(json.dumps([{name: getattr(problem, name) for name in fields} for problem in problems], indent=2))
@@ -366,17 +379,25 @@ def validate(file: str, against: str | None, unordered: bool, as_json: bool, **g
     click.get_current_context().exit(1 if problems else 0)
 
 
-def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
-    """A name that tells no format is a mistake in the call, to be told before anything is read."""
-    for file in files:
-        _format_of(from_format, file, "--from")
+def _settings(
+    files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The keywords to read each file with: its format, and the limits that this has.
+
+    A name that tells no format is a mistake in the call, to be told before anything is read; so is a limit that is of
+    no use for any of them.
+    """
+    formats = [_format_of(from_format, file, "--from") for file in files]
+    limits_of(limits, *(format.reading for format in formats))
+    return [{"format": format.name} | having(limits, format.reading) for format in formats]
 
 
 @cli.command(short_help="Print files as N-Quads, one after the other.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
-def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None:
+@limit_options(*STATEMENTS)
+def cat(files: tuple[str, ...], from_format: str | None, to_format: str, limits: dict[str, Any]) -> None:
     """Print the statements of files on standard output.
 
     N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
@@ -386,13 +407,13 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
     """
-    _check_formats(files, from_format)
+    settings = _settings(files, from_format, limits)
     if to_format == "jelly" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with contextlib.ExitStack() as stack:
         writer: jelly.Writer | None = None
-        for file in files:
-            reader = stack.enter_context(jelly.Reader(file, format=from_format))
+        for file, setting in zip(files, settings, strict=True):
+            reader = stack.enter_context(jelly.Reader(file, **setting))
             for batch in reader.batches():
                 if writer is None:
                     options = choose_options(None, reader, batch.arity)
@@ -408,15 +429,16 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
     "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
 )
 @from_option
-def head(file: str, number: int, from_format: str | None) -> None:
+@limit_options(*STATEMENTS)
+def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]) -> None:
     """Print the first statements of a file as N-Quads; no more of it is read than that takes.
 
     \b
     Example:
       jelly head -n 3 people.jelly
     """
-    _check_formats((file,), from_format)
-    with jelly.Reader(file, format=from_format, batch_rows=min(number or 1, HEAD_ROWS)) as reader:
+    (settings,) = _settings((file,), from_format, limits)
+    with jelly.Reader(file, batch_rows=min(number or 1, HEAD_ROWS), **settings) as reader:
         statements = islice(reader, number)
         with jelly.Writer("-", format="nq") as writer:
             writer.extend(statements)
@@ -425,7 +447,8 @@ def head(file: str, number: int, from_format: str | None) -> None:
 @cli.command(short_help="Count statements.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
-def count(files: tuple[str, ...], from_format: str | None) -> None:
+@limit_options(*STATEMENTS)
+def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
     """Print the number of statements of each file, and the total where there are several.
 
     The rows of Jelly files are counted without decoding them.
@@ -435,22 +458,23 @@ def count(files: tuple[str, ...], from_format: str | None) -> None:
       jelly count people.jelly
       jelly count *.jelly *.nq.gz
     """
-    _check_formats(files, from_format)
     total = 0
-    for file in files:
+    for file, settings in zip(files, _settings(files, from_format, limits), strict=True):
         with progress_bar("Counting") as progress:
-            if find_format(from_format, "" if file == "-" else file) is JELLY:
-                number = jelly.inspect(file, progress=progress).statements
-            else:
-                number = _count_text(file, from_format, progress)
+            number = _count_of(file, settings, progress)
         click.echo(f"{number}\t{file}")
         total += number
     if len(files) > 1:
         click.echo(f"{total}\ttotal")
 
 
-def _count_text(file: str, from_format: str | None, progress: Callable[[int, int | None, int], object] | None) -> int:
-    with jelly.Reader(file, format=from_format) as reader:
+def _count_of(
+    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
+) -> int:
+    if settings["format"] == JELLY.name:
+        limits = {name: value for name, value in settings.items() if name != "format"}
+        return jelly.inspect(file, progress=progress, **limits).statements
+    with jelly.Reader(file, **settings) as reader:
         for _ in reader.batches():
             if progress is not None:
                 progress(reader.bytes_read, reader.source.size, reader.statements)
@@ -459,7 +483,8 @@ def _count_text(file: str, from_format: str | None, progress: Callable[[int, int
 
 @cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
 @click.argument("file")
-def index(file: str) -> None:
+@limit_options(*_JELLY_LIMITS)
+def index(file: str, limits: dict[str, Any]) -> None:
     """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses, or jelly.patch.open of patches.
 
     Files that "jelly convert" wrote have an index already, unless they are compressed or bare.
@@ -470,7 +495,7 @@ def index(file: str) -> None:
     """
     with progress_bar("Indexing") as progress:
         show = None if progress is None else lambda done, total: progress(done, total, None)
-        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes)
+        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes, **limits)
 
 
 @cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
@@ -479,7 +504,15 @@ def index(file: str) -> None:
 @click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
 @click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: str | None, output: str) -> None:
+@limit_options(*_JELLY_LIMITS)
+def slice_(
+    file: str,
+    wanted: tuple[int, int | None],
+    frames: bool,
+    to_format: str | None,
+    output: str,
+    limits: dict[str, Any],
+) -> None:
     """Print the statements A to B, the first is 0 and B is left out. No more of the file is read than that takes.
 
     \b
@@ -490,7 +523,7 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
     target = _format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    with jelly.open(file) as source:
+    with jelly.open(file, **limits) as source:
         seekable = target is JELLY and can_have_index(output)
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
@@ -511,8 +544,15 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
 @click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
 @click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
+@limit_options(*STATEMENTS)
 def stats_(
-    file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None
+    file: str,
+    from_format: str | None,
+    shape: str | None,
+    top: int,
+    threads: int,
+    plot: str | None,
+    limits: dict[str, Any],
 ) -> None:
     """Show what the statements of a file consist of, and how they are distributed.
 
@@ -522,13 +562,13 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
-    _check_formats((file,), from_format)
+    (settings,) = _settings((file,), from_format, limits)
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
     with progress_bar("Counting") as progress:
-        found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
+        found = stats(file, threads=threads, top=top, progress=progress, **settings)
     if plot is not None:
         plot_stats(found, plot, os.path.basename(file))
     show(found, shape, lambda display: display.show_stats(file, found))

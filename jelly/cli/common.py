@@ -3,15 +3,69 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeVar, cast
 
 import click
 
-from jelly.files import split_suffix
+from jelly.files import descriptor_of, split_suffix
 
-__all__ = ["can_have_index", "parse_range", "progress_bar", "say"]
+__all__ = ["STATEMENTS", "can_have_index", "limit_options", "limits_of", "parse_range", "progress_bar", "say"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LIMITS = {
+    "max_frame_bytes": "Longest frame of Jelly to read.",
+    "max_line_bytes": "Longest line of N-Triples, N-Quads or RDF Patch to read.",
+    "max_row_bytes": "Longest row of RDF Thrift or RDF Protobuf to read.",
+    "max_message_bytes": "Longest message to read.",
+    "max_names": "Largest name table of Jelly to read.",
+    "max_prefixes": "Largest prefix table to read.",
+    "max_datatypes": "Largest datatype table of Jelly to read.",
+}
+STATEMENTS = ("max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_names", "max_prefixes", "max_datatypes")
+
+
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number of bytes or entries: 1000, 64M, 1G, where K, M, G and T are powers of 1024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"([0-9]+)(?:([KMGT])(?:i?B)?)?", str(value), re.I)
+        if found is None or not int(found[1]):
+            self.fail(f"{value!r} is no size: expected a number such as 1000, 64M or 1G", param, ctx)
+        return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
+
+
+def limit_options(*names: str) -> Callable[[F], F]:
+    """Options that set the limits of reading called ``names``; the command gets those given as ``limits``, a dict."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def call(**given: Any) -> Any:
+            limits = {name: value for name in names if (value := given.pop(name)) is not None}
+            return command(limits=limits, **given)
+
+        wrapped: Any = call
+        for name in reversed(names):
+            option = "--" + name.replace("_", "-")
+            wrapped = click.option(option, name, type=Size(), metavar="SIZE", help=_LIMITS[name])(wrapped)
+        return cast(F, wrapped)
+
+    return decorate
+
+
+def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -> dict[str, Any]:
+    """``limits``, all of which one of the inputs must know."""
+    for name in limits:
+        if not any(name in each for each in known):
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {what or 'any of these files'}")
+    return limits
 
 
 def say(text: str, colour: str | None = None) -> None:
@@ -33,7 +87,7 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int 
 
 def can_have_index(dst: str) -> bool:
     """Whether an index would be of use: not in a stream, a device, or a compressed file."""
-    if dst == "-" or split_suffix(dst)[1]:
+    if dst == "-" or split_suffix(dst)[1] or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 

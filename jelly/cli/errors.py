@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 
 from jelly.errors import JellyError
@@ -13,10 +14,37 @@ __all__ = ["INTERRUPTED", "message", "silence_stdout"]
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
+# What the functions of the package call otherwise than the options of the command.
+_IN_OPTIONS = [
+    (re.compile(pattern), option)
+    for pattern, option in (
+        (r"\bmax_(frame|line|row|message)_bytes\b", r"--max-\1-bytes"),
+        (r"\bmax_(names|prefixes|datatypes)\b", r"--max-\1"),
+        (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
+        (r"; give it as format=", "; say what it is with --from or --to"),
+        (r"\bforce=True\b", "--force"),
+        (r"\bseekable=True\b", "--seekable"),
+        (r"\bgeneralized_statements=True in the stream options", "--generalized"),
+        (r"\bmax_name_table_size\b", "--names"),
+        (r"\bmax_prefix_table_size\b", "--prefixes"),
+        (r"\bmax_datatype_table_size above 0 in the stream options", "--datatypes above 0"),
+        (r'\blayout="(\w+)"', r"--layout \1"),
+        (r"\btls=, or insecure=True\b", "--cert and --key, or --insecure"),
+    )
+]
+
+
+def _in_options(text: str) -> str:
+    """A text that speaks of keywords as the command line does, of options."""
+    for pattern, option in _IN_OPTIONS:
+        text = pattern.sub(option, text)
+    return text
+
+
 def message(error: BaseException) -> str:
     """What to tell about an error, on one line: what is wrong, in which file, where."""
     if isinstance(error, JellyError):
-        text = error.reason
+        text = _in_options(error.reason)
         place = [
             f"{name} {value}"
             for name, value in (
@@ -32,6 +60,9 @@ def message(error: BaseException) -> str:
         text = f"{error.source}: {text}" if error.source else text
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    elif isinstance(error, OSError | ValueError):
+        # What was asked for cannot be done: no bug, so no need to look where.
+        text = _in_options(str(error))
     elif isinstance(error, MemoryError):
         text = "out of memory"
     else:

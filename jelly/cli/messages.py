@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from jelly.cli.common import progress_bar
+from jelly.cli.common import limit_options, progress_bar
 from jelly.errors import JellyError
 
 __all__ = ["messages"]
@@ -38,6 +38,7 @@ def _reading(command: _F) -> _F:
         click.option("--base", metavar="IRI", help="What relative IRIs are resolved against."),
         click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="A JSON-LD context in a file."),
         click.option("--force", is_flag=True, help="Take the frames of a flat Jelly stream for messages."),
+        limit_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes"),
     ):
         command = option(command)
     return command
@@ -49,8 +50,10 @@ _writing = (
 )
 
 
-def _settings(from_format: str | None, dialect: str | None, contexts: tuple[str, ...], **others: Any) -> dict[str, Any]:
-    found = {"format": from_format, **others}
+def _settings(
+    from_format: str | None, dialect: str | None, contexts: tuple[str, ...], limits: dict[str, int], **others: Any
+) -> dict[str, Any]:
+    found = {"format": from_format, **others, **limits}
     if dialect is not None:
         found["dialect"] = dialect
     known = {}

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 import jelly
 from jelly import patch as patches
-from jelly.cli.common import can_have_index, parse_range, progress_bar
+from jelly.cli.common import STATEMENTS, can_have_index, limit_options, limits_of, parse_range, progress_bar
 from jelly.cli.errors import message
-from jelly.formats import table_kind
+from jelly.formats import JELLY, format_of, having, table_kind
 from jelly.patch.formats import find_patch_format
 
 __all__ = ["patch"]
@@ -29,6 +30,9 @@ _type = click.option(
 )
 _triples = click.option("--triples", is_flag=True, help="Statement type TRIPLES of Jelly-Patch; default: quads.")
 _missing = click.option("--strict", is_flag=True, help="Refuse to delete what is not there.")
+
+_limits = limit_options(*STATEMENTS)
+_jelly_limits = limit_options(*(name for name in STATEMENTS if name in JELLY.reading))
 
 # The rows of a patch by their number.
 _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
@@ -49,6 +53,18 @@ def _target(dst: str, to_format: str | None) -> str | None:
     if dst == "-" and to_format in ("jellyp", "trp") and sys.stdout.isatty():
         raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
     return to_format or ("rdfp" if dst == "-" else None)
+
+
+def _reading(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
+    """The keywords to read patches with."""
+    found = find_patch_format(from_format, "" if file == "-" else file)
+    return {"format": found.name} | having(limits, found.reading)
+
+
+def _patches(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> Iterator[patches.Patch]:
+    """The patches of files, one after the other."""
+    settings = [_reading(file, from_format, limits) for file in files]
+    return (one for file, each in zip(files, settings, strict=True) for one in patches.read_patches(file, **each))
 
 
 def _seekable(dst: str, target: str | None) -> bool:
@@ -84,6 +100,7 @@ def patch() -> None:
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
 )
+@_limits
 def convert(
     src: str,
     dst: str,
@@ -94,6 +111,7 @@ def convert(
     marked_bnodes: bool,
     seekable: bool | None,
     layout: Any,
+    limits: dict[str, Any],
 ) -> None:
     """Write the patches of IN to OUT in another format or of another stream type.
 
@@ -111,22 +129,26 @@ def convert(
         "seekable": seekable if seekable is not None else not table_kind(dst) and _seekable(dst, target),
         "marked_bnodes": marked_bnodes,
     }
+    reading = {} if table_kind(src) else _reading(src, from_format, limits)
+    reading.pop("format", None)
+    limits_of(limits, reading)
     if table_kind(src) or table_kind(dst):
         from jelly.patch.tables import convert_table
 
-        convert_table(src, dst, layout=layout, **settings)
+        convert_table(src, dst, layout=layout, limits=reading, **settings)
         return
     with progress_bar("Converting", dst == "-") as progress:
-        patches.convert(src, dst, progress=progress, **settings)
+        patches.convert(src, dst, progress=progress, **settings, **reading)
 
 
 @patch.command(short_help="Show what a file of patches consists of.")
 @click.argument("file")
 @_from
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def inspect(file: str, from_format: str | None, as_json: bool) -> None:
+@_limits
+def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str, Any]) -> None:
     """Show the options of FILE, its index if any and, for each of its patches, headers and numbers of rows."""
-    reader = patches.PatchReader(file, format=from_format)
+    reader = patches.PatchReader(file, **_reading(file, from_format, limits))
     found: list[dict[str, Any]] = [
         {
             "headers": [[header.key, str(header.value)] for header in one.headers],
@@ -167,13 +189,16 @@ def _index(file: str) -> dict[str, int] | None:
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-def slice_(file: str, wanted: tuple[int, int | None], to_format: str | None, output: str) -> None:
+@_jelly_limits
+def slice_(
+    file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, limits: dict[str, Any]
+) -> None:
     """Print the patches A to B of FILE, which has an index; the first is 0 and B is left out.
 
     No more of the file is read than that takes.
     """
     target = _target(output, to_format)
-    with patches.open(file) as source:
+    with patches.open(file, **limits) as source:
         seekable = _seekable(output, target)
         with patches.PatchWriter(output, source.options, format=target, seekable=seekable) as writer:
             for one in source.patches(*wanted):
@@ -183,11 +208,12 @@ def slice_(file: str, wanted: tuple[int, int | None], to_format: str | None, out
 @patch.command(short_help="Print what is wrong with a file of patches.")
 @click.argument("file")
 @_from
-def validate(file: str, from_format: str | None) -> None:
+@_limits
+def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None:
     """Print what is wrong with FILE, with its frame, row and byte or its line. Exit code 1 where something is."""
     rows: Counter[int] = Counter()
     last = 15
-    reader = patches.PatchReader(file, format=from_format)
+    reader = patches.PatchReader(file, **_reading(file, from_format, limits))
     problem = ""
     try:
         for batch in reader.batches():
@@ -210,16 +236,20 @@ def validate(file: str, from_format: str | None) -> None:
 @click.argument("dst", metavar="OUT")
 @_from
 @_missing
-def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool) -> None:
+@_limits
+def apply_(
+    change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool, limits: dict[str, Any]
+) -> None:
     """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN."""
     with progress_bar("Applying", dst == "-") as progress:
         done = patches.apply(
-            (one for file in change for one in patches.read_patches(file, format=from_format)),
+            _patches(change, from_format, limits),
             src,
             dst,
             on_missing="error" if strict else "ignore",
             to_format="nq" if dst == "-" else None,
             progress=progress,
+            **having(limits, format_of(src).reading),
         )
     click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
 
@@ -233,15 +263,23 @@ def apply_(change: tuple[str, ...], src: str, dst: str, from_format: str | None,
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Compare prefixes too, where both formats have them.")
 @click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory to use.")
+@_limits
 def diff(
-    old: str, new: str, dst: str, to_format: str | None, stream_type: str | None, triples: bool, **settings: Any
+    old: str,
+    new: str,
+    dst: str,
+    to_format: str | None,
+    stream_type: str | None,
+    triples: bool,
+    limits: dict[str, Any],
+    **settings: Any,
 ) -> None:
     """Write the patch that makes the statements of OLD, and its namespaces, those of NEW."""
     settings["memory"] <<= 20
     target = _target(dst, to_format)
     settings |= {"to_format": target, "seekable": _seekable(dst, target)}
     with progress_bar("Comparing", dst == "-") as progress:
-        patches.write_diff(dst, old, new, _options(stream_type, triples), progress=progress, **settings)
+        patches.write_diff(dst, old, new, _options(stream_type, triples), progress=progress, **settings, **limits)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
@@ -256,9 +294,10 @@ def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
 @click.argument("dst", metavar="OUT")
 @_from
 @_to
-def invert(src: str, dst: str, from_format: str | None, to_format: str | None) -> None:
+@_limits
+def invert(src: str, dst: str, from_format: str | None, to_format: str | None, limits: dict[str, Any]) -> None:
     """Write the patches that undo those of IN, the last first."""
-    found = [patches.invert(one) for one in patches.read_patches(src, format=from_format)]
+    found = [patches.invert(one) for one in _patches((src,), from_format, limits)]
     _write(dst, to_format, found[::-1])
 
 
@@ -267,10 +306,12 @@ def invert(src: str, dst: str, from_format: str | None, to_format: str | None) -
 @click.argument("dst", metavar="OUT")
 @_from
 @_to
-def compact(files: tuple[str, ...], dst: str, from_format: str | None, to_format: str | None) -> None:
+@_limits
+def compact(
+    files: tuple[str, ...], dst: str, from_format: str | None, to_format: str | None, limits: dict[str, Any]
+) -> None:
     """Write one patch with the net effect of all patches of the files."""
-    found = (one for file in files for one in patches.read_patches(file, format=from_format))
-    _write(dst, to_format, [patches.compact(found)])
+    _write(dst, to_format, [patches.compact(_patches(files, from_format, limits))])
 
 
 @patch.command(short_help="Put the patches of a log in order, and list them.")
@@ -278,9 +319,12 @@ def compact(files: tuple[str, ...], dst: str, from_format: str | None, to_format
 @click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
 @click.option("--base", metavar="IRI", help="The id of the patch before the first.")
 @_to
-def log(files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None) -> None:
+@_limits
+def log(
+    files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None, limits: dict[str, Any]
+) -> None:
     """Put the patches of files or directories in order by their headers id and prev, and list them."""
-    found = patches.read_log(files, base=None if base is None else jelly.IRI(base))
+    found = patches.read_log(files, base=None if base is None else jelly.IRI(base), **limits)
     if output is not None:
         _write(output, to_format, found)
         return

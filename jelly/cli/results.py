@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 import jelly
-from jelly.results import RESULT_FORMATS, convert_results, find_result_format
+from jelly.cli.common import limit_options, limits_of
+from jelly.results import LIMITS, RESULT_FORMATS, convert_results, find_result_format
 
 __all__ = ["results"]
 
 _format = click.Choice(list(RESULT_FORMATS))
 _from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+
+
+_limits = limit_options("max_row_bytes", "max_prefixes")
+
+
+def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
+    return limits_of(limits, LIMITS if RESULT_FORMATS[format].binary else (), what=f"{format} results")
 
 
 @click.group(short_help="Convert and show the results of SPARQL queries.")
@@ -33,10 +42,13 @@ def _check(format: str | None, name: str, option: str) -> str:
 @_from
 @click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-def convert_(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool) -> None:
+@_limits
+def convert_(
+    src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, limits: dict[str, Any]
+) -> None:
     """Read the results IN and write them to OUT. What cannot be finished leaves no file.
 
-    \\b
+    \b
     Examples:
       jelly results convert people.srt people.srj
       jelly results convert people.srx.gz people.srp
@@ -44,7 +56,7 @@ def convert_(src: str, dst: str, from_format: str | None, to_format: str | None,
     source, target = _check(from_format, src, "--from"), _check(to_format, dst, "--to")
     if dst == "-" and RESULT_FORMATS[target].binary and sys.stdout.isatty():
         raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
-    rows = convert_results(src, dst, from_format=source, to_format=target)
+    rows = convert_results(src, dst, from_format=source, to_format=target, **_known(limits, source))
     if not quiet:
         click.echo(f"{rows:,} rows", err=True)
 
@@ -53,12 +65,14 @@ def convert_(src: str, dst: str, from_format: str | None, to_format: str | None,
 @click.argument("src", metavar="FILE")
 @_from
 @click.option("--to", "to_format", type=click.Choice(["tsv", "csv", "json", "xml"]), default="tsv", show_default=True)
-def cat_(src: str, from_format: str | None, to_format: str) -> None:
+@_limits
+def cat_(src: str, from_format: str | None, to_format: str, limits: dict[str, Any]) -> None:
     """Print the results in FILE.
 
-    \\b
+    \b
     Examples:
       jelly results cat people.srt
       jelly results cat people.srp --to json | jq .results
     """
-    convert_results(src, "-", from_format=_check(from_format, src, "--from"), to_format=to_format)
+    source = _check(from_format, src, "--from")
+    convert_results(src, "-", from_format=source, to_format=to_format, **_known(limits, source))

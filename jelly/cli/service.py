@@ -17,7 +17,8 @@ import click
 
 import jelly
 from jelly.cli.commands import cli, from_option
-from jelly.cli.common import progress_bar, say
+from jelly.cli.common import STATEMENTS, limit_options, progress_bar, say
+from jelly.formats import format_of, having
 
 __all__ = ["cli"]
 
@@ -71,6 +72,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @click.option("--tokens", type=click.File(), help="A file of NAME TOKEN lines: let in only clients with such a token.")
 @click.option("--insecure", is_flag=True, help="Let other machines in without TLS.")
 @click.option("--gzip", is_flag=True, help="Compress what is sent.")
+@limit_options(*STATEMENTS)
 def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tokens: Any, **given: Any) -> None:
     """Serve RDF streams by gRPC until SIGINT or SIGTERM: the Jelly service RdfStreamService.
 
@@ -93,7 +95,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         people = known_tokens({token: name for name, token in lines})
     with closing(Topics(store, keep=keep)) as topics:
         for name, file in pairs:
-            _load(topics, name, file)
+            _load(topics, name, file, given["limits"])
         server = AsyncServer(
             Broker(topics),
             listen,
@@ -105,6 +107,12 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         asyncio.run(_serve(server, topics))
 
 
+def _settings(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
+    """The keywords to read a file with."""
+    found = format_of(file, from_format)
+    return {"format": found.name} | having(limits, found.reading)
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, _, file = text.partition("=")
     if not name or not file:
@@ -112,13 +120,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, file
 
 
-def _load(topics: Any, name: str, file: str) -> None:
+def _load(topics: Any, name: str, file: str, limits: dict[str, Any]) -> None:
     """Fill a topic from a file, unless the store has it already."""
     topic = topics.get(name, create=True)
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is left aside")
         return
-    with jelly.Reader(file) as reader, progress_bar(f"Loading {name}") as progress:
+    with jelly.Reader(file, **_settings(file, None, limits)) as reader, progress_bar(f"Loading {name}") as progress:
         topic.fill(*_batches(reader, progress))
     say(f"topic {name}: {topic.end:,} messages of {file}")
 
@@ -162,6 +170,7 @@ def _counts(broker: Any) -> str:
 @from_option
 @click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Of frames, where not kept.")
 @_client_options
+@limit_options(*STATEMENTS)
 def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
     """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
 
@@ -174,7 +183,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
     with (
-        jelly.Reader(file, format=from_format) as reader,
+        jelly.Reader(file, **_settings(file, from_format, given["limits"])) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
     ):

@@ -10,7 +10,7 @@ import numpy
 from jelly.core.batch cimport Batch
 from jelly.core.binwrite cimport Drain, Encoded, write_rows
 from jelly.core.capabilities cimport Capabilities
-from jelly.core.fault cimport Fault, fault_error
+from jelly.core.fault cimport Fault, fault_error, utf8_of
 from jelly.core.pbwrite cimport use_protobuf, write_protobuf_base
 from jelly.core.prefixes cimport MAX_PREFIXES, free_prefixes
 from jelly.core.thriftwrite cimport use_thrift
@@ -130,12 +130,12 @@ cdef class BinaryWriter:
     cdef int start(self) except -1:
         cdef Reader name, iri
         if self.base is not None:
-            data = self.base.encode()
+            data = utf8_of(self.base, "base")
             as_reader(data, &iri)
             if write_protobuf_base(&self.d, &iri) < 0:
                 raise take_error(&self.d, 0)
         for key, value in self.prefixes.items():
-            first, second = key.encode(), value.encode()
+            first, second = utf8_of(key, "a prefix"), utf8_of(value, "the IRI of a prefix")
             as_reader(first, &name)
             as_reader(second, &iri)
             if self.d.put_prefix(&self.d, &name, &iri) < 0:
@@ -180,7 +180,7 @@ cdef class ResultWriter:
         if names == NULL:
             raise MemoryError
         try:
-            texts = [name.encode() for name in self.names]
+            texts = [utf8_of(name, "a variable") for name in self.names]
             for i in range(self.d.width):
                 as_reader(texts[i], &names[i])
             status = self.d.put_header(&self.d, names)

@@ -6,8 +6,8 @@ from jelly.core.batch cimport (
     add_quoted, add_row, free_interner, intern_term,
 )
 from jelly.core.fault cimport (
-    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT, TERM_MISSING,
-    VARIABLES_LIMIT, fail,
+    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
+    TERM_MISSING, VARIABLES_LIMIT, fail,
 )
 from jelly.core.prefixes cimport Prefix, find_prefix, free_prefixes, set_prefix
 from jelly.core.utf8 cimport check_utf8
@@ -52,7 +52,7 @@ cdef inline int32_t intern(Rows* t, int kind, int32_t aux, const uint8_t* text, 
     cdef int32_t term = intern_term(&t.index, b, kind, aux, text, n)
     cdef int64_t bad
     if term < 0:
-        return fail(&t.fault, term, text, b.text_limit)
+        return fail(&t.fault, term, text, b.text_limit, BY_ROW)
     if term == before:
         bad = check_utf8(text, n)
         if bad >= 0:
@@ -151,7 +151,7 @@ cdef int32_t add_decimal(Rows* t, int64_t value, int64_t scale) noexcept nogil:
 cdef int32_t add_triple(Rows* t, int32_t* ids) noexcept nogil:
     cdef int32_t term = add_quoted(t.batch, ids[0], ids[1], ids[2])
     if term < 0:
-        return fail(&t.fault, term, t.r.at, t.batch.text_limit)
+        return fail(&t.fault, term, t.r.at, t.batch.text_limit, BY_ROW)
     return term
 
 

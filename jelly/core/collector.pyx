@@ -1,9 +1,10 @@
 """Python objects to Batch: the way back of terms."""
 
+from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_Compare
+from cpython.unicode cimport PyUnicode_Compare
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
@@ -12,11 +13,21 @@ from jelly.core.batch cimport (
     Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, clear_arena, clear_interner,
     free_interner, init_interner, intern_term, new_batch,
 )
-from jelly.core.fault cimport Fault, fail, fault_error
+from jelly.core.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly.core.library cimport Library
 from jelly.core.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
+
+_KINDS = {
+    KIND_IRI: "the IRI", KIND_BNODE: "the label of a blank node", KIND_LITERAL: "the literal",
+    KIND_LANG: "the literal", KIND_TYPED: "the literal", KIND_TEXT: "the language tag or name",
+}
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+cdef extern from "Python.h":
+    # Without Cython's check: it would raise a UnicodeEncodeError that names no term.
+    const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* n) noexcept
 
 cdef extern from *:
     """
@@ -108,7 +119,10 @@ cdef class Collector:
 
     cdef int32_t intern(self, int kind, int32_t aux, object text) except -1:
         cdef Py_ssize_t n
-        cdef const char* utf8 = PyUnicode_AsUTF8AndSize(text, &n)
+        cdef const char* utf8 = utf8_or_null(text, &n)
+        if utf8 == NULL:
+            PyErr_Clear()
+            raise text_error(text, _KINDS[kind])
         return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
 
     cdef inline int32_t find(self, object term) except -1:
@@ -148,7 +162,7 @@ cdef class Collector:
             return self.checked(add_quoted(&self.batch.a, s, p, o))
         if self.library is not None and (found := self.library.kind_of(term)) != 0:
             return self.add_foreign(term, found)
-        raise TypeError(
+        raise JellyArgumentError(
             f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
         )
 
@@ -192,7 +206,7 @@ cdef class Collector:
         if g is not None:
             graph = self.find_graph(g)
             if graph != NO_TERM and self.arity == 3:
-                raise ValueError(f"a quad in graph {g} cannot go into a stream of triples")
+                raise JellyOptionsError(f"a quad in graph {g} cannot go into a stream of triples")
         self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
         return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
@@ -218,7 +232,7 @@ cdef class Collector:
             return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], None)
         if len(<tuple>terms) == 4:
             return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], (<tuple>terms)[3])
-        raise ValueError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
+        raise JellyFormatError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
 
     def extend(self, statements, int64_t rows) -> bool:
         """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False).
@@ -273,7 +287,7 @@ cdef class Collector:
         cdef bytes key, value
         if metadata:
             for name, data in metadata.items():
-                key = name.encode()
+                key = utf8_of(name, "the key of metadata")
                 value = bytes(data)
                 self.checked(add_metadata(
                     &self.batch.a, <const uint8_t*><const char*>key, len(key),
@@ -336,7 +350,7 @@ cdef tuple as_terms(object statement):
     try:
         return tuple(statement)
     except TypeError:
-        raise TypeError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
 
 
 # Test doors, of batch too, which is long enough.

@@ -72,6 +72,7 @@ ctypedef struct Decode:
     int32_t bnodes[BNODES]
     int64_t max_rows
     int64_t max_text
+    int64_t text_limit  # that no Batch passes; max_text is where one ends
     # What fills the present Batch: repeated terms that were copied into it do not count.
     int64_t full_text
     int64_t full_terms

@@ -7,8 +7,8 @@ from jelly.core.batch cimport (
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
 from jelly.core.fault cimport (
-    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN,
-    GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
+    BAD_UTF8, BOTH_KINDS, BY_FRAME, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
     NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
     ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
 )
@@ -70,7 +70,7 @@ cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept
 cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
     """Note the fault where adding a term failed."""
     if term < 0:
-        return fail(&d.fault, term, at, MAX_BATCH_TEXT)
+        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
     return term
 
 

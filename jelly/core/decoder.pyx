@@ -14,7 +14,9 @@ from jelly.core.batch cimport UNSET, Arena, add_graphs, carry_terms, free_arena
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
-from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.fault cimport (
+    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
+)
 from jelly.core.feeder cimport Feeder
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.header cimport (
@@ -79,6 +81,8 @@ cdef class Decoder(Feeder):
         self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
         self.d.max_rows = batch_rows
         self.d.max_text = batch_bytes
+        # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
+        self.d.text_limit = max(MAX_BATCH_TEXT, max_frame_bytes)
         self.d.limits.names = max_names
         self.d.limits.prefixes = max_prefixes
         self.d.limits.datatypes = max_datatypes
@@ -178,7 +182,7 @@ cdef class Decoder(Feeder):
             self.hint_rows = min(left // 16, self.d.max_rows) + 8
             self.hint_terms = self.hint_rows // 2 + 16
             self.hint_text = min(2 * left, self.d.max_text) + 512
-        self.d.b = self.begin_batch(self.d.arity, MAX_BATCH_TEXT, self.d.patch)
+        self.d.b = self.begin_batch(self.d.arity, self.d.text_limit, self.d.patch)
         self.batch.options = self.options
         self.d.full_text = self.d.max_text
         self.d.full_terms = TERMS_A_ROW * self.d.max_rows
@@ -192,9 +196,9 @@ cdef class Decoder(Feeder):
         cdef int8_t* end
         cdef int status
         if self.error is None:
-            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, MAX_BATCH_TEXT)
+            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, self.d.text_limit)
             if status != OK:
-                fail(&self.d.fault, status, NULL, MAX_BATCH_TEXT)
+                fail(&self.d.fault, status, NULL, self.d.text_limit, BY_FRAME)
                 self.error = self.make_error()
         if a.op != NULL and a.n_rows > 0:
             end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
@@ -236,7 +240,7 @@ cdef class Decoder(Feeder):
         h.prefixes = options.max_prefix_table_size
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
-        self.stream_name = b"" if self.d.patch else options.stream_name.encode()
+        self.stream_name = b"" if self.d.patch else utf8_of(options.stream_name, "stream_name")
         if place is None:
             self.d.transaction = EITHER
         else:

@@ -12,7 +12,7 @@ import numpy
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport UNSET, Batch, carry_terms, free_arena
 from jelly.core.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
-from jelly.core.fault cimport OK, fail, fault_error
+from jelly.core.fault cimport OK, fail, fault_error, utf8_of
 from jelly.core.pack cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
@@ -204,7 +204,7 @@ cdef class Encoder:
             if metadata and not self.e.has_held:
                 raise ValueError("metadata can be added at the end of a stream with keyframes only")
             for name, data in (metadata or {}).items():
-                key = name.encode()
+                key = utf8_of(name, "the key of metadata")
                 value = data
                 if status == OK:
                     status = put_metadata_entry(
@@ -283,7 +283,7 @@ def settled(options, arity, namespaces):
 
 def options_row(options) -> bytes:
     """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
-    return message(options.stream_name.encode(), (
+    return message(utf8_of(options.stream_name, "stream_name"), (
         (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
         *shared_fields(options),
         (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),

@@ -150,4 +150,12 @@ cdef inline int fail(Fault* fault, int code, const uint8_t* at, int64_t a=0, int
     return code
 
 
+# What TEXT_LIMIT says in `b`: the limit that can be raised is that of a frame, or of a row.
+cdef enum:
+    BY_FRAME = 1
+    BY_ROW = 2
+
+
 cdef object fault_error(Fault* fault, dict place)
+cdef object text_error(object text, str what)
+cdef bytes utf8_of(object text, str what)

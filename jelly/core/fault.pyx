@@ -1,4 +1,8 @@
+cdef enum:
+    MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
+
 from jelly.errors import (
+    JellyArgumentError,
     JellyError,
     JellyFormatError,
     JellyLimitError,
@@ -10,9 +14,9 @@ from jelly.errors import (
 
 _TABLE = {
     MALFORMED: (JellyFormatError, "malformed protobuf: a tag, length or number is cut off or out of range"),
-    TEXT_LIMIT: (JellyLimitError, "the text of one batch would pass {a} bytes; is a prefix repeated endlessly?"),
+    TEXT_LIMIT: (JellyLimitError, "the text of one batch would pass {a} bytes{text_advice}"),
     BAD_UTF8: (JellyFormatError, "a string is not valid UTF-8"),
-    FRAME_LIMIT: (JellyLimitError, "a frame of {a} bytes is above the limit of {b}; raise max_frame_bytes to read it"),
+    FRAME_LIMIT: (JellyLimitError, "a frame of {a} bytes is above the limit of {b}{frame_advice}"),
     TRUNCATED: (JellyTruncatedError, "the stream ends inside a frame: {a} more bytes were expected"),
     NO_OPTIONS: (JellyFormatError, "the stream does not start with a stream options row; is it Jelly?"),
     OPTIONS_CHANGED: (JellyFormatError, "a later stream options row differs from the first"),
@@ -143,6 +147,8 @@ _TABLE = {
     ),
 }
 
+# What makes longer texts possible: nothing, for what is written.
+_TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes to read it")
 _SLOTS = ("subject", "predicate", "object", "graph")
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
@@ -162,12 +168,30 @@ cdef object fault_error(Fault* fault, dict place):
         a_kind=_KINDS[fault.a] if 0 <= fault.a < 8 else "term",
         pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
         field=_FIELDS[fault.a] if 0 <= fault.a < 10 else "",
+        text_advice=_TEXT_ADVICE[fault.b] if 0 <= fault.b < 3 else "",
+        frame_advice="; raise max_frame_bytes to read it" if fault.a <= MAX_PROTOBUF else ", and of Protobuf: is it Jelly?",
         column=column,
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",
     )
     return kind(text, **place)
+
+
+cdef object text_error(object text, str what):
+    """The exception for a text that is none, or that UTF-8 cannot hold. `what` it is: an IRI, say."""
+    if not isinstance(text, str):
+        return JellyArgumentError(f"{what} must be str, not {type(text).__name__}")
+    found = next((character for character in text if "\ud800" <= character <= "\udfff"), "")
+    return JellyFormatError(f"{what} {str(text)!r:.80} holds U+{ord(found):04X}, half of a character, which UTF-8 cannot hold")
+
+
+cdef bytes utf8_of(object text, str what):
+    """A text as UTF-8. JellyFormatError where it holds a lone surrogate."""
+    try:
+        return text.encode()
+    except (UnicodeEncodeError, AttributeError):
+        raise text_error(text, what) from None
 
 
 def _found(a):

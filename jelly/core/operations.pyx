@@ -10,6 +10,7 @@ from libc.string cimport memset
 from jelly.core.batch cimport (
     KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, copy_term, new_batch,
 )
+from jelly.core.fault cimport utf8_of
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
@@ -391,7 +392,7 @@ cdef class OperationCollector:
     cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
         """A row that has a name for its subject, and a term at one place."""
         cdef Arena* a = &self.batch.a
-        cdef bytes text = name.encode()
+        cdef bytes text = utf8_of(name, "the name")
         cdef int64_t row
         cdef int32_t id, key
         # The collector knows the ids of terms: it is given a statement of nothing else.

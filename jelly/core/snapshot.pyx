@@ -5,7 +5,7 @@ from jelly.core.batch cimport (
     CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_term,
     free_arena, init_arena,
 )
-from jelly.core.decode cimport MAX_BATCH_TEXT, MAX_DEPTH, Decode
+from jelly.core.decode cimport MAX_DEPTH, Decode
 from jelly.core.fault cimport NAME_ENTRY, OK
 from jelly.core.tables cimport Table, set_entry
 from jelly.core.utf8 cimport check_utf8
@@ -161,7 +161,7 @@ cdef int load_state(Decode* d, bytes data) except -1:
         raise broken()
     d.in_graph = take_number(&r, 1) != 0
     free_arena(&d.carry)
-    if init_arena(&d.carry, 3, 1, 8, 256, MAX_BATCH_TEXT) < 0:
+    if init_arena(&d.carry, 3, 1, 8, 256, d.text_limit) < 0:
         raise MemoryError
     for slot in range(4):
         state = take_number(&r, STATE_TERM)

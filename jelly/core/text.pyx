@@ -11,7 +11,7 @@ from jelly.core.batch cimport (
 )
 from jelly.core.capabilities cimport Capabilities
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly.core.fault cimport LINE_LIMIT, NEED_MORE, OK, OPEN_PATCH, fail, fault_error
+from jelly.core.fault cimport LINE_LIMIT, NEED_MORE, OK, OPEN_PATCH, fail, fault_error, utf8_of
 from jelly.core.feeder cimport Feeder
 from jelly.core.header cimport OPEN
 from jelly.core.lines cimport end_message, read_lines, skip_line
@@ -115,8 +115,8 @@ cdef class TextReader(Feeder):
 
     def namespace(self, str name not None, str iri not None) -> None:
         """Declare a namespace at this point, where a chunk is used up: N-Triples has no syntax for it."""
-        cdef bytes text = name.encode()
-        cdef bytes value = iri.encode()
+        cdef bytes text = utf8_of(name, "the name of a namespace")
+        cdef bytes value = utf8_of(iri, "the IRI of a namespace")
         cdef int32_t ids[2]
         if self.batch is None:
             self.start_batch()

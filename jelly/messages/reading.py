@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from inspect import signature
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
 from jelly.core.scope import number_random_labels
 from jelly.core.scope import rename_blank_nodes as renamed
-from jelly.errors import JellyError
+from jelly.errors import JellyError, JellyLimitError
 from jelly.files import Source
 from jelly.messages.logs import JellyLog, Log, NdjsonLog, TextLog, TurtleLog, XmlLog, YamlLog
 from jelly.messages.media import Dialect, find_log
 from jelly.messages.message import Message, messages_of
+from jelly.settings import LIMITS, checked, fitted
 
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
+# Formats that an input can be recognised as.
+_NAMES = ("jelly", "nt", "nq", "ttl")
 
 _BY_MEDIA_TYPE: Any = object()
 
@@ -30,6 +36,7 @@ class MessageReader:
     ([1, 0], 2)
     """
 
+    @checked()
     def __init__(
         self,
         src: Any,
@@ -42,10 +49,18 @@ class MessageReader:
         contexts: Mapping[str, Any] | None = None,
         strict: bool = False,
         force: bool = False,
-        max_message_bytes: int = 1 << 28,
+        max_message_bytes: int | None = None,
+        max_names: int = 4096,
+        max_prefixes: int = 1024,
+        max_datatypes: int = 256,
     ) -> None:
         self.source = Source(src)
-        self.format, found, announced = find_log(format, self.source.name)
+        with self.source.named():
+            self.format, found, announced = find_log(format, self.source.name)
+        self.source.expected = (self.format.name, _NAMES, "format")
+        if max_message_bytes is None:
+            most = fitted({}, ["max_message_bytes"], self.source.size)
+            max_message_bytes = most.get("max_message_bytes", LIMITS["max_message_bytes"])
         self.dialect: Dialect | None = found if dialect is _BY_MEDIA_TYPE else dialect
         if self.dialect not in ("comment", "directive", None):
             raise ValueError(f'dialect is {dialect!r}: expected "comment", "directive" or None')
@@ -61,7 +76,13 @@ class MessageReader:
         self._parsed = name not in ("jelly", "nt", "nq")
         self._log: Log
         if name == "jelly":
-            self._log = JellyLog(force=force, max_frame_bytes=max_message_bytes)
+            self._log = JellyLog(
+                force=force,
+                max_frame_bytes=max_message_bytes,
+                max_names=max_names,
+                max_prefixes=max_prefixes,
+                max_datatypes=max_datatypes,
+            )
         elif name in ("nt", "nq"):
             self._log = TextLog(
                 quads=self.format.quads,
@@ -70,6 +91,7 @@ class MessageReader:
                 announced=announced,
                 trailing=trailing,
                 max_message_bytes=max_message_bytes,
+                max_line_bytes=max_message_bytes,
             )
         elif self.format.delimited:
             self._log = TurtleLog(
@@ -94,6 +116,17 @@ class MessageReader:
         """The stream options of a Jelly log; None before they are read and for others."""
         return getattr(self._log, "options", None)
 
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Within this, errors name the source, and the limit of a message: frames and lines have it too."""
+        with self.source.named():
+            try:
+                yield
+            except JellyLimitError as error:
+                error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
+                error.args = (error.reason,)
+                raise
+
     def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
             self.messages += len(batch.frames)
@@ -104,7 +137,7 @@ class MessageReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self.source.named():
+        with self._named(), closing(self.source):
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
@@ -152,7 +185,7 @@ class MessageReader:
             raise RuntimeError("the last chunk is not used up: iterate over what feed gave first")
 
     def _taken(self, step: Callable[..., Iterator[Batch]], *data: Any) -> Iterator[Message]:
-        with self.source.named():
+        with self._named():
             try:
                 yield from self._messages(self._given(step(*data)))
             except JellyError:
@@ -161,6 +194,10 @@ class MessageReader:
         self._unread = False
 
 
+MESSAGE_READING = frozenset(signature(MessageReader).parameters) - {"src"}
+
+
+@checked(MESSAGE_READING)
 def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     """The messages of a log, one after the other, each as soon as it is whole. Memory stays flat.
 
@@ -178,7 +215,8 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     several messages can be put together. ``base`` is the IRI that relative ones are resolved against. ``contexts`` maps
     URLs to JSON-LD contexts: others are never fetched. ``strict=True`` allows RDF 1.1 only in N-Triples and N-Quads,
     and neither blank lines nor arrays in NDJSON-LD. ``force=True`` takes the frames of a flat Jelly stream for
-    messages. A message of more than ``max_message_bytes`` is refused.
+    messages. A message of more than ``max_message_bytes`` (default 256 MiB, or 16 times the size of the file) is
+    refused; ``max_names``, ``max_prefixes`` and ``max_datatypes`` are the limits of the `Decoder`.
 
     JellyError where something is wrong, with the index of the message and the line; the messages before were given.
 
@@ -191,6 +229,7 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     return iter(MessageReader(src, **settings))
 
 
+@checked(MESSAGE_READING)
 async def aread_messages(src: AsyncIterable[bytes], **settings: Any) -> AsyncIterator[Message]:
     """The messages of a live log that comes as chunks of bytes, each as soon as it is whole. See `read_messages`.
 

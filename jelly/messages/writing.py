@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from inspect import signature
 from typing import Any
 
 from jelly.core.batch import Batch
@@ -13,10 +14,11 @@ from jelly.errors import JellyError, JellyOptionsError
 from jelly.files import Progress, Sink, SinkWriter
 from jelly.messages.media import Dialect, LogFormat, find_log
 from jelly.messages.message import NOTE, Message
-from jelly.messages.reading import MessageReader
+from jelly.messages.reading import MESSAGE_READING, MessageReader
 from jelly.messages.textual import JsonEncoder, LinesEncoder, TurtleEncoder, YamlEncoder
 from jelly.messages.xmlwrite import XmlEncoder
 from jelly.options import LogicalType, PhysicalType, StreamOptions
+from jelly.settings import checked
 
 __all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messages"]
 
@@ -85,6 +87,7 @@ class MessageWriter(SinkWriter):
     # @message
     """
 
+    @checked()
     def __init__(
         self,
         dst: Any,
@@ -98,7 +101,7 @@ class MessageWriter(SinkWriter):
             self.format, found, _ = find_log(format, self._sink.name)
             self._encoder = _encoder(self.format, dialect or found or "comment", options)
         except BaseException:
-            self._sink.abort()
+            self.abort()
             raise
         quads = self.format.quads and (options is None or options.physical_type != PhysicalType.TRIPLES)
         self._collector = Collector(4 if quads else 3)
@@ -151,7 +154,7 @@ class MessageWriter(SinkWriter):
     def _encode(self) -> None:
         batch = self._collector.batch
         if len(batch.frames):
-            self._sink.write(self._encoder.encode(batch))
+            self._put(lambda: self._encoder.encode(batch))
         if self._each:
             self.statements += len(batch)
         self._collector.clear()
@@ -165,21 +168,25 @@ class MessageWriter(SinkWriter):
             raise ValueError("the Batch has rows behind its last frame: they are no whole message")
         self._encode()
         if n:
-            self._sink.write(self._encoder.encode(batch))
+            self._put(lambda: self._encoder.encode(batch))
         self.messages += n
         self.statements += len(batch)
 
     def flush(self) -> None:
         """Hand over what was written so far, so that a reader of a live stream sees it."""
         self._encode()
-        if not self._sink.name:
+        if self._sink.is_live:
             self._sink.flush()
 
     def _finish(self) -> None:
         self._encode()
-        self._sink.write(self._encoder.close())
+        self._put(self._encoder.close)
 
 
+_WRITING = frozenset(signature(MessageWriter).parameters) - {"dst"}
+
+
+@checked(_WRITING)
 def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:
     """Write messages, each a `Message` or an iterable of statements; the number of them. See `MessageWriter`.
 
@@ -197,6 +204,7 @@ def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any)
     return writer.messages
 
 
+@checked(MESSAGE_READING - {"format"})
 def convert_messages(
     src: Any,
     dst: Any,
@@ -218,6 +226,8 @@ def convert_messages(
     (2, 1)
     """
     reader = MessageReader(src, format=from_format, **settings)
+    assert reader.source.expected is not None
+    reader.source.expected = (*reader.source.expected[:2], "from_format")
     batches = reader.source.watched(reader.batches(), progress)
     # A source that cannot be read leaves the destination alone.
     first = next(batches, None)
@@ -232,6 +242,7 @@ def convert_messages(
     return writer.messages, writer.statements
 
 
+@checked(_WRITING)
 async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: Any) -> AsyncIterator[bytes]:
     """The bytes of a live log, some for each message as soon as it is there; see `MessageWriter` for the keywords.
 
@@ -244,13 +255,12 @@ async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: A
     [b'VERSION "1.2-messages"\\nMESSAGE\\n']
     """
     held = _Held()
-    writer = MessageWriter(held, **settings)
-    async for message in messages:
-        writer.write(message)
-        writer.flush()
-        if chunk := held.take():
-            yield chunk
-    writer.close()
+    with MessageWriter(held, **settings) as writer:
+        async for message in messages:
+            writer.write(message)
+            writer.flush()
+            if chunk := held.take():
+                yield chunk
     if chunk := held.take():
         yield chunk
 

@@ -34,8 +34,10 @@ from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError
 from jelly.files import Progress
+from jelly.formats import READING, format_of, having
 from jelly.options import PatchOptions
 from jelly.patch.stream import Patch, PatchReader, PatchWriter, read_patches
+from jelly.settings import checked
 from jelly.stream import Reader
 
 __all__ = ["compact", "diff", "invert", "patches_of", "write_diff"]
@@ -324,7 +326,7 @@ def _diff_batches(
     lines = _Lines(bound, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
     for side, source in enumerate((old, new)):
-        reader = Reader(source, **settings)
+        reader = Reader(source, **having(settings, format_of(source, settings.get("format")).reading))
         namespaces = namespaces and reader.format.namespaces
         for some in _statement_lines(reader, declared[side], progress):
             lines.add(side, some)
@@ -336,6 +338,7 @@ def _diff_batches(
     yield from Patch([Commit()]).batches()
 
 
+@checked(READING)
 def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, **settings: Any) -> Patch:
     """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
 
@@ -357,6 +360,7 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
         return patch
 
 
+@checked(READING)
 def write_diff(
     dst: Any,
     old: Any,

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from jelly.errors import JellyError
 from jelly.files import split_suffix
+from jelly.formats import JELLY, NQ, THRIFT
 
-__all__ = ["PATCH_FORMATS", "PatchFormat", "find_patch_format"]
+__all__ = ["PATCH_FORMATS", "PATCH_READING", "PatchFormat", "find_patch_format"]
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,25 @@ class PatchFormat:
     media_types: tuple[str, ...]
     title: str
 
+    @property
+    def reading(self) -> frozenset[str]:
+        """The keywords that reading it has, besides those that all formats of patches have."""
+        return _READING[self.name]
+
 
 JELLYP = PatchFormat("jellyp", (".jellyp",), ("application/x-jelly-rdf-patch",), "Jelly-Patch")
 RDFP = PatchFormat("rdfp", (".rdfp",), ("application/rdf-patch", "text/rdf-patch"), "RDF Patch")
 TRP = PatchFormat("trp", (".trp",), ("application/rdf-patch+thrift",), "RDF Patch Thrift")
 
 PATCH_FORMATS = {format.name: format for format in (JELLYP, RDFP, TRP)}
+
+_READING = {
+    "jellyp": JELLY.reading,
+    "rdfp": NQ.reading | {"strict", "on_error"},
+    "trp": THRIFT.reading - {"quads"},
+}
+# The keywords of `PatchReader`, for all formats.
+PATCH_READING = frozenset({"format", "delimited"}).union(*_READING.values())
 
 
 def find_patch_format(format: str | None, name: str = "") -> PatchFormat:

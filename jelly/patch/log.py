@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from jelly.core.operations import Header
 from jelly.errors import JellyFormatError
 from jelly.files import Source, split_suffix
+from jelly.formats import having
 from jelly.patch.changes import patches_of
-from jelly.patch.formats import PATCH_FORMATS, RDFP, find_patch_format
+from jelly.patch.formats import PATCH_FORMATS, PATCH_READING, RDFP, find_patch_format
 from jelly.patch.stream import Patch, read_patches
+from jelly.settings import checked
 
 __all__ = ["read_log"]
 
@@ -42,7 +44,7 @@ class _Entry(NamedTuple):
         return error
 
 
-def _entries(sources: Any) -> Iterator[_Entry]:
+def _entries(sources: Any, limits: dict[str, Any]) -> Iterator[_Entry]:
     """The patches of all sources; of a directory all the files that are patches by their suffix."""
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
@@ -53,7 +55,8 @@ def _entries(sources: Any) -> Iterator[_Entry]:
             for file in files:
                 if file is path or split_suffix(file.name)[0] in _SUFFIXES:
                     row = 0
-                    for patch in read_patches(file):
+                    known = find_patch_format(None, file.name).reading
+                    for patch in read_patches(file, **having(limits, known)):
                         yield _Entry(patch, str(file), row)
                         row += len(patch)
         else:
@@ -88,13 +91,15 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
     return ordered
 
 
-def read_log(sources: Any, *, base: Any = None) -> list[Patch]:
+@checked(PATCH_READING - {"format", "delimited"})
+def read_log(sources: Any, *, base: Any = None, **limits: Any) -> list[Patch]:
     """The patches of a log, the first first.
 
     ``sources`` is a directory, a file, or an iterable of files and patches. The first patch has no header ``prev``, or
     ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before.
     JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks,
     with the row of the file (headers, operations and transaction marks from 0) and, of RDF Patch, line and byte.
+    ``limits`` are those of `read_patches`.
 
     >>> from jelly import IRI
     >>> from jelly.patch import Header, Patch, read_log
@@ -103,4 +108,4 @@ def read_log(sources: Any, *, base: Any = None) -> list[Patch]:
     >>> [str(patch.id) for patch in read_log([two, one])]
     ['<uuid:1>', '<uuid:2>']
     """
-    return _in_order(_entries(sources), base)
+    return _in_order(_entries(sources, limits), base)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from jelly.core.decoder import Decoder
 from jelly.core.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyOptionsError
 from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
-from jelly.patch.formats import JELLYP, TRP, find_patch_format
+from jelly.patch.formats import JELLYP, PATCH_FORMATS, PATCH_READING, TRP, find_patch_format
+from jelly.settings import checked, fitted, refuse_unknown
 from jelly.stream import fed
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
@@ -154,10 +156,14 @@ class PatchReader(SourceReader):
     ['TX .', 'A <a:s> <a:p> <a:o> .', 'TC .']
     """
 
+    @checked(PATCH_READING)
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
         self.source = Source(src)
         try:
-            self.format = find_patch_format(format, self.source.name)
+            self.format = found = find_patch_format(format, self.source.name)
+            self.source.expected = (found.name, PATCH_FORMATS, "format")
+            refuse_unknown(limits, found.reading, found.title)
+            limits = fitted(limits, found.reading, self.source.size)
             self._decoder: Any
             if self.format is JELLYP:
                 self._decoder = Decoder(patch=True, delimited=delimited, **limits)
@@ -214,6 +220,7 @@ def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Itera
         yield patch or Patch(quads=quads)
 
 
+@checked(PATCH_READING)
 def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
     """The patches of ``src``. See `PatchReader` for the keywords.
 
@@ -224,6 +231,7 @@ def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
     return iter(PatchReader(src, **settings))
 
 
+@checked(PATCH_READING)
 def loads(data: Any, **settings: Any) -> list[Patch]:
     """The patches of a bytes-like object. See `PatchReader` for the keywords.
 
@@ -261,6 +269,7 @@ class PatchWriter(SinkWriter):
     [1]
     """
 
+    @checked()
     def __init__(
         self,
         dst: Any,
@@ -274,6 +283,8 @@ class PatchWriter(SinkWriter):
         keyframe_rows: int = KEYFRAME_ROWS,
         marked_bnodes: bool = False,
     ) -> None:
+        if options is not None and not isinstance(options, PatchOptions):
+            raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations = 0
         self.options = options or PatchOptions()
         self._sink = Sink(dst)
@@ -296,7 +307,7 @@ class PatchWriter(SinkWriter):
                 self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes)
             self._collector = OperationCollector(4)
         except BaseException:
-            self._sink.abort()
+            self.abort()
             raise
 
     def add(self, operation: Operation) -> None:
@@ -315,7 +326,7 @@ class PatchWriter(SinkWriter):
         self._check_open()
         self._flush()
         self.operations += len(batch)
-        self._sink.write(self._encoder.encode(batch))
+        self._put(lambda: self._encoder.encode(batch))
 
     def end_patch(self) -> None:
         """End the patch here, empty or not."""
@@ -333,16 +344,20 @@ class PatchWriter(SinkWriter):
     def _flush(self) -> None:
         if len(self._collector):
             self.operations += len(self._collector)
-            self._sink.write(self._encoder.encode(self._collector.batch))
+            self._put(lambda: self._encoder.encode(self._collector.batch))
             self._collector.clear()
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""
         self._flush()
         if self.format is JELLYP:
-            self._sink.write(self._encoder.close())
+            self._put(self._encoder.close)
 
 
+_WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
+
+
+@checked(_WRITING)
 def dumps(patches: Iterable[Patch] | Patch, options: PatchOptions | None = None, **settings: Any) -> bytes:
     """Patches as bytes. See `PatchWriter` for the keywords.
 
@@ -357,6 +372,7 @@ def dumps(patches: Iterable[Patch] | Patch, options: PatchOptions | None = None,
     return out.getvalue()
 
 
+@checked(PATCH_READING - {"format"})
 def convert(
     src: Any,
     dst: Any,
@@ -383,28 +399,23 @@ def convert(
     >>> convert(b"TX .\\nTC .\\n", out, from_format="rdfp")
     2
     """
-    writer: PatchWriter | None = None
-    try:
-        with PatchReader(src, format=from_format, **limits) as reader:
-            batches = reader.source.watched(reader.batches(), progress)
-            # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
-            batch = next(batches, None)
-            with PatchWriter(
-                dst,
-                options or reader.options,
-                format=to_format,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                delimited=delimited,
-                seekable=seekable,
-                keyframe_rows=keyframe_rows,
-                marked_bnodes=marked_bnodes,
-            ) as writer:
-                while batch is not None:
-                    writer.add_batch(batch)
-                    batch = next(batches, None)
-    except JellyError as error:
-        if error.source is None and writer is not None and writer.name:
-            error.source = writer.name
-        raise
+    with PatchReader(src, format=from_format, **limits) as reader:
+        reader.source.expected = (reader.format.name, PATCH_FORMATS, "from_format")
+        batches = reader.source.watched(reader.batches(), progress)
+        # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
+        batch = next(batches, None)
+        with PatchWriter(
+            dst,
+            options or reader.options,
+            format=to_format,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            seekable=seekable,
+            keyframe_rows=keyframe_rows,
+            marked_bnodes=marked_bnodes,
+        ) as writer:
+            while batch is not None:
+                writer.add_batch(batch)
+                batch = next(batches, None)
     return writer.operations

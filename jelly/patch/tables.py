@@ -23,7 +23,8 @@ TC .
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +33,9 @@ from jelly.core.batch import Batch
 from jelly.core.operations import Commit, Header, Start, take_rows
 from jelly.errors import JellyError
 from jelly.options import PatchOptions, StatementType
-from jelly.patch.formats import JELLYP
+from jelly.patch.formats import JELLYP, PATCH_READING
 from jelly.patch.stream import PUNCTUATION, Patch, PatchReader, PatchWriter
+from jelly.settings import checked
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
 
@@ -70,6 +72,7 @@ def _held(reader: PatchReader) -> Iterator[Rows]:
                 waiting = None
 
 
+@checked(PATCH_READING, ("layout", "dictionary"))
 def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: Any) -> Any:
     """The statements that the patches of ``src`` add and delete, in their order, as a ``pyarrow.RecordBatchReader``.
 
@@ -115,6 +118,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     return pa.RecordBatchReader.from_batches(made_schema, batches())
 
 
+@checked(signature(PatchWriter).parameters)
 def write_arrow(
     dst: Any,
     data: Any,
@@ -186,11 +190,13 @@ def convert_table(
     layout: Literal["flat", "ntriples"] = "flat",
     from_format: str | None = None,
     to_format: str | None = None,
+    limits: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> int:
     """Convert between a file of a table and a file of patches, as their suffixes say; the number of statements.
 
-    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`.
+    ``layout`` is that of `read_arrow`, ``options`` and ``settings`` those of `write_arrow`, ``limits`` those of
+    `PatchReader`.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -205,6 +211,6 @@ def convert_table(
     return convert_with(
         src,
         dst,
-        lambda: read_arrow(src, layout=layout, format=from_format),
+        lambda: read_arrow(src, layout=layout, format=from_format, **(limits or {})),
         lambda table: write_arrow(dst, table, options, format=to_format, **settings),
     )

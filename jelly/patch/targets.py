@@ -13,9 +13,11 @@ from jelly.core.terms import StatementIterator
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyFormatError, JellyUnsupportedError
 from jelly.files import Progress
+from jelly.formats import READING
 from jelly.options import StreamOptions
 from jelly.patch.changes import held_lines, namespace_key, patch_of_lines, patches_of
 from jelly.patch.stream import Patch
+from jelly.settings import checked
 from jelly.stream import Reader, Writer
 
 __all__ = ["Applied", "apply"]
@@ -276,6 +278,7 @@ def _apply_to_file(
     return Applied(len(new), deleted, net.missing)
 
 
+@checked(READING)
 def apply(
     patches: Any,
     target: Any,

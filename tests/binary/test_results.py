@@ -167,7 +167,7 @@ def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
             write_results(tmp_path / "x.srt", ["x"], rows)
     with pytest.raises(JellyFormatError, match="stands twice"):
         write_results(tmp_path / "x.srt", ["x", "x"], [])
-    with pytest.raises(TypeError, match="has no limit 'max_row_bytes'"):
+    with pytest.raises(TypeError, match="has no keyword 'max_row_bytes'"):
         read_results(written(ROWS, "json"), format="json", max_row_bytes=1)
     for bad in ("x.nothing", "x"):
         with pytest.raises(JellyError, match="expected one of thrift, protobuf, json"):

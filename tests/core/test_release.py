@@ -1,7 +1,9 @@
 """What reads a buffer in chunks and the garbage collector: the buffer stays as long as it is read, and no longer."""
 
 import gc
+import io
 import sys
+import weakref
 
 import pytest
 
@@ -44,3 +46,43 @@ def test_reader_in_a_cycle(monkeypatch, kind, data):
     gc.collect()
     assert not ignored
     buffer += b"!"  # nobody holds it any more
+
+
+@pytest.mark.parametrize("data", [b"", LINE, LINE * 100_000], ids=["nothing", "a line", "much"])
+@pytest.mark.parametrize("whole", [True, False], ids=["to the end", "begun"])
+def test_a_source_of_zstd_is_released(data, whole):
+    """What stream_reader of zstandard refers to, the garbage collector does not see."""
+    zstandard = pytest.importorskip("zstandard")
+    packed = zstandard.ZstdCompressor(level=19).compress(data)
+
+    class File(io.BytesIO):
+        pass
+
+    file = File(packed)
+    alive = weakref.ref(file)
+    with jelly.Reader(file, format="nt") as reader:
+        batches = reader.batches()
+        for _ in batches if whole else ():
+            pass
+        next(batches, None)
+    del reader, batches, file
+    gc.collect()
+    assert alive() is None
+
+
+def test_reading_zstd_takes_no_memory_for_good():
+    zstandard = pytest.importorskip("zstandard")
+    resource = pytest.importorskip("resource")
+    packed = zstandard.ZstdCompressor(level=19).compress(LINE)
+
+    def most():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def read(times):
+        for _ in range(times):
+            assert len(list(jelly.read(packed, format="nt"))) == 1
+
+    read(200)
+    before = most()
+    read(1000)  # 29 KB each, before
+    assert most() - before < 10_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import jelly
-from jelly import IRI, BlankNode, JellyLimitError, Literal, Quad, QuotedTriple, Triple
+from jelly import IRI, BlankNode, JellyFormatError, JellyLimitError, Literal, Quad, QuotedTriple, Triple
 from jelly.core.collector import Collector, _make_batch
 from jelly.core.terms import StatementIterator, Terms
 
@@ -53,7 +53,7 @@ def test_collector_refuses_what_is_no_term(wrong: object) -> None:
 
 
 def test_collector_refuses_lone_surrogates() -> None:
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(JellyFormatError, match=r"the literal '\\ud800' holds U\+D800"):
         Collector(3).add((IRI("a:s"), IRI("a:p"), Literal("\ud800")))
 
 

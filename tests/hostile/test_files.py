@@ -73,7 +73,7 @@ def test_an_iterator_that_raises(suffix: str, after: int, tmp_path: Path) -> Non
         ([*STATEMENTS, (jelly.IRI("a:s"), "a:p", jelly.IRI("a:o"))], TypeError),
         ([*STATEMENTS, (jelly.IRI("a:s"), jelly.IRI("a:p"))], ValueError),
         ([*STATEMENTS, jelly.Triple(jelly.IRI("a:s"), jelly.Literal("p"), jelly.IRI("a:o"))], jelly.JellyOptionsError),
-        ([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("\ud800"))], UnicodeEncodeError),
+        ([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("\ud800"))], jelly.JellyFormatError),
         (5, TypeError),
     ],
 )

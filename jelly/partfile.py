@@ -1,0 +1,146 @@
+"""A file that is written under another name and renamed when it is complete.
+
+The other name is ``.NAME.0.part``, in the same directory, or with the next number that is free. Its writer holds a
+lock on it (flock), which the system releases when the writer closes the file or dies. A part file without a lock has no
+owner: the next writer of the same target removes it. The rule that makes this safe with any number of processes and
+threads: only the holder of the lock of a file removes or renames it, after a look whether the name still means that
+file.
+
+Where there are no such locks (Windows, some network file systems), nobody can tell whether an owner lives, and nothing
+is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from itertools import chain, islice
+from secrets import token_hex
+from typing import Any
+
+__all__ = ["PartFile", "hold"]
+
+# Names that are looked at for part files of dead writers. Listing the directory would find more, but takes time in a
+# directory of many files. Writers of one target beyond so many at a time take random names, which nobody removes.
+SLOTS = 8
+# Names that are tried; each one fails only where another process has just taken it.
+TRIES = 100
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | _NO_LINK
+# A pipe of that name would block.
+_LOOK = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
+
+
+def hold(file: Any) -> bool | None:
+    """Hold a lock on an open file (an object or a descriptor) until it is closed.
+
+    False where another holds it, None where the system or file system has no such locks.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _is_named(path: str, handle: int) -> bool:
+    """Whether ``path`` still means the open file."""
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(handle))
+    except OSError:
+        return False
+
+
+def _sweep(path: str) -> None:
+    """Remove a part file whose writer is dead."""
+    try:
+        handle = os.open(path, _LOOK)
+    except OSError:
+        return
+    try:
+        if stat.S_ISREG(os.fstat(handle).st_mode) and hold(handle) and _is_named(path, handle):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    finally:
+        os.close(handle)
+
+
+class PartFile:
+    """The part file of the path ``target``; ``handle`` is its descriptor, which the caller writes to and closes."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._process = os.getpid()
+        self._lock: int | None = None
+        try:
+            self._replaced: os.stat_result | None = os.stat(target)
+        except FileNotFoundError:
+            self._replaced = None
+        folder, name = os.path.split(target)
+        paths = [os.path.join(folder, f".{name}.{number}.part") for number in range(SLOTS)]
+        for path in paths:
+            _sweep(path)
+        others = (os.path.join(folder, f".{name}.{token_hex(8)}.part") for _ in range(TRIES))
+        for self.path in chain(paths, islice(others, TRIES)):
+            if self._create():
+                return
+        raise FileExistsError(f"no name for a part file of {target} is free")
+
+    def _create(self) -> bool:
+        """Create and lock the file; False where another process was in between."""
+        # What replaces a private file is private from the beginning. Otherwise the system applies the umask.
+        try:
+            self.handle = os.open(self.path, _CREATE, 0o666 if self._replaced is None else 0o600)
+        except FileExistsError:
+            return False
+        held = hold(self.handle)
+        if held is None:
+            return True
+        if held and _is_named(self.path, self.handle):
+            # It stays locked until the file has its name, when the caller has closed it.
+            self._lock = os.dup(self.handle)
+            return True
+        # Who looked for dead writers saw it before it was locked, and removes it.
+        os.close(self.handle)
+        return False
+
+    def commit(self) -> None:
+        """Give the file, which the caller has closed, the name of the target, and what the target had for a mode."""
+        if self._replaced is not None:
+            self._take_mode(self._replaced)
+        os.replace(self.path, self._target)
+        self._release()
+
+    def _take_mode(self, replaced: os.stat_result) -> None:
+        mode = stat.S_IMODE(replaced.st_mode) & 0o777
+        place: Any = self.path if self._lock is None or not hasattr(os, "fchmod") else self._lock
+        made = os.stat(place)
+        if hasattr(os, "chown") and (made.st_uid, made.st_gid) != (replaced.st_uid, replaced.st_gid):
+            with contextlib.suppress(OSError):
+                os.chown(place, -1, replaced.st_gid)
+            with contextlib.suppress(OSError):
+                os.chown(place, replaced.st_uid, -1)
+            if os.stat(place).st_gid != replaced.st_gid:
+                # Another group may do no more than everybody may.
+                mode = (mode & ~0o070) | ((mode & 0o007) << 3)
+        os.chmod(place, mode)
+
+    def discard(self) -> None:
+        """Remove the file. In a process forked from that of the writer it is left alone."""
+        if self._process == os.getpid():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None

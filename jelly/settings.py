@@ -1,0 +1,72 @@
+"""The keywords of calls: one that a call does not have is refused by name, and limits fit the size of the input."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
+from typing import Any, TypeVar, cast
+
+from jelly.errors import JellyArgumentError
+
+__all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Bytes that one thing in the input may have by default: a frame of Jelly, a line of N-Triples, N-Quads or RDF Patch, a
+# row of RDF Thrift or RDF Protobuf, a message of a log.
+LIMITS = {"max_frame_bytes": 1 << 28, "max_line_bytes": 1 << 26, "max_row_bytes": 1 << 28, "max_message_bytes": 1 << 28}
+
+# A compressed file that holds one long literal is seldom more than so many times as long unpacked.
+UNPACKED = 16
+
+
+def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -> None:
+    """Raise JellyArgumentError where a keyword is not among those known. ``of`` says what has no such keyword.
+
+    >>> refuse_unknown(["seekabl"], ["format", "seekable"])
+    Traceback (most recent call last):
+    jelly.errors.JellyArgumentError: unknown keyword 'seekabl': did you mean 'seekable'?
+    """
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            expected = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
+            advice = f"did you mean {near[0]!r}?" if near else expected
+            raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: {advice}")
+
+
+def checked(*others: Collection[str]) -> Callable[[F], F]:
+    """Let a function refuse keywords that neither it nor ``others`` know, before it does anything.
+
+    ``others`` are the keywords that it hands on. Python's own TypeError would be no JellyError, and would name the
+    function that the keyword was handed on to.
+    """
+
+    def decorate(function: F) -> F:
+        code = function.__code__
+        own = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+        known = frozenset(own).union(*others) - {"self"}
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            if not given.keys() <= known:
+                refuse_unknown(given, known)
+            return function(*args, **given)
+
+        return cast(F, call)
+
+    return decorate
+
+
+def fitted(limits: dict[str, Any], names: Collection[str], size: int | None) -> dict[str, Any]:
+    """``limits``, and those of ``names`` that an input of ``size`` bytes needs and that are not given.
+
+    What is written with our defaults is read with our defaults: a file that is one long literal is no danger to the
+    memory beyond its own size.
+
+    >>> fitted({}, ["max_line_bytes"], 1 << 30), fitted({}, ["max_line_bytes"], 1000)
+    ({'max_line_bytes': 17179869184}, {})
+    """
+    needed = UNPACKED * (size or 0)
+    return {name: needed for name in names if needed > LIMITS.get(name, needed)} | limits

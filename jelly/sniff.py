@@ -1,0 +1,126 @@
+"""What an input looks like by its first bytes. Only for errors: no format is ever chosen by it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from jelly.errors import JellyError, JellyFormatError
+
+__all__ = ["HEAD", "compression_of", "explain", "looks_like", "refuse_other"]
+
+# Bytes that are looked at.
+HEAD = 512
+
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_BINARY = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow IPC file", b"\xff\xff\xff\xff": "an Arrow IPC stream"}
+
+_COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*\n)*")
+_TURTLE = re.compile(r"(?:@prefix|@base|prefix|base)\s", re.I)
+_PATCH = re.compile(r"(?:TX|TC|TA)\s*\.|(?:H|PA|PD)\s+[\w\"]|[AD]\s+(?:<|_:)")
+_SUBJECT = r"(?:<[^<>\"\s]*>|_:[^\s<>\"]+)"
+_STATEMENT = re.compile(rf"{_SUBJECT}[ \t]+<[^<>\"\s]*>[ \t]+")
+_QUAD = re.compile(
+    rf"(?:{_SUBJECT}|\"(?:[^\"\\\n]|\\.)*\"(?:@[\w-]+|\^\^<[^<>\"\s]*>)?)[ \t]+({_SUBJECT}[ \t]*)\.", re.A
+)
+# Compact Thrift: a row that is a triple, a quad or a prefix, with the term or string that it begins with.
+_THRIFT = re.compile(rb"\x2c\x1c[\x1c\x2c\x3c]\x18|\x2c\x1c\x1c\x1c|\x3c\x1c[\x1c\x2c]\x18|\x1c\x18[\x00-\x20]")
+
+# What a format reads besides itself.
+_READS = {"nq": {"nt"}, "ttl": {"nt"}, "n3": {"nt", "ttl"}, "trig": {"nt", "ttl"}}
+
+
+def looks_like(head: bytes) -> tuple[str, str] | None:
+    """A title and, for a format that can be read, its name, else ""; None where nothing is sure.
+
+    >>> looks_like(b'<a:s> <a:p> "o" .'), looks_like(b"PAR1..."), looks_like(b"hello")
+    (('N-Triples', 'nt'), ('a Parquet file', ''), None)
+    """
+    if (packed := compression_of(head)) is not None:
+        return f"{packed} data", ""
+    for magic, title in _BINARY.items():
+        if head.startswith(magic):
+            return title, ""
+    if _is_jelly(head):
+        return "Jelly", "jelly"
+    if _THRIFT.match(head):
+        return "RDF Thrift", "thrift"
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 3:
+            return None
+        text = head[: error.start].decode()  # it was cut inside a character
+    return _text(text[_COMMENTS.match(text).end() :])  # type: ignore[union-attr]
+
+
+def compression_of(head: bytes) -> str | None:
+    """The compression by its magic bytes.
+
+    >>> compression_of(b"BZh91AY"), compression_of(b"<a:s>")
+    ('bzip2', None)
+    """
+    return next((name for magic, name in _COMPRESSED.items() if head.startswith(magic)), None)
+
+
+def _text(text: str) -> tuple[str, str] | None:
+    if _TURTLE.match(text):
+        return "Turtle", "ttl"
+    if _PATCH.match(text):
+        return "RDF Patch", "rdfp"
+    if found := _STATEMENT.match(text):
+        return ("N-Quads", "nq") if _QUAD.match(text, found.end()) else ("N-Triples", "nt")
+    if re.match(r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])", text):
+        if "rdf:RDF" in text or "22-rdf-syntax-ns" in text:
+            return "RDF/XML", "rdf"
+        return ("HTML", "") if re.search(r"<(?:!DOCTYPE )?html", text, re.I) else ("XML", "")
+    if re.match(r"\[?\s*\{\s*(?:\"|\})", text):
+        return ("JSON-LD", "jsonld") if '"@' in text else ("JSON", "")
+    return None
+
+
+def _is_jelly(head: bytes) -> bool:
+    """A frame, with its length or bare, whose first row holds the options."""
+    for at in {0, _after_number(head, 0)}:
+        row = _after_number(head, at + 1)
+        if head[at : at + 1] == b"\x0a" and head[row : row + 1] == b"\x0a" and row - at <= 4:
+            return True
+    return False
+
+
+def _after_number(head: bytes, at: int) -> int:
+    while at < len(head) and head[at] & 0x80:
+        at += 1
+    return at + 1
+
+
+def explain(error: JellyError, head: bytes, expected: str, names: Collection[str] = (), keyword: str = "") -> None:
+    """Let an error say what the input looks like, where that is not what was ``expected``.
+
+    ``names`` are the formats that could have been asked for, with ``keyword``.
+    """
+    # What is wrong behind the first frame is wrong with Jelly.
+    if not isinstance(error, JellyFormatError) or error.frame:
+        return
+    if not head:
+        if expected == "jelly":
+            error.reason = f"the input is empty: {error.reason.removesuffix('; is it Jelly?')}"
+    elif (found := looks_like(head)) is not None:
+        what, name = found
+        if name == expected or name in _READS.get(expected, ()):
+            return
+        advice = f": read it with {keyword}={name!r}" if keyword and name in names else ""
+        error.reason += f"; it looks like {what}{advice}"
+    error.args = (error.reason,)
+
+
+def refuse_other(head: bytes) -> None:
+    """Refuse what is surely no Jelly file, where only a plain one will do."""
+    if (packed := compression_of(head)) is not None:
+        raise JellyError(f"the file is compressed ({packed}): only a plain Jelly file can have an index")
+    if not head:
+        raise JellyFormatError("the file is empty: expected Jelly")
+    found = looks_like(head)
+    if found is not None and found[1] != "jelly":
+        raise JellyFormatError(f"the file looks like {found[0]}: only a Jelly file can have an index")

@@ -1,0 +1,256 @@
+"""Limits: each that an error names can be set, in Python and on the command line; what we write we can read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+from craft import IRI as IRI_TERM
+from craft import LITERAL, field, frame, iri, literal, name, options, prefix, terms, triple
+
+import jelly
+from jelly import IRI, JellyLimitError, Literal, Triple
+from jelly.cli.commands import cli
+from jelly.cli.common import Size
+from jelly.core import fault
+from jelly.formats import READING
+from jelly.messages import MessageReader, MessageWriter, read_messages
+from jelly.messages.reading import MESSAGE_READING
+from jelly.patch.formats import PATCH_READING
+from jelly.settings import LIMITS
+
+LONG = "x" * 3000
+STATEMENT = Triple(IRI("a:s"), IRI("a:p"), Literal(LONG))
+TEXT = f'<a:s> <a:p> "{LONG}" .\n'.encode()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are never large enough to raise a limit by themselves."""
+    monkeypatch.setattr("jelly.settings.UNPACKED", 0)
+
+
+# ---- names
+
+
+def named() -> set[str]:
+    """The limits that errors of the core name."""
+    found = set()
+    for code in fault._codes():
+        found |= set(re.findall(r"raise (max_\w+)", str(fault._fault(code, 1, 1))))
+        found |= set(re.findall(r"raise (max_\w+)", str(fault._fault(code, 1, 2))))
+    return found
+
+
+def test_each_limit_that_an_error_names_is_a_keyword_and_an_option() -> None:
+    limits = named()
+    assert limits >= {"max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_message_bytes", "max_names"}
+    assert limits <= READING | PATCH_READING | MESSAGE_READING
+    offered = {
+        parameter.name
+        for command in (cli.commands["cat"], cli.commands["messages"].commands["cat"])  # type: ignore[attr-defined]
+        for parameter in command.params
+    }
+    assert limits <= offered
+    assert set(LIMITS) <= offered
+
+
+def commands(group: Any = cli, path: tuple[str, ...] = ()) -> Any:
+    for word, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, word))
+        else:
+            yield (*path, word), command
+
+
+def test_each_command_that_reads_has_them() -> None:
+    pytest.importorskip("grpc")
+    import jelly.cli.service  # noqa: F401 - adds its commands
+
+    for path, command in commands():
+        if path[0] == "spark" or path == ("subscribe",):
+            continue
+        names = {parameter.name for parameter in command.params}
+        assert names & set(LIMITS), path
+
+
+# ---- what is raised is read
+
+
+CASES = [
+    ("x.nt", TEXT, "max_line_bytes"),
+    ("x.nq", TEXT, "max_line_bytes"),
+    ("x.jelly", jelly.dumps([STATEMENT]), "max_frame_bytes"),
+]
+
+
+def binary(format: str) -> bytes:
+    out = io.BytesIO()
+    jelly.write(out, [STATEMENT], format=format)
+    return out.getvalue()
+
+
+CASES += [("x.rt", binary("thrift"), "max_row_bytes"), ("x.rpb", binary("protobuf"), "max_row_bytes")]
+
+
+@pytest.mark.parametrize(("file", "data", "limit"), CASES, ids=[case[0] for case in CASES])
+def test_a_limit_in_python_and_on_the_command_line(
+    file: str, data: bytes, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_bytes(data)
+    # The text is cut into chunks, so that the line is carried.
+    chunks = [data[i : i + 100] for i in range(0, len(data), 100)]
+    with pytest.raises(JellyLimitError, match=f"raise {limit} to read it"):
+        list(jelly.read(iter(chunks), format=file[2:], **{limit: 1000}))
+    (statement,) = jelly.read(iter(chunks), format=file[2:], **{limit: 5000})
+    assert statement[:3] == STATEMENT[:3]
+    option = f"--{limit.replace('_', '-')}"
+    for command in (["cat", file], ["head", file], ["count", file], ["convert", "-q", file, "-", "--to", "nq"]):
+        done = CliRunner().invoke(cli, [*command, option, "5K"])
+        assert done.exit_code == 0, done.stderr
+        other = "--max-line-bytes" if limit != "max_line_bytes" else "--max-row-bytes"
+        done = CliRunner().invoke(cli, [*command, other, "1K"])
+        assert done.exit_code == 2
+        assert f"{other} does not go with" in done.stderr
+
+
+def test_the_command_line_speaks_of_its_options(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    path.write_bytes(jelly.dumps([STATEMENT]))
+    for command in (["cat"], ["inspect"], ["stats"], ["head"], ["index"]):
+        done = CliRunner().invoke(cli, [*command, str(path), "--max-frame-bytes", "1K"])
+        assert done.exit_code == 1
+        assert re.search(r"above the limit of 1024; raise --max-frame-bytes to read it\n$", done.stderr)
+    big = jelly.StreamOptions(1, 1, max_name_table_size=5000)
+    path.write_bytes(jelly.dumps([STATEMENT], big))
+    done = CliRunner().invoke(cli, ["cat", str(path)])
+    assert done.stderr.endswith("name table of 5000 entries is above the limit of 4096; raise --max-names\n")
+    assert CliRunner().invoke(cli, ["cat", str(path), "--max-names", "8K"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["validate", str(path), "--max-names", "8K"]).exit_code == 0
+
+
+def test_files_of_several_formats(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    (tmp_path / "a.jelly").write_bytes(jelly.dumps([STATEMENT]))
+    files = [str(tmp_path / "a.nt"), str(tmp_path / "a.jelly")]
+    done = CliRunner().invoke(cli, ["cat", *files, "--max-line-bytes", "1M", "--max-frame-bytes", "1M"])
+    assert (done.exit_code, done.stdout) == (0, 2 * TEXT.decode())
+    done = CliRunner().invoke(cli, ["validate", files[1], "--against", files[0], "--max-line-bytes", "1M"])
+    assert done.exit_code == 0
+    done = CliRunner().invoke(cli, ["patch", "diff", *files, "-", "--max-line-bytes", "1M", "--max-names", "9K"])
+    assert (done.exit_code, done.stdout) == (0, "TX .\nTC .\n")
+
+
+def test_patches_messages_and_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.rdfp").write_bytes(b"TX .\nA " + TEXT + b"TC .\n")
+    Path("a.nt").write_bytes(TEXT)
+    jelly.write_results("a.srt", ["x"], [[Literal(LONG)]])
+    with MessageWriter("m.jelly") as writer:
+        writer.write([STATEMENT])
+    for command, option, known in (
+        (["patch", "convert", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
+        (["patch", "inspect", "a.rdfp"], "--max-line-bytes", "--max-line-bytes"),
+        (["patch", "invert", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
+        (["patch", "compact", "a.rdfp", "-"], "--max-line-bytes", "--max-line-bytes"),
+        (["patch", "apply", "a.rdfp", "a.nt", "-"], "--max-line-bytes", "--max-line-bytes"),
+        (["results", "cat", "a.srt"], "--max-row-bytes", "--max-row-bytes"),
+        (["messages", "cat", "m.jelly"], "--max-message-bytes", "--max-message-bytes"),
+        (["messages", "count", "a.nt"], "--max-message-bytes", "--max-message-bytes"),
+    ):
+        done = CliRunner().invoke(cli, [*command, option, "5K"])
+        assert done.exit_code == 0, done.stderr
+        assert known in CliRunner().invoke(cli, [*command, "--help"]).stdout
+    done = CliRunner().invoke(cli, ["messages", "count", "m.jelly", "--max-message-bytes", "1K"])
+    assert done.exit_code == 1
+    assert "raise --max-message-bytes to read it" in done.stderr
+    done = CliRunner().invoke(cli, ["results", "cat", "a.srt", "--max-row-bytes", "1K"])
+    assert "raise --max-row-bytes to read it" in done.stderr
+
+
+def test_a_message_log_speaks_of_messages(small: None) -> None:
+    out = io.BytesIO()
+    with MessageWriter(out) as writer:
+        writer.write([STATEMENT])
+    for data, format in ((out.getvalue(), "jelly"), (TEXT, "nt")):
+        chunks = [data[i : i + 100] for i in range(0, len(data), 100)]
+        with pytest.raises(JellyLimitError, match=r"raise max_message_bytes to read it"):
+            list(MessageReader(iter(chunks), format=format, max_message_bytes=1000))
+        assert len(list(read_messages(iter(chunks), format=format, max_message_bytes=9000))) == 1
+    wide = jelly.StreamOptions(1, 3, max_name_table_size=5000)
+    out = io.BytesIO()
+    with MessageWriter(out, options=wide) as writer:
+        writer.write([STATEMENT])
+    with pytest.raises(JellyLimitError, match="raise max_names"):
+        list(read_messages(out.getvalue()))
+    assert len(list(read_messages(out.getvalue(), max_names=5000))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1000", 1000), ("64M", 1 << 26), ("1g", 1 << 30), ("3KiB", 3072), ("1T", 1 << 40), ("5MB", 5 << 20)],
+)
+def test_sizes(text: str, value: int) -> None:
+    assert Size().convert(text, None, None) == value
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5G", "1 G", "1P", "64MM", "K"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is no size"):
+        Size().convert(text, None, None)
+
+
+# ---- what is written by default is read by default
+
+
+def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
+    seen: list[dict[str, Any]] = []
+    from jelly import settings
+
+    original = settings.fitted
+
+    def fitted(limits: dict[str, Any], names: Any, size: int | None) -> dict[str, Any]:
+        seen.append(original(limits, names, size))
+        return seen[-1]
+
+    monkeypatch.setattr("jelly.stream.fitted", fitted)
+    path = tmp_path / "x.nt.gz"
+    path.write_bytes(gzip.compress(TEXT))
+    size = path.stat().st_size
+    assert size * settings.UNPACKED < 3000
+    list(jelly.read(path))
+    assert seen[-1] == {"batch_rows": 8192}
+    path.write_bytes(gzip.compress(struct.pack("64q", *range(64)) + b"\n# " + TEXT, 0))
+    jelly.Reader(path).close()
+    assert seen[-1] == {"max_line_bytes": 16 * path.stat().st_size}
+    jelly.loads(jelly.dumps([STATEMENT]))
+    assert seen[-1]["max_frame_bytes"] > 16 * 3000
+
+
+def test_a_batch_may_hold_what_a_frame_may() -> None:
+    # A literal beyond the 256 MiB that texts of a Batch had as their limit whatever was asked for.
+    size = (1 << 28) + 1000
+    body = terms((IRI_TERM, iri(1)), (IRI_TERM, iri(1)), (LITERAL, literal(bytes(size).replace(b"\0", b"x"))))
+    data = frame(options(), name(b"a:s"), field(1, field(2, body)))
+    with pytest.raises(JellyLimitError, match="raise max_frame_bytes to read it"):
+        list(jelly.read_batches(iter([data])))
+    for source, limits in ((iter([data]), {"max_frame_bytes": 1 << 29}), (data, {})):  # its size tells
+        found = [(len(batch), batch.nbytes > size) for batch in jelly.read_batches(source, **limits)]
+        assert found[0] == (1, True)
+        assert sum(n for n, _ in found) == 1
+
+
+def test_texts_that_hostile_prefixes_make_stay_bounded() -> None:
+    rows = [name(b"%d" % i) for i in range(600)]
+    triples = [triple((IRI_TERM, iri(1, 1)), (IRI_TERM, iri(2, 1)), (IRI_TERM, iri(3, 1)))]
+    data = frame(options(names=600, prefixes=8), prefix(b"x" * 1000), *rows, *triples)
+    assert sum(map(len, jelly.read_batches(data))) == 1
