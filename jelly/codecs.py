@@ -49,16 +49,21 @@ def open_writer(
     frame_bytes: int,
     delimited: bool,
     keyframe_rows: int,
+    **settings: Any,
 ) -> StreamEncoder | _TextWriter:
-    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options."""
+    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
+
+    It takes ``quoted="rdf-star"``, see `jelly.core.text.TextWriter`.
+    """
     if format is not JELLY:
-        return _TextWriter(format.quads)
+        return _TextWriter(format.quads, **settings)
     return StreamEncoder(
         options or default_options(arity),
         frame_rows=frame_rows,
         frame_bytes=frame_bytes,
         delimited=delimited,
         keyframe_rows=keyframe_rows,
+        **settings,
     )
 
 
@@ -76,8 +81,8 @@ class StreamEncoder(Encoder):
 
 
 class _TextWriter:
-    def __init__(self, quads: bool) -> None:
-        self._text = TextWriter(quads=quads)
+    def __init__(self, quads: bool, **settings: Any) -> None:
+        self._text = TextWriter(quads=quads, **settings)
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         return self._text.encode(batch)

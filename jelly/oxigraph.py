@@ -14,15 +14,13 @@ import contextlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
-from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
-from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
@@ -244,64 +242,19 @@ def open_reader(
 # ---- Batches to quads
 
 
-def _lang(mark: Callable[[bytes], bytes] | None) -> Callable[[str, str], Any]:
-    def lang(text: str, tag: str) -> Any:
-        tag, _, direction = tag.partition("--")
-        if mark is not None:
-            tag = mark(f"@{tag}".encode()).decode()[1:]
-        if not direction:
-            return ox.Literal(text, language=tag)
-        return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
-
-    return lang
-
-
-def _library(mark: Callable[[bytes], bytes] | None = None) -> Library:
-    return Library(
-        "pyoxigraph",
-        classes=CLASSES[:4],
-        iri=ox.NamedNode,
-        bnode=ox.BlankNode,
-        plain=ox.Literal,
-        lang=_lang(mark),
-        typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
-        quoted=_statement(ox.Triple),
-        triple=_statement(ox.Triple),
-        quad=_statement(ox.Quad),
-        default=ox.DefaultGraph(),
-    )
-
-
-def _statement(make: Any) -> Callable[..., Any]:
-    def statement(*terms: Any) -> Any:
-        if type(terms[0]) is ox.Triple:
-            raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only, and here one is a subject")
-        return make(*terms)
-
-    return statement
-
-
 class _Quads:
     """Makes quads or triples of Batches.
 
-    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
-    quoted triples have to be made, as RDF 1.2 writes them in another way.
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term.
     """
 
     def __init__(self, quads: bool, marks: Marks | None) -> None:
         self._named = quads
         self._marks = marks
         self._text = TextWriter(quads=quads)
-        self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
-        if batch.op is not None:
-            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
-        if len(batch.quoted):
-            if self._library is None:
-                self._library = _library(None if self._marks is None else self._marks.put)
-            return iter(Terms(batch, self._library).statements())
-        text = self._text.encode(batch)
+        text = self.text_of(batch)
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -311,11 +264,10 @@ class _Quads:
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
 
     def text_of(self, batch: Batch) -> bytes:
-        """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
-        if not len(batch.quoted):
-            return self._text.encode(batch)
-        format = ox.RdfFormat.N_QUADS if self._named else ox.RdfFormat.N_TRIPLES
-        return ox.serialize(self.of(batch), format=format) or b""
+        """The N-Triples or N-Quads of a Batch."""
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
+        return self._text.encode(batch)
 
 
 def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:

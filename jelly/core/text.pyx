@@ -300,6 +300,10 @@ cdef class TextWriter:
     ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
     nodes as ``<_:label>``.
 
+    Quoted triples are written as ``<<( s p o )>>`` where they are objects, which is RDF 1.2, and as ``<< s p o >>``
+    elsewhere, where RDF 1.2 has none. ``quoted="rdf-star"`` writes all as ``<< s p o >>``, for programs that read
+    RDF-star (Jena up to 5.3).
+
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
     >>> TextWriter(quads=False).encode(batch)
@@ -309,11 +313,15 @@ cdef class TextWriter:
     cdef bint quads
     cdef bint patch
     cdef bint marked
+    cdef bint star
 
-    def __cinit__(self, bint quads, bint patch=False, bint marked=False):
+    def __cinit__(self, bint quads, bint patch=False, bint marked=False, str quoted not None="rdf-1.2"):
+        if quoted not in ("rdf-1.2", "rdf-star"):
+            raise ValueError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
         self.quads = quads
         self.patch = patch
         self.marked = marked
+        self.star = quoted == "rdf-star"
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -344,6 +352,7 @@ cdef class TextWriter:
         t.batch = &batch.a
         t.quads = self.quads
         t.marked = self.marked
+        t.star = self.star
         t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
@@ -378,6 +387,7 @@ cdef class TextWriter:
         memset(&t, 0, sizeof(Lengths))
         t.batch = a
         t.quads = self.quads
+        t.star = self.star
         t.of_term = <int64_t*>calloc(a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
