@@ -14,12 +14,13 @@ import contextlib
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
+from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
@@ -242,6 +243,39 @@ def open_reader(
 # ---- Batches to quads
 
 
+def _library() -> Library:
+    """The terms of pyoxigraph, one by one."""
+    return Library(
+        "pyoxigraph",
+        classes=CLASSES[:4],
+        iri=ox.NamedNode,
+        bnode=ox.BlankNode,
+        plain=ox.Literal,
+        lang=_lang,
+        typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
+        quoted=_statement(ox.Triple),
+        triple=_statement(ox.Triple),
+        quad=_statement(ox.Quad),
+        default=ox.DefaultGraph(),
+    )
+
+
+def _lang(text: str, tag: str) -> Any:
+    tag, _, direction = tag.partition("--")
+    if not direction:
+        return ox.Literal(text, language=tag)
+    return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
+
+
+def _statement(make: Any) -> Callable[..., Any]:
+    def statement(*terms: Any) -> Any:
+        if type(terms[0]) is ox.Triple:
+            raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only, and here one is a subject")
+        return make(*terms)
+
+    return statement
+
+
 class _Quads:
     """Makes quads or triples of Batches.
 
@@ -270,9 +304,11 @@ class _Quads:
         return self._text.encode(batch)
 
 
-def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:
+def _refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
     """The error for what the parser of our N-Quads raised: one line is one statement."""
     reason = _PLACE.sub("", error.msg, 1)
+    if quoted:
+        reason += " (RDF 1.2 has quoted triples as objects only)"
     return JellyUnsupportedError(
         f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
     )
@@ -325,7 +361,7 @@ class SyntaxWriter:
                     del self._prefixes[name]
                 made = self._serialized(self._quads.of(batch))
         except SyntaxError as error:
-            raise _refusal(self.format.title, error, batch.first_row) from None
+            raise _refusal(self.format.title, error, batch.first_row, len(batch.quoted) > 0) from None
         made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
@@ -440,7 +476,7 @@ def read(src: Any, **settings: Any) -> Iterator[Any]:
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
-            raise _refusal("pyoxigraph", error, batch.first_row) from None
+            raise _refusal("pyoxigraph", error, batch.first_row, len(batch.quoted) > 0) from None
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:

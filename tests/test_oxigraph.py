@@ -300,6 +300,22 @@ def test_quoted_triples_as_objects(format):
     same([Triple(S, P, DEEPER), Triple(S, P, Literal("y", language="ar-EG--rtl"))], read(out.getvalue(), format))
 
 
+def test_pyoxigraph_reads_the_text_of_quoted_triples():
+    quad = Quad(S, P, DEEPER, S)
+    out = io.BytesIO()
+    jelly.write(out, [quad], format="nq")
+    assert [str(found) for found in ox.parse(out.getvalue(), ox.RdfFormat.N_QUADS)] == [
+        str(found) for found in jelly.oxigraph.read(jelly.dumps([quad]))
+    ]
+    for subject in (DEEPER, QuotedTriple(DEEPER, P, S)):
+        data = jelly.dumps([Triple(S, P, S), Triple(subject, P, S)])
+        with pytest.raises(jelly.JellyUnsupportedError, match="quoted triples as objects only") as caught:
+            list(jelly.oxigraph.read(data))
+        assert caught.value.row == 1
+        with pytest.raises(jelly.JellyUnsupportedError, match="subject"):
+            jelly.oxigraph.load(ox.Store(), data)
+
+
 @pytest.mark.parametrize(
     ("formats", "terms", "match"),
     [

@@ -11,7 +11,13 @@ import click
 
 from jelly.files import split_suffix
 
-__all__ = ["can_have_index", "parse_range", "progress_bar", "say"]
+__all__ = ["can_have_index", "parse_range", "progress_bar", "quoted_option", "say"]
+
+quoted_option = click.option(
+    "--quoted",
+    type=click.Choice(["rdf-1.2", "rdf-star"]),
+    help="Quoted triples as objects, in lines of text: <<( )>> of RDF 1.2, the default, or << >> of RDF-star.",
+)
 
 
 def say(text: str, colour: str | None = None) -> None:

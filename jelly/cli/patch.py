@@ -11,7 +11,7 @@ import click
 
 import jelly
 from jelly import patch as patches
-from jelly.cli.common import can_have_index, parse_range, progress_bar
+from jelly.cli.common import can_have_index, parse_range, progress_bar, quoted_option
 from jelly.cli.errors import message
 from jelly.formats import table_kind
 from jelly.patch.formats import find_patch_format
@@ -76,6 +76,7 @@ def patch() -> None:
 @_type
 @_triples
 @click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+@quoted_option
 @click.option(
     "--seekable/--no-seekable",
     default=None,
@@ -92,6 +93,7 @@ def convert(
     stream_type: str | None,
     triples: bool,
     marked_bnodes: bool,
+    quoted: str | None,
     seekable: bool | None,
     layout: Any,
 ) -> None:
@@ -111,6 +113,8 @@ def convert(
         "seekable": seekable if seekable is not None else not table_kind(dst) and _seekable(dst, target),
         "marked_bnodes": marked_bnodes,
     }
+    if quoted:
+        settings["quoted"] = quoted
     if table_kind(src) or table_kind(dst):
         from jelly.patch.tables import convert_table
 
