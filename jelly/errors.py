@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "JellyArgumentError",
     "JellyError",
     "JellyFormatError",
     "JellyLimitError",
@@ -109,6 +110,10 @@ class JellyUnsupportedError(JellyError, NotImplementedError):
 
 class JellyOptionsError(JellyError, ValueError):
     """The stream options forbid what was to be written, or contradict themselves."""
+
+
+class JellyArgumentError(JellyError, TypeError):
+    """A call has a keyword that is not known, or an argument of a wrong type."""
 
 
 class JellyServiceError(JellyError, ConnectionError):

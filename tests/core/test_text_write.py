@@ -38,8 +38,8 @@ STAR = QUOTED.replace(b"<<(", b"<<").replace(b")>>", b">>")
 
 
 def test_quoted_triples_by_their_place():
-    for given in (QUOTED, STAR):
-        batches = read(given, True)
+    for text in (QUOTED, STAR):
+        batches = read(text, True)
         assert write(batches, True) == QUOTED
         assert b"".join(TextWriter(True, quoted="rdf-star").encode(batch) for batch in batches) == STAR
         assert b"".join(part for batch in batches for part in TextWriter(True).chunks(batch, 1)) == QUOTED
