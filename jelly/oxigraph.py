@@ -207,9 +207,10 @@ class SyntaxReader:
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
-        if error.offset is not None and not self._tags.used:
-            reason = f"column {error.offset}: {reason}"
-        return JellySyntaxError(reason, line=error.lineno)
+        column = None if self._tags.used else error.offset
+        if column is not None:
+            reason = f"column {column}: {reason}"
+        return JellySyntaxError(reason, line=error.lineno, column=column)
 
 
 def _remote(text: bytes) -> str:
@@ -468,11 +469,14 @@ def read(src: Any, **settings: Any) -> Iterator[Any]:
     ...     print(triple.object)
     "o"@en
     """
-    settings.setdefault("batch_rows", READ_ROWS)
-    makers: dict[int, _Quads] = {}
-    for batch in Reader(src, **settings).batches():
-        if batch.arity not in makers:
-            makers[batch.arity] = _Quads(batch.arity == 4, None)
+    batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches()
+    return _statements(batches, rename_blank_nodes, without_named_graphs)
+
+
+def _statements(batches: Iterable[Batch], rename: bool, plain: bool) -> Iterator[Any]:
+    makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+    names: dict[str, Any] = {}
+    for batch in batches:
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
