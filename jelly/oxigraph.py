@@ -14,6 +14,7 @@ import contextlib
 import html
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
@@ -457,12 +458,18 @@ def open_writer(
 # ---- the terms of pyoxigraph
 
 
-def read(src: Any, **settings: Any) -> Iterator[Any]:
+def read(
+    src: Any, *, rename_blank_nodes: bool = False, without_named_graphs: bool = False, **settings: Any
+) -> Iterator[Any]:
     """The statements of ``src``, in any format, as pyoxigraph's Triples or Quads. Memory stays flat.
 
     ``src`` and ``settings`` are those of `jelly.Reader`. pyoxigraph holds quoted triples as objects only and no
     generalized statements: others raise `JellyUnsupportedError`. Its language tags are in lower case. IRIs are not
     checked.
+
+    As in ``pyoxigraph.parse``, ``rename_blank_nodes=True`` gives blank nodes new labels, so that those of several files
+    are never taken for one another, and ``without_named_graphs=True`` raises `JellyUnsupportedError` for a statement in
+    a named graph. Both are False by default.
 
     >>> import jelly.oxigraph
     >>> for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt"):
@@ -470,17 +477,45 @@ def read(src: Any, **settings: Any) -> Iterator[Any]:
     "o"@en
     """
     batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches()
-    return _statements(batches, rename_blank_nodes, without_named_graphs)
+    if not rename_blank_nodes and not without_named_graphs:
+        return _statements(batches)
+    return _parsed(batches, {"rename_blank_nodes": rename_blank_nodes, "without_named_graphs": without_named_graphs})
 
 
-def _statements(batches: Iterable[Batch], rename: bool, plain: bool) -> Iterator[Any]:
+def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
     makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
-    names: dict[str, Any] = {}
     for batch in batches:
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
             raise _refusal("pyoxigraph", error, batch.first_row, len(batch.quoted) > 0) from None
+
+
+def _parsed(batches: Iterable[Batch], settings: dict[str, bool]) -> Iterator[Any]:
+    """The statements of Batches by one parser, to which a label means one node in all of them."""
+    makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+    kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that the parser has got
+
+    def pieces() -> Iterator[bytes]:
+        for batch in batches:
+            kinds.append((len(batch), batch.arity))
+            yield makers[batch.arity].text_of(batch)
+
+    file: Any = _File(pieces())
+    quads = ox.parse(file, ox.RdfFormat.N_QUADS, lenient=True, **settings)
+    row = 0
+    try:
+        # One line is one statement.
+        for quad in quads:
+            row += 1
+            while not kinds[0][0]:
+                kinds.popleft()
+            rows, arity = kinds[0]
+            kinds[0] = (rows - 1, arity)
+            yield quad if arity == 4 else quad.triple
+    except SyntaxError as error:
+        error.lineno = None  # is not told of all errors
+        raise _refusal("pyoxigraph", error, row) from None
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
