@@ -23,8 +23,9 @@ _ROWS = 3  # before the rows of each kind stand offset, size and bytes of metada
 class FrameInspection:
     """One frame: where it begins in the (decompressed) stream, its bytes, and what `Inspection` tells of the whole.
 
-    ``metadata`` are its keys and values. Values are for looking at: as text, or in hexadecimal digits (``0x00ff``) where
-    they are none, and no more than the first 100 bytes; ``...`` and the length in bytes stand behind what was cut.
+    ``metadata`` are its keys and values. Values are for looking at: as text, or in hexadecimal digits (``0x00ff``)
+    where they are none, and no more than the first 100 bytes; ``...`` and the length in bytes stand behind a value that
+    was cut.
     """
 
     index: int

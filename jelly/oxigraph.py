@@ -491,7 +491,7 @@ def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
             raise _refusal("pyoxigraph", error, batch.first_row, len(batch.quoted) > 0) from None
 
 
-def _parsed(batches: Iterable[Batch], settings: dict[str, bool]) -> Iterator[Any]:
+def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]:
     """The statements of Batches by one parser, to which a label means one node in all of them."""
     makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
     kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that the parser has got

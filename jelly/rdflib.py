@@ -567,7 +567,9 @@ class JellySerializer(Serializer):
     True
     """
 
-    def serialize(self, stream: Any, /, base: str | None = None, encoding: str | None = None, **settings: Any) -> None:
+    def serialize(  # type: ignore[override]
+        self, stream: Any, /, base: str | None = None, encoding: str | None = None, **settings: Any
+    ) -> None:
         """Write the graph to ``stream``. Jelly has no use for ``base`` and ``encoding``."""
         for name in settings:
             if name in _PYJELLY:

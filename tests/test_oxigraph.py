@@ -393,9 +393,9 @@ def test_terms_that_one_side_does_not_have():
 
 
 def test_missing_files_show_at_the_call(tmp_path):
-    for settings in ({}, {"rename_blank_nodes": True}):
+    for rename in (False, True):
         with pytest.raises(FileNotFoundError):
-            jelly.oxigraph.read(tmp_path / "no.jelly", **settings)
+            jelly.oxigraph.read(tmp_path / "no.jelly", rename_blank_nodes=rename)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 8192])

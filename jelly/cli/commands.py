@@ -232,8 +232,10 @@ def _convert_table(
 ) -> None:
     from jelly.tablefiles import convert_table
 
-    if given["namespaces"] or given["values"] or given["quoted"]:
-        raise click.UsageError("--prefix, --values and --quoted do not go with tables")
+    if given["namespaces"] or given["values"]:
+        raise click.UsageError("--prefix and --values do not go with tables")
+    if given["quoted"]:
+        raise click.UsageError("--quoted does not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
