@@ -59,7 +59,8 @@ def test_quoted_triples_in_either_form(folder):
     assert "only with N-Triples and N-Quads" in run(
         "convert", "new.nt", "x.jelly", "--quoted", "rdf-star", code=2
     ).output
-    assert "--quoted does not go with tables" in run("convert", "new.nt", "x.csv", "--quoted", "rdf-star", code=2).output
+    table = run("convert", "new.nt", "x.csv", "--quoted", "rdf-star", code=2)
+    assert "--quoted does not go with tables" in table.output
     Path("one.rdfp").write_bytes(b"H k " + old[12:] + b"A " + old)
     run("patch", "convert", "one.rdfp", "new.rdfp")
     run("patch", "convert", "new.rdfp", "old.rdfp", "--quoted", "rdf-star")
