@@ -5,8 +5,8 @@ it is; `write_arrow` takes whatever speaks it. Two layouts:
 
 ``layout="flat"``
     ``subject, predicate, object, object_kind, datatype, lang, graph``: IRIs and lexical forms as they are, blank nodes
-    as ``_:label``, quoted triples as ``<< s p o >>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype`` is
-    null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
+    as ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
+    is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
 ``layout="ntriples"``
     ``s, p, o, g`` in N-Triples syntax: holds everything, literals as subjects too.
 

@@ -9,6 +9,7 @@ from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import Encoder
 from jelly.core.text import TextReader, TextWriter
+from jelly.errors import JellyOptionsError
 from jelly.formats import JELLY, Format
 from jelly.index import INDEX_KEY, pack_index
 from jelly.options import LogicalType, PhysicalType, StreamOptions
@@ -50,10 +51,16 @@ def open_writer(
     delimited: bool,
     keyframe_rows: int,
     keep_labels: bool,
+    quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
 ) -> StreamEncoder | _TextWriter:
-    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options."""
+    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
+
+    ``quoted`` is that of `jelly.core.text.TextWriter`, for text.
+    """
     if format is not JELLY:
-        return _TextWriter(format.quads, keep_labels)
+        return _TextWriter(format.quads, keep_labels, quoted)
+    if quoted != "rdf-1.2":
+        raise JellyOptionsError(f"quoted={quoted!r} does not go with Jelly, only with N-Triples and N-Quads")
     return StreamEncoder(
         options or default_options(arity),
         frame_rows=frame_rows,
@@ -77,8 +84,8 @@ class StreamEncoder(Encoder):
 
 
 class _TextWriter:
-    def __init__(self, quads: bool, keep_labels: bool) -> None:
-        self._text = TextWriter(quads=quads, keep_labels=keep_labels)
+    def __init__(self, quads: bool, keep_labels: bool, quoted: Literal["rdf-1.2", "rdf-star"]) -> None:
+        self._text = TextWriter(quads=quads, keep_labels=keep_labels, quoted=quoted)
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         return self._text.encode(batch)

@@ -23,7 +23,8 @@ class JellyError(Exception):
     """Anything that this package refuses, with the place where it is known.
 
     ``reason`` is what is wrong, without the place. ``frame``, ``row`` and ``message`` (of a message log) count from 0,
-    ``offset`` is the byte in the (decompressed) stream, ``line`` counts from 1; each is None where it does not apply.
+    ``offset`` is the byte in the (decompressed) stream, ``line`` and ``column`` (in characters) count from 1; each is
+    None where it does not apply.
 
     >>> import jelly
     >>> try:
@@ -43,6 +44,7 @@ class JellyError(Exception):
         line: int | None = None,
         source: str | None = None,
         message: int | None = None,
+        column: int | None = None,
     ) -> None:
         self.reason = reason
         self.frame = frame
@@ -51,6 +53,7 @@ class JellyError(Exception):
         self.line = line
         self.source = source
         self.message = message
+        self.column = column
         super().__init__(reason)
 
     def __str__(self) -> str:
@@ -71,7 +74,7 @@ class JellyError(Exception):
         return f"{self.reason} ({place})" if place else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        place = (self.frame, self.row, self.offset, self.line, self.source, self.message)
+        place = (self.frame, self.row, self.offset, self.line, self.source, self.message, self.column)
         return (_rebuild, (type(self), self.reason, *place))
 
 
@@ -84,8 +87,10 @@ def _rebuild(
     line: int | None,
     source: str | None,
     message: int | None = None,
+    column: int | None = None,
 ) -> JellyError:
-    return kind(reason, frame=frame, row=row, offset=offset, line=line, source=source, message=message)
+    place: dict[str, Any] = {"frame": frame, "row": row, "offset": offset, "line": line, "source": source}
+    return kind(reason, **place, message=message, column=column)
 
 
 class JellyFormatError(JellyError, ValueError):
@@ -93,7 +98,7 @@ class JellyFormatError(JellyError, ValueError):
 
 
 class JellySyntaxError(JellyFormatError):
-    """A text format has a syntax error; ``line`` tells where."""
+    """A text format has a syntax error; ``line`` and ``column`` tell where, and ``reason`` begins with the column."""
 
 
 class JellyTruncatedError(JellyFormatError, EOFError):

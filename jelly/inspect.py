@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, fields
@@ -23,7 +24,12 @@ _ROWS = 3  # before the rows of each kind stand offset, size and bytes of metada
 
 @dataclass(frozen=True, slots=True)
 class FrameInspection:
-    """One frame: where it begins in the (decompressed) stream, its bytes, and what `Inspection` tells of the whole."""
+    """One frame: where it begins in the (decompressed) stream, its bytes, and what `Inspection` tells of the whole.
+
+    ``metadata`` are its keys and values. Values are for looking at: as text, or in hexadecimal digits (``0x00ff``)
+    where they are none, and no more than the first 100 bytes; ``...`` and the length in bytes stand behind a value that
+    was cut.
+    """
 
     index: int
     offset: int
@@ -32,7 +38,7 @@ class FrameInspection:
     rows: dict[str, int]
     row_bytes: dict[str, int]
     metadata_bytes: int
-    metadata: list[str]
+    metadata: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
@@ -158,9 +164,9 @@ def _find_options(decoder: Decoder) -> StreamOptions | None:
 def _take_frames(counter: RowCounter) -> list[FrameInspection]:
     table, keys = counter.take_frames()
     first = counter.frames - len(table)
-    of_frame: dict[int, list[str]] = {}
-    for index, key in keys:
-        of_frame.setdefault(index, []).append(key)
+    of_frame: dict[int, dict[str, str]] = {}
+    for index, key, value, size in keys:
+        of_frame.setdefault(index, {})[key] = _shown(value, size)
     kinds = len(KINDS)
     return [
         FrameInspection(
@@ -171,7 +177,22 @@ def _take_frames(counter: RowCounter) -> list[FrameInspection]:
             rows=dict(zip(KINDS, row[_ROWS : _ROWS + kinds], strict=True)),
             row_bytes=dict(zip(KINDS, row[_ROWS + kinds :], strict=True)),
             metadata_bytes=row[2],
-            metadata=of_frame.get(first + i, []),
+            metadata=of_frame.get(first + i, {}),
         )
         for i, row in enumerate(table.tolist())
     ]
+
+
+def _shown(value: bytes, size: int) -> str:
+    """A value that has ``size`` bytes, of which these are the first, as something to look at."""
+    # Where it was cut, the last character may not be whole.
+    ends = range(len(value), len(value) - 4 if size > len(value) else len(value) - 1, -1)
+    for end in ends:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = value[:end].decode()
+            break
+    else:
+        text = ""
+    if not (text.isprintable() and (text or not value)):
+        text = f"0x{value.hex()}"
+    return text if size == len(value) else f"{text}... ({size:,} bytes)"

@@ -14,6 +14,7 @@ import contextlib
 import html
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from operator import attrgetter
@@ -23,7 +24,6 @@ from jelly.core.batch import Batch
 from jelly.core.capabilities import capabilities_of
 from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
-from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
 from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
 from jelly.files import Source
@@ -209,9 +209,10 @@ class SyntaxReader:
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
-        if error.offset is not None and not self._tags.used:
-            reason = f"column {error.offset}: {reason}"
-        return JellySyntaxError(reason, line=error.lineno)
+        column = None if self._tags.used else error.offset
+        if column is not None:
+            reason = f"column {column}: {reason}"
+        return JellySyntaxError(reason, line=error.lineno, column=column)
 
 
 def _remote(text: bytes) -> str:
@@ -245,32 +246,28 @@ def open_reader(
 # ---- Batches to quads
 
 
-def _lang(mark: Callable[[bytes], bytes] | None) -> Callable[[str, str], Any]:
-    def lang(text: str, tag: str) -> Any:
-        tag, _, direction = tag.partition("--")
-        if mark is not None:
-            tag = mark(f"@{tag}".encode()).decode()[1:]
-        if not direction:
-            return ox.Literal(text, language=tag)
-        return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
-
-    return lang
-
-
-def _library(mark: Callable[[bytes], bytes] | None = None) -> Library:
+def _library() -> Library:
+    """The terms of pyoxigraph, one by one."""
     return Library(
         "pyoxigraph",
         classes=CLASSES[:4],
         iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
-        lang=_lang(mark),
+        lang=_lang,
         typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
         quoted=_statement(ox.Triple),
         triple=_statement(ox.Triple),
         quad=_statement(ox.Quad),
         default=ox.DefaultGraph(),
     )
+
+
+def _lang(text: str, tag: str) -> Any:
+    tag, _, direction = tag.partition("--")
+    if not direction:
+        return ox.Literal(text, language=tag)
+    return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
 
 
 def _statement(make: Any) -> Callable[..., Any]:
@@ -285,26 +282,17 @@ def _statement(make: Any) -> Callable[..., Any]:
 class _Quads:
     """Makes quads or triples of Batches.
 
-    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
-    quoted triples have to be made, as RDF 1.2 writes them in another way.
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term.
     """
 
     def __init__(self, quads: bool, marks: Marks | None) -> None:
         self._named = quads
         self._marks = marks
         self._text = TextWriter(quads=quads)
-        self._library: Library | None = None
         self._capabilities = capabilities_of("pyoxigraph")
 
     def of(self, batch: Batch) -> Iterator[Any]:
-        if batch.op is not None:
-            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
-        batch = self._capabilities.fit(batch)
-        if len(batch.quoted):
-            if self._library is None:
-                self._library = _library(None if self._marks is None else self._marks.put)
-            return iter(Terms(batch, self._library).statements())
-        text = self._text.encode(batch)
+        text = self.text_of(batch)
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -314,16 +302,17 @@ class _Quads:
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
 
     def text_of(self, batch: Batch) -> bytes:
-        """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
-        if not len(batch.quoted):
-            return self._text.encode(batch)
-        format = ox.RdfFormat.N_QUADS if self._named else ox.RdfFormat.N_TRIPLES
-        return ox.serialize(self.of(batch), format=format) or b""
+        """The N-Triples or N-Quads of a Batch."""
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
+        return self._text.encode(self._capabilities.fit(batch))
 
 
-def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupportedError:
+def _refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
     """The error for what the parser of our N-Quads raised: one line is one statement."""
     reason = _PLACE.sub("", error.msg, 1)
+    if quoted:
+        reason += " (RDF 1.2 has quoted triples as objects only)"
     return JellyUnsupportedError(
         f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
     )
@@ -378,7 +367,7 @@ class SyntaxWriter:
                     del self._prefixes[name]
                 made = self._serialized(self._quads.of(batch))
         except SyntaxError as error:
-            raise _refusal(self.format.title, error, batch.first_row) from None
+            raise _refusal(self.format.title, error, batch.first_row, len(batch.quoted) > 0) from None
         made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
@@ -472,19 +461,28 @@ def open_writer(
 # ---- the terms of pyoxigraph
 
 
-def read(src: Any, **settings: Any) -> Iterator[Any]:
+def read(
+    src: Any, *, rename_blank_nodes: bool = False, without_named_graphs: bool = False, **settings: Any
+) -> Iterator[Any]:
     """The statements of ``src``, in any format, as pyoxigraph's Triples or Quads. Memory stays flat.
 
     ``src`` and ``settings`` are those of `jelly.Reader`. pyoxigraph holds quoted triples as objects only and no
     generalized statements: others raise `JellyUnsupportedError`. Its language tags are in lower case. IRIs are not
     checked.
 
+    As in ``pyoxigraph.parse``, ``rename_blank_nodes=True`` gives blank nodes new labels, so that those of several files
+    are never taken for one another, and ``without_named_graphs=True`` raises `JellyUnsupportedError` for a statement in
+    a named graph. Both are False by default.
+
     >>> import jelly.oxigraph
     >>> for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt"):
     ...     print(triple.object)
     "o"@en
     """
-    return _statements(Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches())
+    batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches()
+    if not rename_blank_nodes and not without_named_graphs:
+        return _statements(batches)
+    return _parsed(batches, {"rename_blank_nodes": rename_blank_nodes, "without_named_graphs": without_named_graphs})
 
 
 def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
@@ -493,7 +491,34 @@ def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
         try:
             yield from makers[batch.arity].of(batch)
         except SyntaxError as error:
-            raise _refusal("pyoxigraph", error, batch.first_row) from None
+            raise _refusal("pyoxigraph", error, batch.first_row, len(batch.quoted) > 0) from None
+
+
+def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]:
+    """The statements of Batches by one parser, to which a label means one node in all of them."""
+    makers = {arity: _Quads(arity == 4, None) for arity in (3, 4)}
+    kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that the parser has got
+
+    def pieces() -> Iterator[bytes]:
+        for batch in batches:
+            kinds.append((len(batch), batch.arity))
+            yield makers[batch.arity].text_of(batch)
+
+    file: Any = _File(pieces())
+    quads = ox.parse(file, ox.RdfFormat.N_QUADS, lenient=True, **settings)
+    row = 0
+    try:
+        # One line is one statement.
+        for quad in quads:
+            row += 1
+            while not kinds[0][0]:
+                kinds.popleft()
+            rows, arity = kinds[0]
+            kinds[0] = (rows - 1, arity)
+            yield quad if arity == 4 else quad.triple
+    except SyntaxError as error:
+        error.lineno = None  # is not told of all errors
+        raise _refusal("pyoxigraph", error, row) from None
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:

@@ -259,7 +259,8 @@ class Writer(SinkWriter):
     ``options`` are the `StreamOptions`; where they leave the physical type open, the first statement decides. Without
     options, quoted triples are allowed and the logical type is flat. ``frame_rows`` and ``frame_bytes`` bound a frame
     (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame. Further
-    keywords are those of the format (`jelly.formats.Format`), if it has any.
+    keywords are those of the format (`jelly.formats.Format`), if it has any: N-Triples and N-Quads have
+    ``quoted="rdf-star"``, for programs that read quoted triples as ``<< s p o >>`` only.
 
     ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
     file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.

@@ -100,6 +100,28 @@ def test_samples_there_and_back(path):
     check_all(stream(statements), statements)
 
 
+@pytest.mark.parametrize("layout", ["flat", "ntriples"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_a_quoted_triple_is_one_value_in_any_column(layout, dictionary):
+    new, old = (b"<< <a:s> <a:p> <a:o> >> <a:p> %b ." % form for form in (
+        b"<<( <a:s> <a:p> <a:o> )>>", b"<< <a:s> <a:p> <a:o> >>"
+    ))
+    tables = [
+        arrow.read_arrow(data, format="nt", layout=layout, dictionary=dictionary).read_all() for data in (new, old)
+    ]
+    s, _, o = tables[0].column_names[:3]
+    (row,) = tables[0].to_pylist()
+    assert tables[0] == tables[1]
+    assert row[s] == row[o] == "<<( <a:s> <a:p> <a:o> )>>"
+    out = io.BytesIO()
+    arrow.write_arrow(out, tables[0], layout=layout)
+    changed = tables[0].cast(pa.schema([(name, pa.string()) for name in tables[0].column_names])).to_pylist()
+    older = pa.Table.from_pylist([{**changed[0], s: "<< <a:s> <a:p> <a:o> >>", o: "<<<a:s><a:p><a:o>>>"}])
+    again = io.BytesIO()
+    arrow.write_arrow(again, older.cast(pa.schema([(name, pa.string()) for name in older.column_names])), layout=layout)
+    assert jelly.loads(again.getvalue()) == jelly.loads(out.getvalue()) == list(jelly.read(new, format="nt"))
+
+
 def test_data_is_there():
     shared("data")
     assert len(TEXTS) > 10

@@ -49,6 +49,26 @@ def run(*args, code=0, stdin=None):
     return result
 
 
+def test_quoted_triples_in_either_form(folder):
+    new, old = b"<a:s> <a:p> <<( <a:x> <a:y> <a:z> )>> .\n", b"<a:s> <a:p> << <a:x> <a:y> <a:z> >> .\n"
+    Path("quoted.nt").write_bytes(old)
+    run("convert", "quoted.nt", "new.nt")
+    run("convert", "quoted.nt", "new.nq", "--quoted", "rdf-1.2")
+    run("convert", "new.nt", "old.nt", "--quoted", "rdf-star")
+    assert [Path(name).read_bytes() for name in ("new.nt", "new.nq", "old.nt")] == [new, new, old]
+    assert "only with N-Triples and N-Quads" in run(
+        "convert", "new.nt", "x.jelly", "--quoted", "rdf-star", code=2
+    ).output
+    table = run("convert", "new.nt", "x.csv", "--quoted", "rdf-star", code=2)
+    assert "--quoted does not go with tables" in table.output
+    Path("one.rdfp").write_bytes(b"H k " + old[12:] + b"A " + old)
+    run("patch", "convert", "one.rdfp", "new.rdfp")
+    run("patch", "convert", "new.rdfp", "old.rdfp", "--quoted", "rdf-star")
+    assert Path("new.rdfp").read_bytes() == b"H k " + new[12:] + b"A " + new
+    assert Path("old.rdfp").read_bytes() == Path("one.rdfp").read_bytes()
+    run("patch", "convert", "new.rdfp", "x.jellyp", "--quoted", "rdf-star", code=1)
+
+
 def process(*args, command=COMMAND, **settings):
     """The command as a process of its own, where the tests run, with the same package."""
     environment = ENVIRONMENT | settings.pop("env", {})

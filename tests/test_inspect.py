@@ -44,7 +44,7 @@ def test_per_frame():
     found = jelly.inspect(stream(), per_frame=True)
     assert [frame.index for frame in found.frames] == [0, 1, 2]
     assert [frame.statements for frame in found.frames] == [1, 1, 1]
-    assert found.frames[1].metadata == ["seq", "only1"]
+    assert list(found.frames[1].metadata) == ["seq", "only1"]
     for kind in found.rows:
         assert sum(frame.rows[kind] for frame in found.frames) == found.rows[kind]
         assert sum(frame.row_bytes[kind] for frame in found.frames) == found.row_bytes[kind]
@@ -58,6 +58,34 @@ def test_chunks_make_no_difference(step):
     data = stream()
     chunks = (data[at : at + step] for at in range(0, len(data), step))
     assert jelly.inspect(chunks, per_frame=True) == jelly.inspect(data, per_frame=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b"", ""),
+        (b"Ann \xc3\xa4", "Ann \u00e4"),
+        (b"\x00\xff", "0x00ff"),
+        (b"a\nb", "0x610a62"),
+        (b"a\xc3", "0x61c3"),
+        (b"\x1b[31m", "0x1b5b33316d"),
+        (b"x" * 100, "x" * 100),
+        (b"x" * 101, "x" * 100 + "... (101 bytes)"),
+        (b"x" * 98 + "\U0001f600".encode() * 500, "x" * 98 + "... (2,098 bytes)"),
+        (bytes(5000), "0x" + "00" * 100 + "... (5,000 bytes)"),
+    ],
+)
+def test_values_of_metadata(value, shown):
+    out = io.BytesIO()
+    with jelly.Writer(out, StreamOptions(1, 1)) as writer:
+        writer.end_frame({"first": b"1", "key": value})
+        writer.end_frame({"key": b"2"})
+    data = out.getvalue()
+    expected = [{"first": "1", "key": shown}, {"key": "2"}]
+    for chunks in (data, [data[i : i + 1] for i in range(len(data))]):
+        frames = jelly.inspect(chunks, per_frame=True).frames
+        assert [{**frame.metadata} for frame in frames[:2]] == expected
+        assert [frame.as_dict()["metadata"] for frame in frames[:2]] == expected
 
 
 def test_not_delimited():

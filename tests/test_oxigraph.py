@@ -300,6 +300,22 @@ def test_quoted_triples_as_objects(format):
     same([Triple(S, P, DEEPER), Triple(S, P, Literal("y", language="ar-EG--rtl"))], read(out.getvalue(), format))
 
 
+def test_pyoxigraph_reads_the_text_of_quoted_triples():
+    quad = Quad(S, P, DEEPER, S)
+    out = io.BytesIO()
+    jelly.write(out, [quad], format="nq")
+    assert [str(found) for found in ox.parse(out.getvalue(), ox.RdfFormat.N_QUADS)] == [
+        str(found) for found in jelly.oxigraph.read(jelly.dumps([quad]))
+    ]
+    for subject in (DEEPER, QuotedTriple(DEEPER, P, S)):
+        data = jelly.dumps([Triple(S, P, S), Triple(subject, P, S)])
+        with pytest.raises(jelly.JellyUnsupportedError, match="quoted triples as objects only") as caught:
+            list(jelly.oxigraph.read(data))
+        assert caught.value.row == 1
+        with pytest.raises(jelly.JellyUnsupportedError, match="subject"):
+            jelly.oxigraph.load(ox.Store(), data)
+
+
 @pytest.mark.parametrize(
     ("formats", "terms", "match"),
     [
@@ -374,6 +390,42 @@ def test_terms_that_one_side_does_not_have():
     for statements in ([triple, quad], [quad, triple], [triple, 5], ["x"]):
         with pytest.raises(TypeError, match="expected one more"):
             jelly.oxigraph.write(io.BytesIO(), statements)
+
+
+def test_missing_files_show_at_the_call(tmp_path):
+    for rename in (False, True):
+        with pytest.raises(FileNotFoundError):
+            jelly.oxigraph.read(tmp_path / "no.jelly", rename_blank_nodes=rename)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8192])
+def test_blank_nodes_are_renamed(rows):
+    data = b'_:a <a:p> _:b .\n_:b <a:p> <<( _:a <a:p> "_:a" )>> .\n_:a <a:p> <a:o> .\n'
+    plain = list(jelly.oxigraph.read(data, format="nt"))
+    found = [
+        list(jelly.oxigraph.read(data, format="nt", rename_blank_nodes=True, batch_rows=rows)) for _ in range(2)
+    ]
+    for statements in found:
+        assert [type(statement) for statement in statements] == [ox.Triple] * 3
+        a, b = statements[0].subject, statements[0].object
+        assert [statements[1].subject, statements[1].object.subject, statements[2].subject] == [b, a, a]
+        assert str(statements[1].object.object) == '"_:a"'
+        assert {a, b}.isdisjoint({plain[0].subject, plain[0].object})
+        assert ox.Dataset(ox.Quad(*x) for x in statements) != ox.Dataset(ox.Quad(*x) for x in plain)
+    assert found[0][0].subject != found[1][0].subject
+    assert plain[0].subject == ox.BlankNode("a")
+
+
+def test_named_graphs_are_refused():
+    data = jelly.dumps([Quad(S, P, S), Quad(S, P, S, P)])
+    assert len(list(jelly.oxigraph.read(data))) == 2
+    quads = jelly.oxigraph.read(data, without_named_graphs=True, batch_rows=1)
+    assert type(next(quads)) is ox.Quad
+    with pytest.raises(jelly.JellyUnsupportedError, match=r"[Nn]amed graphs?") as caught:
+        next(quads)
+    assert caught.value.row == 1
+    with pytest.raises(jelly.JellyTruncatedError):
+        list(jelly.oxigraph.read(data[:-1], rename_blank_nodes=True))
 
 
 def test_load():

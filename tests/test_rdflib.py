@@ -1,5 +1,6 @@
 """RDFLib: terms and statements both ways, the plug-ins, graphs by frames, what RDFLib cannot hold."""
 
+import contextlib
 import gc
 import gzip
 import io
@@ -7,9 +8,11 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from by_rdflib import plain, plain_all, quads
@@ -21,6 +24,7 @@ from statements import quads as quads_of
 from statements import rdf
 
 import jelly
+import jelly.patch
 
 rdflib = pytest.importorskip("rdflib")
 
@@ -368,6 +372,250 @@ def test_no_graphs_at_all():
     out = io.BytesIO()
     assert ours.write_graphs(out, []) == 0
     assert list(jelly.read(out.getvalue())) == []
+
+
+# ---- what pyjelly's users give
+
+def options_of_pyjelly(**fields):
+    """What counts of SerializerOptions, StreamParameters and LookupPreset of pyjelly."""
+    params = dict.fromkeys(("generalized_statements", "rdf_star", "namespace_declarations"), False)
+    params |= {"delimited": True, "stream_name": "", "version": 1} | fields.pop("params", {})
+    tables = {"max_names": 4000, "max_prefixes": 150, "max_datatypes": 32} | fields.pop("lookup_preset", {})
+    about = {"flow": None, "frame_size": 250, "logical_type": 0} | fields
+    return SimpleNamespace(params=SimpleNamespace(**params), lookup_preset=SimpleNamespace(**tables), **about)
+
+
+def test_options_of_pyjelly():
+    graph = Graph().add((S, P, OBJ)).add((S, P, S)).add((S, P, P))
+    given = options_of_pyjelly(
+        frame_size=2, params={"stream_name": "theirs"}, lookup_preset={"max_names": 128, "max_datatypes": 8}
+    )
+    data = graph.serialize(format="jelly", encoding="utf-8", options=given)
+    assert jelly.options(data) == jelly.StreamOptions(
+        1, 1, "theirs", max_name_table_size=128, max_datatype_table_size=8, version=1
+    )
+    assert len(jelly.loads(data)) == 3
+    assert next(jelly.read_frames(data)).namespaces == []  # theirs declares none by default
+    assert len(list(jelly.read_frames(data))) > 1
+    data = graph.serialize(
+        format="jelly", encoding="utf-8", options=options_of_pyjelly(params={"namespace_declarations": True})
+    )
+    assert next(jelly.read_frames(data)).namespaces
+    changed = graph.serialize(format="jelly", encoding="utf-8", options=given, stream_name="ours", namespaces=True)
+    assert jelly.options(changed).stream_name == "ours"
+    assert next(jelly.read_frames(changed)).namespaces
+    bare = graph.serialize(format="jelly", encoding="utf-8", options=options_of_pyjelly(params={"delimited": False}))
+    with jelly.Reader(bare) as reader:
+        assert len(list(reader)) == 3
+        assert reader.delimited is False
+    quads_only = a_dataset(Dataset()).serialize(format="jelly", encoding="utf-8", options=options_of_pyjelly())
+    assert jelly.options(quads_only).physical_type == jelly.PhysicalType.QUADS
+    # A dataset as a stream of graphs is one of triples there, a frame each graph.
+    data = a_dataset(Dataset()).serialize(
+        format="jelly", encoding="utf-8", options=options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS)
+    )
+    assert jelly.options(data).physical_type == jelly.PhysicalType.TRIPLES
+    assert sorted(len(frame) for frame in jelly.read_frames(data)) == [1, 2, 2]
+    out = io.BytesIO()
+    ours.write_graphs(out, [graph, graph], options_of_pyjelly(logical_type=jelly.LogicalType.GRAPHS))
+    assert [len(frame) for frame in jelly.read_frames(out.getvalue())] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [("stream", "StreamOptions"), ("frame_size", "frame_rows"), ("flow", "frame_rows"), ("params", "stream_name"),
+     ("lookup_preset", "small"), ("namespace_declarations", "namespaces")],
+)  # fmt: skip
+def test_keywords_of_pyjelly_are_refused_by_name(name, use):
+    with pytest.raises(jelly.errors.JellyArgumentError, match=f"{name}= is a keyword of .*: use .*{use}") as caught:
+        Graph().serialize(format="jelly", encoding="utf-8", **{name: 1})
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("call", [
+    lambda options: jelly_of([], options=options),
+    lambda options: ours.write_graphs(io.BytesIO(), [], options),
+    lambda options: ours.writer(io.BytesIO(), options),
+])  # fmt: skip
+def test_other_options_are_refused(call):
+    for options in (5, {"stream_name": "x"}, jelly.patch.PatchOptions()):
+        with pytest.raises(jelly.errors.JellyArgumentError, match="expected jelly.StreamOptions"):
+            call(options)
+    with pytest.raises(jelly.errors.JellyArgumentError, match="flow= is a keyword of pyjelly"):
+        call(options_of_pyjelly(flow=object()))
+    call(options_of_pyjelly())
+
+
+# ---- frames that are pushed
+
+def test_frames_pushed_one_by_one():
+    out = io.BytesIO()
+    with ours.writer(out, physical_type=1, logical_type=jelly.LogicalType.GRAPHS, stream_name="pushed") as writer:
+        writer.add((S, P, Literal("a", lang="en")))
+        writer.end_frame({"number": b"\x00\xff"})
+        writer.extend(Graph().add((S, P, OBJ)))
+        writer.end_frame()
+        writer.namespace("ex", "http://example.org/")
+        writer.end_frame({"number": b"2", "more": b""})
+    frames = list(ours.read_frames(out.getvalue()))
+    assert [frame.metadata for frame in frames] == [{"number": b"\x00\xff"}, {}, {"number": b"2", "more": b""}]
+    assert [frame.namespaces for frame in frames] == [[], [], [("ex", "http://example.org/")]]
+    assert [plain_all(frame) for frame in frames][:2] == [
+        plain_all([(S, P, Literal("a", lang="en"))]), plain_all([(S, P, OBJ)])
+    ]  # fmt: skip
+    assert jelly.options(out.getvalue()).stream_name == "pushed"
+
+
+def test_a_writer_without_options_takes_what_comes(tmp_path):
+    with ours.writer(tmp_path / "x.nq.gz") as writer:
+        writer.add((S, P, OBJ, G))
+    with gzip.open(tmp_path / "x.nq.gz") as file:
+        assert file.read() == b"<%b> <%b> <%b> <%b> .\n" % tuple(x.encode() for x in (S, P, OBJ, G))
+    out = io.BytesIO()
+    with ours.writer(out, stream_name="q") as writer:
+        writer.add((S, P, OBJ, G))
+    assert plain_all(ours.read(out.getvalue())) == plain_all([(S, P, OBJ, G)])
+
+
+def test_graphs_with_metadata():
+    graphs = [Graph(), (Graph().add((S, P, OBJ)), {"number": b"1"}), (Graph(), {"number": b"2"}), (Graph(), None)]
+    for pairs in (graphs, graphs[1:]):
+        out = io.BytesIO()
+        assert ours.write_graphs(out, iter(pairs)) == len(pairs)
+        frames = list(ours.read_frames(out.getvalue()))
+        expected = [pair[1] or {} if isinstance(pair, tuple) else {} for pair in pairs]
+        assert [frame.metadata for frame in frames] == expected
+    with pytest.raises(TypeError):
+        ours.write_graphs(io.BytesIO(), [(Graph(), {"number": "text"})])
+
+
+def test_missing_files_show_at_the_call(tmp_path):
+    for read in (ours.read, ours.read_frames, ours.read_graphs):
+        with pytest.raises(FileNotFoundError):
+            read(tmp_path / "no.jelly")
+
+
+# ---- no warnings of ours
+
+WITHOUT_WARNINGS = """
+import io, warnings
+import rdflib
+warnings.simplefilter("error")
+import jelly, jelly.patch, jelly.rdflib
+jelly.rdflib.register()
+s, p, o, g = (rdflib.URIRef("a:" + name) for name in "spog")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # RDFLib's own
+    dataset = rdflib.Dataset()
+    dataset.add((s, p, o))
+    dataset.graph(g).add((s, p, o))
+    parsed = rdflib.Dataset()
+    parsed.parse(data=dataset.serialize(format="jelly", encoding="utf-8"), format="jelly")
+graph = rdflib.Graph().add((s, p, o))
+for source in (graph, dataset):
+    data = source.serialize(format="jelly", encoding="utf-8")
+    for physical in (1, 2):
+        source.serialize(format="jelly", encoding="utf-8", physical_type=physical)
+    out = io.BytesIO()
+    jelly.rdflib.write(out, source)
+    jelly.rdflib.write_graphs(out, [source, (source, {})], namespaces=True)
+    assert len(list(jelly.rdflib.read(data))) == len(list(jelly.rdflib.read_frames(data))[0])
+    assert sum(map(len, jelly.rdflib.read_graphs(data))) > 0
+    jelly.rdflib.JellyParser().parse(rdflib.parser.StringInputSource(data), type(source)())
+    rdflib.Graph().parse(data=data, format="jelly")
+    with jelly.rdflib.writer(out) as writer:
+        writer.extend(source)
+assert len(list(jelly.rdflib.read(dataset.serialize(format="jelly", encoding="utf-8")))) == 2
+assert len(parsed.graph(g)) == 1
+for target in (rdflib.Graph(), rdflib.Dataset()):
+    added = jelly.patch.Add((jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o")))
+    jelly.patch.apply([jelly.patch.Patch([added])], target)
+"""
+
+
+def test_no_deprecation_warnings():
+    """Also with an older RDFLib, where JELLY_OLD_RDFLIB names a folder that has one."""
+    for folder in ("", os.environ.get("JELLY_OLD_RDFLIB", "")):
+        search = os.pathsep.join([str(ROOT), *filter(None, [folder])])
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT_WARNINGS], check=True, env=os.environ | {"PYTHONPATH": search}, timeout=60
+        )
+
+
+# ---- the garbage collector while graphs are read
+
+class Slow(io.RawIOBase):
+    """Bytes, the last of which come when they may."""
+
+    def __init__(self, data, may, begun):
+        self.data, self.may, self.begun = data, may, begun
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if len(self.data) == 1:
+            self.begun.set()
+            self.may.wait(9)
+        n = min(max(len(self.data) - 1, 1), len(self.data), len(buffer))
+        buffer[:n], self.data = self.data[:n], self.data[n:]
+        return n
+
+
+def loading(data, failing=False):
+    """A thread that reads a graph until it is told to end."""
+    may, begun = threading.Event(), threading.Event()
+    body = data[:-1] + b"\xff" if failing else data
+
+    source = rdflib.parser.InputSource()
+    source.setByteStream(Slow(body, may, begun))
+
+    def work():
+        with contextlib.suppress(jelly.JellyError):
+            ours.JellyParser().parse(source, Graph())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(9)
+    return thread, may
+
+
+@pytest.mark.parametrize("failing", [(False, False), (True, False), (False, True), (True, True)])
+def test_two_loads_at_once_leave_the_collector_as_it_was(failing):
+    before = gc.get_threshold()
+    data = jelly_of([(S, P, Literal(str(i))) for i in range(100)])
+    loads = [loading(data, broken) for broken in failing]
+    assert gc.isenabled()
+    assert gc.get_threshold() == (ours.OBJECTS, *before[1:])
+    for i, (thread, may) in enumerate(loads):
+        may.set()
+        thread.join(30)
+        # The first to end leaves the other's alone.
+        assert gc.get_threshold() == ((ours.OBJECTS, *before[1:]) if i == 0 else before)
+        assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_or_changed_stays_so():
+    data = jelly_of([(S, P, OBJ)])
+    before = gc.get_threshold()
+    try:
+        gc.disable()
+        Graph().parse(data=data, format="jelly")
+        assert not gc.isenabled()
+        gc.enable()
+        for threshold in ((0, 10, 10), (ours.OBJECTS * 2, 5, 5)):
+            gc.set_threshold(*threshold)
+            Graph().parse(data=data, format="jelly")
+            assert gc.get_threshold() == threshold
+        gc.set_threshold(*before)
+        thread, may = loading(data)
+        gc.set_threshold(555, 5, 5)
+        may.set()
+        thread.join(30)
+        assert gc.get_threshold() == (555, 5, 5)
+    finally:
+        gc.enable()
+        gc.set_threshold(*before)
 
 
 # ---- how RDFLib finds us

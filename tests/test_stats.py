@@ -26,7 +26,7 @@ def name(term):
 
 def inner(term):
     if isinstance(term, QuotedTriple):
-        return "<< {} {} {} >>".format(*map(inner, term))
+        return "<<( {} {} {} )>>".format(*map(inner, term))
     if isinstance(term, IRI):
         return f"<{term.value}>"
     if isinstance(term, BlankNode):

@@ -14,7 +14,16 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.common import STATEMENTS, can_have_index, limit_options, limits_of, parse_range, progress_bar, say
+from jelly.cli.common import (
+    STATEMENTS,
+    can_have_index,
+    limit_options,
+    limits_of,
+    parse_range,
+    progress_bar,
+    quoted_option,
+    say,
+)
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
@@ -22,7 +31,7 @@ from jelly.cli.results import results
 from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, having, table_kind
+from jelly.formats import FORMATS, JELLY, NQ, NT, THRIFT, TURTLE, Format, find_format, having, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.patch import PATCH_FORMATS
 from jelly.sidecar import make_sidecar
@@ -139,6 +148,7 @@ for group in (messages, patch, results):
     help="Declare a prefix, where OUT can have some; may be given several times.",
 )
 @click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as such; their spelling is lost.")
+@quoted_option
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
 )
@@ -214,10 +224,12 @@ def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
 
 
 def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of writing that only RDF Thrift has."""
+    """The options of writing that only some formats have."""
     if given["values"] and target is not THRIFT:
         raise click.UsageError(f"--values does not go with {target.title}, only with {THRIFT.title}")
-    return {"values": True} if given["values"] else {}
+    if given["quoted"] and target not in (NT, NQ):
+        raise click.UsageError(f"--quoted does not go with {target.title}, only with {NT.title} and {NQ.title}")
+    return {name: given[name] for name in ("values", "quoted") if given[name]}
 
 
 def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
@@ -235,6 +247,8 @@ def _convert_table(
 
     if given["namespaces"] or given["values"]:
         raise click.UsageError("--prefix and --values do not go with tables")
+    if given["quoted"]:
+        raise click.UsageError("--quoted does not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else _format_of(to_format, dst, "--to")

@@ -14,7 +14,16 @@ import click
 
 from jelly.files import descriptor_of, split_suffix
 
-__all__ = ["STATEMENTS", "can_have_index", "limit_options", "limits_of", "parse_range", "progress_bar", "say"]
+__all__ = [
+    "STATEMENTS",
+    "can_have_index",
+    "limit_options",
+    "limits_of",
+    "parse_range",
+    "progress_bar",
+    "quoted_option",
+    "say",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,6 +75,13 @@ def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -
         if not any(name in each for each in known):
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with {what or 'any of these files'}")
     return limits
+
+
+quoted_option = click.option(
+    "--quoted",
+    type=click.Choice(["rdf-1.2", "rdf-star"]),
+    help="Quoted triples as objects, in lines of text: <<( )>> of RDF 1.2, the default, or << >> of RDF-star.",
+)
 
 
 def say(text: str, colour: str | None = None) -> None:

@@ -153,7 +153,8 @@ def _frames_table(found: Inspection) -> Table:
     for frame in found.frames:
         numbers = (frame.index, frame.offset, frame.bytes, frame.statements)
         rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype"))
-        table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(", ".join(frame.metadata)))
+        metadata = ", ".join(f"{key}={value}" for key, value in frame.metadata.items())
+        table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(metadata))
     return table
 
 

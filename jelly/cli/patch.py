@@ -12,7 +12,15 @@ import click
 
 import jelly
 from jelly import patch as patches
-from jelly.cli.common import STATEMENTS, can_have_index, limit_options, limits_of, parse_range, progress_bar
+from jelly.cli.common import (
+    STATEMENTS,
+    can_have_index,
+    limit_options,
+    limits_of,
+    parse_range,
+    progress_bar,
+    quoted_option,
+)
 from jelly.cli.errors import message
 from jelly.formats import JELLY, format_of, having, table_kind
 from jelly.patch.formats import find_patch_format
@@ -92,6 +100,7 @@ def patch() -> None:
 @_type
 @_triples
 @click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+@quoted_option
 @click.option(
     "--seekable/--no-seekable",
     default=None,
@@ -109,6 +118,7 @@ def convert(
     stream_type: str | None,
     triples: bool,
     marked_bnodes: bool,
+    quoted: str | None,
     seekable: bool | None,
     layout: Any,
     limits: dict[str, Any],
@@ -132,6 +142,8 @@ def convert(
     reading = {} if table_kind(src) else _reading(src, from_format, limits)
     reading.pop("format", None)
     limits_of(limits, reading)
+    if quoted:
+        settings["quoted"] = quoted
     if table_kind(src) or table_kind(dst):
         from jelly.patch.tables import convert_table
 

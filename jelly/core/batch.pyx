@@ -577,7 +577,7 @@ cdef class Batch:
         if kind == KIND_TYPED:
             return f'"{text}"^^{self.term(aux)}'
         if kind == KIND_TRIPLE:
-            return "<< {} {} {} >>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
+            return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
         return text
 
     def check(self) -> None:

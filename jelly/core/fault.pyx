@@ -152,7 +152,11 @@ _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes
 _SLOTS = ("subject", "predicate", "object", "graph")
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
-_KINDS = ("default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text")
+_KINDS = (
+    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text",
+    "literal of rdf:langString or rdf:dirLangString without a language tag",
+    "language subtag of more than 8 characters",
+)
 
 
 cdef object fault_error(Fault* fault, dict place):
@@ -160,12 +164,14 @@ cdef object fault_error(Fault* fault, dict place):
     if fault.code == NO_MEMORY:
         return MemoryError()
     kind, text = _TABLE.get(fault.code, (JellyError, f"unknown fault {fault.code}"))
-    column = place.pop("column", 0)
+    column = place.get("column", 0)
+    if "{column}" not in text:
+        place.pop("column", None)
     text = text.format(
         a=fault.a,
         b=fault.b,
         slot=_SLOTS[fault.b] if 0 <= fault.b < 4 else "term",
-        a_kind=_KINDS[fault.a] if 0 <= fault.a < 8 else "term",
+        a_kind=_KINDS[fault.a] if 0 <= fault.a < <int64_t>len(_KINDS) else "term",
         pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
         field=_FIELDS[fault.a] if 0 <= fault.a < 10 else "",
         text_advice=_TEXT_ADVICE[fault.b] if 0 <= fault.b < 3 else "",

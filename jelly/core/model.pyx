@@ -193,6 +193,15 @@ def _literal(value, language, datatype):
     return Literal(value, language=language, datatype=datatype)
 
 
+cdef object in_place(term):
+    """A term as text where it is no object: RDF 1.2 has no quoted triples there, RDF-star writes them so."""
+    cdef QuotedTriple triple
+    if type(term) is not QuotedTriple:
+        return str(term)
+    triple = term
+    return f"<< {in_place(triple.s)} {in_place(triple.p)} {triple.o} >>"
+
+
 @cython.final
 @cython.no_gc
 @cython.freelist(64)
@@ -201,7 +210,7 @@ cdef class QuotedTriple:
 
     >>> import jelly
     >>> str(jelly.QuotedTriple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
-    '<< <a:s> <a:p> "o" >>'
+    '<<( <a:s> <a:p> "o" )>>'
     """
 
     def __init__(self, s, p, o):
@@ -229,7 +238,7 @@ cdef class QuotedTriple:
         return (self.s == x.s and self.p == x.p and self.o == x.o) == (op == Py_EQ)
 
     def __str__(self):
-        return f"<< {self.s} {self.p} {self.o} >>"
+        return f"<<( {in_place(self.s)} {in_place(self.p)} {self.o} )>>"
 
     def __repr__(self):
         return f"QuotedTriple({self.s!r}, {self.p!r}, {self.o!r})"
@@ -354,7 +363,7 @@ cdef class Triple:
         return same == (op == Py_EQ)
 
     def __str__(self):
-        return f"{self.s} {self.p} {self.o} ."
+        return f"{in_place(self.s)} {in_place(self.p)} {self.o} ."
 
     def __repr__(self):
         return f"Triple({self.s!r}, {self.p!r}, {self.o!r})"
@@ -434,8 +443,9 @@ cdef class Quad:
         return same == (op == Py_EQ)
 
     def __str__(self):
-        graph = str(self.g)
-        return f"{self.s} {self.p} {self.o} {graph} ." if graph else f"{self.s} {self.p} {self.o} ."
+        graph = in_place(self.g)
+        line = f"{in_place(self.s)} {in_place(self.p)} {self.o}"
+        return f"{line} {graph} ." if graph else f"{line} ."
 
     def __repr__(self):
         return f"Quad({self.s!r}, {self.p!r}, {self.o!r}, {self.g!r})"

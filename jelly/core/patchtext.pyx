@@ -254,7 +254,7 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
             return put_row(t, out + 2, row)
         out = put_name(t, out + 2, b.s[row], True)
         out[0] = 0x20
-        return put_end(put_term(t, out + 1, b.o[row]))
+        return put_end(put_term(t, out + 1, b.o[row], OBJECT))
     if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
         out[0] = 0x54
         out[1] = 0x58 if op == OP_START else 0x43 if op == OP_COMMIT else 0x41
@@ -265,10 +265,10 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
     out = put_name(t, out + 3, b.s[row], False)
     if op == OP_NAMESPACE_ADD:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.p[row])
+        out = put_term(t, out + 1, b.p[row], PREDICATE)
     if b.g != NULL and b.g[row] != NO_TERM:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.g[row])
+        out = put_term(t, out + 1, b.g[row], GRAPH)
     return put_end(out)
 
 

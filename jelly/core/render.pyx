@@ -6,6 +6,7 @@ from jelly.core.batch cimport (
     KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes,
 )
 from jelly.core.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
+from jelly.core.textread cimport OBJECT
 from jelly.core.textwrite cimport len_term, put_term
 
 cdef enum:
@@ -149,13 +150,14 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
             r.lengths.of_term = <int64_t*>calloc(b.n_terms, sizeof(int64_t))
             if r.lengths.of_term == NULL:
                 return fail(&r.fault, NO_MEMORY, NULL)
-        n = len_term(&r.lengths, term, 0)
+        # A value is that of a term, not of a place: as an object everywhere, so that columns can be joined.
+        n = len_term(&r.lengths, term, OBJECT, 0)
         if n < 0:
             return fail(&r.fault, r.lengths.fault.code, NULL, r.lengths.fault.a, r.lengths.fault.b)
         at = take_side(r, n)
         if at == NULL:
             return r.fault.code
-        put_term(&r.lengths, at, term)
+        put_term(&r.lengths, at, term, OBJECT)
     span.at = at
     span.n = <int32_t>n
     return OK

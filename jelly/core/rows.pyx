@@ -20,6 +20,7 @@ KINDS = (
 )
 
 cdef enum:
+    SHOWN = 100  # bytes that are kept of a value of metadata
     TRIPLE = 1
     QUAD = 2
     NAME = 6
@@ -54,7 +55,7 @@ ctypedef struct Walk:
     bint want_places
     Writer frames  # Count of each frame
     Writer places  # kind, frame, row, offset of each row that is no lookup entry
-    Writer keys  # metadata: frame, length, text
+    Writer keys  # metadata: frame, lengths of key and value, the key, and the first bytes of the value
     Fault fault
 
 
@@ -96,7 +97,7 @@ cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
 
 cdef int walk_metadata(Walk* w) noexcept nogil:
     cdef Reader key, value
-    cdef int64_t head[2]
+    cdef int64_t head[3]
     cdef const uint8_t* begin = w.frame.at
     if take_metadata(&w.frame, &key, &value, &w.fault) != OK:
         return w.fault.code
@@ -104,9 +105,10 @@ cdef int walk_metadata(Walk* w) noexcept nogil:
     w.all.metadata_bytes += 1 + (w.frame.at - begin)
     head[0] = w.n_frames
     head[1] = key.end - key.at
-    if append(w, &w.keys, head, sizeof(head)) != OK:
+    head[2] = value.end - value.at
+    if append(w, &w.keys, head, sizeof(head)) != OK or append(w, &w.keys, key.at, head[1]) != OK:
         return NO_MEMORY
-    return append(w, &w.keys, key.at, head[1])
+    return append(w, &w.keys, value.at, min(head[2], SHOWN))
 
 
 cdef int walk_frame(Walk* w) noexcept nogil:
@@ -303,8 +305,9 @@ cdef class RowCounter:
         return fault_error(&self.w.fault, place)
 
     cdef int take_keys(self) except -1:
-        cdef int64_t head[2]
+        cdef int64_t head[3]
         cdef int64_t at = 0
+        cdef int64_t shown
         cdef int i
         while at < self.w.keys.n:
             for i in range(<int>sizeof(head)):
@@ -312,15 +315,17 @@ cdef class RowCounter:
             at += sizeof(head)
             key = (<const char*>self.w.keys.buf)[at:at + head[1]].decode()
             at += head[1]
+            shown = min(head[2], SHOWN)
             self.metadata[key] = self.metadata.get(key, 0) + 1
             if self.w.want_frames:
-                self.frame_keys.append((head[0], key))
+                self.frame_keys.append((head[0], key, (<const char*>self.w.keys.buf)[at:at + shown], head[2]))
+            at += shown
         self.w.keys.n = 0
         return 0
 
     def take_frames(self):
         """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
-        ``KINDS``, bytes of each; and a list of (frame, metadata key)."""
+        ``KINDS``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
         keys, self.frame_keys = self.frame_keys, []
         return take_table(&self.w.frames, FRAME_COLUMNS), keys
 

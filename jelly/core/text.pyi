@@ -37,7 +37,12 @@ class TextReader(Feeder):
 @disjoint_base
 class TextWriter:
     def __new__(
-        cls, quads: bool, patch: bool = False, marked: bool = False, keep_labels: bool = False
+        cls,
+        quads: bool,
+        patch: bool = False,
+        marked: bool = False,
+        keep_labels: bool = False,
+        quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     ) -> Self: ...
     def encode(self, batch: Batch) -> bytes: ...
     def chunks(self, batch: Batch, size: int = 1048576, start: int = 0, stop: int | None = None) -> Iterator[bytes]: ...

@@ -303,6 +303,10 @@ cdef class TextWriter:
     nodes as ``<_:label>``. Blank nodes whose labels are none of N-Triples get others (see `Capabilities`), with
     ``keep_labels=True`` they are an error.
 
+    Quoted triples are written as ``<<( s p o )>>`` where they are objects, which is RDF 1.2, and as ``<< s p o >>``
+    elsewhere, where RDF 1.2 has none. ``quoted="rdf-star"`` writes all as ``<< s p o >>``, for programs that read
+    RDF-star (Jena up to 5.3).
+
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
     >>> TextWriter(quads=False).encode(batch)
@@ -312,13 +316,19 @@ cdef class TextWriter:
     cdef bint quads
     cdef bint patch
     cdef bint marked
+    cdef bint star
     cdef Capabilities capabilities
 
-    def __cinit__(self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False):
+    def __cinit__(
+        self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False, str quoted not None="rdf-1.2"
+    ):
+        if quoted not in ("rdf-1.2", "rdf-star"):
+            raise ValueError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
         self.capabilities = capabilities_of("rdfp" if patch else "nq" if quads else "nt", keep_labels)
         self.quads = quads
         self.patch = patch
         self.marked = marked
+        self.star = quoted == "rdf-star"
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -350,6 +360,7 @@ cdef class TextWriter:
         t.batch = &batch.a
         t.quads = self.quads
         t.marked = self.marked
+        t.star = self.star
         t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
@@ -386,6 +397,7 @@ cdef class TextWriter:
         memset(&t, 0, sizeof(Lengths))
         t.batch = a
         t.quads = self.quads
+        t.star = self.star
         t.of_term = <int64_t*>calloc(a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError

@@ -23,6 +23,11 @@ cdef enum:
     # UTF-8 of a code point that an escape stands for.
     MAX_UTF8 = 4
     LAST_POINT = 0x10FFFF
+    # BCP 47: characters of a part of a language tag.
+    MAX_SUBTAG = 8
+    # What strict refuses besides kinds of terms, see fault._KINDS.
+    UNTAGGED = 8
+    LONG_SUBTAG = 9
 
 
 # Faults.
@@ -224,6 +229,13 @@ cdef void forget_tokens(Lines* t) noexcept nogil:
         t.last[slot].n = 0
 
 
+cdef bint is_tagged(const uint8_t* text, int64_t n) noexcept nogil:
+    """Whether this is the datatype of literals that have a language tag: others cannot have it."""
+    cdef const char* lang = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+    cdef const char* directed = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
+    return (n == 53 and memcmp(text, lang, n) == 0) or (n == 56 and memcmp(text, directed, n) == 0)
+
+
 cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
     """The IRI behind ^^; NO_TERM where it is xsd:string."""
     cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
@@ -246,6 +258,8 @@ cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
     status = take_iri(t, &t.scratch_datatype, &text, &n)
     if status < 0:
         return status
+    if t.strict and is_tagged(text, n):
+        return fail(&t.fault, NOT_STRICT, token, UNTAGGED, OBJECT)
     if n == n_string and memcmp(text, string, n) == 0:
         term[0] = NO_TERM
     else:
@@ -256,10 +270,11 @@ cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
 
 
 cdef int take_tag(Lines* t, int32_t* term) noexcept nogil:
-    """The language tag behind @. RDF 1.1: letters, then letters and digits behind one hyphen each time."""
+    """The language tag behind @. RDF 1.1: letters, then letters and digits behind one hyphen each time, 8 at most."""
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* end = find_tag_end(begin, t.end)
     cdef const uint8_t* at = begin
+    cdef const uint8_t* part
     cdef bint first = True
     if end == begin:
         return miss(t, LANG_TAG, begin, 0)
@@ -267,10 +282,13 @@ cdef int take_tag(Lines* t, int32_t* term) noexcept nogil:
         while True:
             if at == end or at[0] == 0x2D or (first and is_digit(at[0])):
                 return miss(t, LANG_TAG, at, 0)
+            part = at
             while at < end and at[0] != 0x2D:
                 if first and is_digit(at[0]):
                     return miss(t, LANG_TAG, at, 0)
                 at += 1
+            if at - part > MAX_SUBTAG:
+                return fail(&t.fault, NOT_STRICT, part, LONG_SUBTAG, OBJECT)
             if at == end:
                 break
             at += 1

@@ -1,12 +1,16 @@
 """A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test.
 
 Labels and language tags are written as they are: `Capabilities.fit` comes before.
+
+A quoted triple is <<( s p o )>> as an object, which RDF 1.2 calls a triple term. It has none elsewhere: there a quoted
+triple is << s p o >>, as in RDF-star.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly.core.batch cimport NO_TERM, Arena
 from jelly.core.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
+from jelly.core.textread cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     AROUND_ROW = 5  # two spaces, " .\n"
@@ -14,16 +18,19 @@ cdef enum:
 
 ctypedef struct Lengths:
     Arena* batch
-    int64_t* of_term  # bytes of each term as written; 0: not known yet. calloc'd by the caller, n_terms items
+    # Bytes of each term as written, of a quoted triple those without parentheses, negated; 0: not known yet. calloc'd by
+    # the caller, n_terms items.
+    int64_t* of_term
     bint quads
     bint marked  # blank nodes as <_:label>, in RDF Patch
+    bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
     Fault fault
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
-cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil
-cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
+cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil
+cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
 cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
 
@@ -33,7 +40,7 @@ cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
     cdef int64_t length
     if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
         return t.of_term[term]
-    length = len_term(t, term, 0)
+    length = len_term(t, term, slot, 0)
     if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
         t.fault.b = slot
     return length
@@ -42,25 +49,25 @@ cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
 cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
     """Bytes of the line of a statement, or a negative code."""
     cdef Arena* b = t.batch
-    cdef int64_t n = len_slot(t, b.s[row], 0) + len_slot(t, b.p[row], 1) + len_slot(t, b.o[row], 2)
+    cdef int64_t n = len_slot(t, b.s[row], SUBJECT) + len_slot(t, b.p[row], PREDICATE) + len_slot(t, b.o[row], OBJECT)
     if b.g != NULL and b.g[row] != NO_TERM:
         if not t.quads:
             return fail(&t.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
-        n += len_slot(t, b.g[row], 3) + 1
+        n += len_slot(t, b.g[row], GRAPH) + 1
     return n + AROUND_ROW if t.fault.code >= 0 else t.fault.code
 
 
 cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogil:
     """Write the line of a statement that len_row has measured."""
     cdef Arena* b = t.batch
-    out = put_term(t, out, b.s[row])
+    out = put_term(t, out, b.s[row], SUBJECT)
     out[0] = 0x20
-    out = put_term(t, out + 1, b.p[row])
+    out = put_term(t, out + 1, b.p[row], PREDICATE)
     out[0] = 0x20
-    out = put_term(t, out + 1, b.o[row])
+    out = put_term(t, out + 1, b.o[row], OBJECT)
     if t.quads and b.g != NULL and b.g[row] != NO_TERM:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.g[row])
+        out = put_term(t, out + 1, b.g[row], GRAPH)
     out[0] = 0x20
     out[1] = 0x2E
     out[2] = 0x0A

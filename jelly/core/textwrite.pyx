@@ -5,6 +5,7 @@ from jelly.core.batch cimport (
 )
 from jelly.core.chars cimport UCHAR, find_escape, len_character, short_escape
 from jelly.core.fault cimport BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly.core.textread cimport OBJECT
 
 cdef enum:
     MAX_DEPTH = 64
@@ -17,6 +18,7 @@ cdef enum:
     AROUND_LANG = 3  # " "@
     AROUND_TYPED = 4  # " "^^
     AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
+    PARENTHESES = 2
 
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
@@ -59,8 +61,12 @@ cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t wri
         at = escape + 1
 
 
-cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
-    """Bytes of a term as written, kept for the next time; negative: a code."""
+cdef inline int len_parentheses(Lengths* t, int slot) noexcept nogil:
+    return PARENTHESES if slot == OBJECT and not t.star else 0
+
+
+cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+    """Bytes of a term as written in a slot, kept for the next time; negative: a code."""
     cdef Arena* b = t.batch
     cdef int kind, k
     cdef int32_t aux
@@ -71,6 +77,8 @@ cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
     length = t.of_term[term]
     if length > 0:
         return length
+    if length < 0:
+        return len_parentheses(t, slot) - length
     kind = b.kind[term]
     aux = b.aux[term]
     text = b.text + b.start[term]
@@ -91,30 +99,33 @@ cdef int64_t len_term(Lengths* t, int32_t term, int depth) noexcept nogil:
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
-        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, depth)
+        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, slot, depth)
     elif kind == KIND_TRIPLE and 0 <= aux < b.n_quoted:
         if depth >= MAX_DEPTH:
             return fail(&t.fault, DEPTH, NULL, MAX_DEPTH)
         length = AROUND_TRIPLE
         for k in range(3):
-            n = len_term(t, b.quoted[3 * aux + k], depth + 1)
+            n = len_term(t, b.quoted[3 * aux + k], k, depth + 1)
             if n < 0:
                 return n
             length += n
         # Triples that quote one triple three times each, and so on, grow beyond all memory.
         if length >> 48:
             return fail(&t.fault, NO_MEMORY, NULL)
+        t.of_term[term] = -length
+        return len_parentheses(t, slot) + length
     else:
         return fail(&t.fault, BAD_TERM, NULL, term, -1)
     t.of_term[term] = length
     return length
 
 
-cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
-    """Write a term that len_term has measured; where its bytes end."""
+cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+    """Write a term that len_term has measured for the slot; where its bytes end."""
     cdef Arena* b = t.batch
     cdef int kind = b.kind[term]
     cdef int k
+    cdef bint closed
     cdef int32_t aux = b.aux[term]
     cdef int64_t begin = b.start[term]
     cdef int64_t n = b.start[term + 1] - begin
@@ -137,14 +148,22 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
             out += 1
         return out
     if kind == KIND_TRIPLE:
+        closed = len_parentheses(t, slot) > 0
         out[0] = out[1] = 0x3C
         out += 2
+        if closed:
+            out[0] = 0x28
+            out += 1
         for k in range(3):
             out[0] = 0x20
-            out = put_term(t, out + 1, b.quoted[3 * aux + k])
+            out = put_term(t, out + 1, b.quoted[3 * aux + k], k)
         out[0] = 0x20
-        out[1] = out[2] = 0x3E
-        return out + 3
+        out += 1
+        if closed:
+            out[0] = 0x29
+            out += 1
+        out[0] = out[1] = 0x3E
+        return out + 2
     if kind == KIND_LITERAL:
         written -= AROUND_LITERAL
     elif kind == KIND_LANG:
@@ -162,7 +181,7 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
         return out + 1 + n
     if kind == KIND_TYPED:
         out[0] = out[1] = 0x5E
-        return put_term(t, out + 2, aux)
+        return put_term(t, out + 2, aux, slot)
     return out
 
 

@@ -24,7 +24,7 @@ def load_json(line: bytes) -> Any:
     except RecursionError:
         raise JellyLimitError(f"JSON is nested deeper than {MAX_DEPTH}") from None
     except json.JSONDecodeError as error:
-        raise JellySyntaxError(f"column {error.colno}: JSON: {error.msg}") from None
+        raise JellySyntaxError(f"column {error.colno}: JSON: {error.msg}", column=error.colno) from None
     except UnicodeDecodeError as error:
         raise JellySyntaxError(f"JSON: not UTF-8: byte 0x{line[error.start]:02X}") from None
     except ValueError as error:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -258,6 +258,7 @@ class PatchWriter(SinkWriter):
 
     A text holds the rows of several patches as if they were one. With ``marked_bnodes`` it has blank nodes as
     ``<_:label>``, which texts for Jena need: of other labels it drops the first letter (``_:b1`` becomes ``1``).
+    ``quoted="rdf-star"`` writes quoted triples as ``<< s p o >>``, see `jelly.core.text.TextWriter`.
 
     >>> import io
     >>> from jelly import IRI
@@ -282,6 +283,7 @@ class PatchWriter(SinkWriter):
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
         marked_bnodes: bool = False,
+        quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     ) -> None:
         if options is not None and not isinstance(options, PatchOptions):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
@@ -292,6 +294,8 @@ class PatchWriter(SinkWriter):
             self.format = find_patch_format(format, self._sink.name)
             if seekable and self.format is not JELLYP:
                 raise JellyOptionsError(f"{self.format.title} has no keyframes: only Jelly-Patch can be seekable")
+            if quoted != "rdf-1.2" and self.format in (JELLYP, TRP):
+                raise JellyOptionsError(f"quoted={quoted!r} does not go with {self.format.title}, only with RDF Patch")
             self._encoder: Any
             if self.format is JELLYP:
                 self._encoder = StreamEncoder(
@@ -304,7 +308,7 @@ class PatchWriter(SinkWriter):
             elif self.format is TRP:
                 self._encoder = BinaryWriter("thrift", patch=True)
             else:
-                self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes)
+                self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes, quoted=quoted)
             self._collector = OperationCollector(4)
         except BaseException:
             self.abort()
@@ -386,6 +390,7 @@ def convert(
     seekable: bool = False,
     keyframe_rows: int = KEYFRAME_ROWS,
     marked_bnodes: bool = False,
+    quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     progress: Progress | None = None,
     **limits: Any,
 ) -> int:
@@ -414,6 +419,7 @@ def convert(
             seekable=seekable,
             keyframe_rows=keyframe_rows,
             marked_bnodes=marked_bnodes,
+            quoted=quoted,
         ) as writer:
             while batch is not None:
                 writer.add_batch(batch)

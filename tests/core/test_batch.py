@@ -112,7 +112,7 @@ def test_no_pickle() -> None:
 def test_terms_for_looking_at() -> None:
     batch = some_batch()
     shown = {batch.term(i) for i in range(batch.n_terms)}
-    assert {"<a:s>", "_:b", '"o"', '"chat"@fr', '"1"^^<a:d>', '<< <a:s> <a:p> "1"^^<a:d> >>', "fr"} <= shown
+    assert {"<a:s>", "_:b", '"o"', '"chat"@fr', '"1"^^<a:d>', '<<( <a:s> <a:p> "1"^^<a:d> )>>', "fr"} <= shown
     for i in (-1, batch.n_terms, 2**31 - 1):
         with pytest.raises(IndexError):
             batch.term(i)

@@ -253,7 +253,7 @@ def test_statements_as_text() -> None:
     assert str(Triple(S, P, X)) == '<a:s> <a:p> "o" .'
     assert str(Quad(S, P, X)) == '<a:s> <a:p> "o" .'
     assert str(Quad(S, P, X, BlankNode("g"))) == '<a:s> <a:p> "o" _:g .'
-    assert str(QuotedTriple(S, P, QuotedTriple(S, P, X))) == '<< <a:s> <a:p> << <a:s> <a:p> "o" >> >>'
+    assert str(QuotedTriple(S, P, QuotedTriple(S, P, X))) == '<<( <a:s> <a:p> <<( <a:s> <a:p> "o" )>> )>>'
     assert str(DefaultGraph()) == ""
 
 

@@ -26,7 +26,7 @@ PA "ex" <http://e/> <http://g/1> .
 PA "" <http://e/x#> .
 A <http://e/s> <http://e/p> <http://e/o> <http://g/1> .
 A <http://e/s> <http://e/p> "1"^^<http://d/int> <http://g/1> .
-D _:b <http://e/p> << <http://e/s> <http://e/p> "q" >> .
+D _:b <http://e/p> <<( <http://e/s> <http://e/p> "q" )>> .
 PD "ex" <http://g/1> .
 TC .
 TX .
@@ -132,7 +132,7 @@ def test_headers_of_every_kind():
         pc.header("q", quoted), stream=FRAME,
     )
     assert found == [
-        'H "" <n> .', "H b _:x .", 'H l "x" .', "H q << << _:s _:p _:o >> _:p _:o >> .",
+        'H "" <n> .', "H b _:x .", 'H l "x" .', "H q <<( << _:s _:p _:o >> _:p _:o )>> .",
     ]
 
 
@@ -363,7 +363,7 @@ TC."""
     number = '"{}"^^<http://www.w3.org/2001/XMLSchema#{}>'.format
     assert as_text(read_text(text)).decode().splitlines() == [
         "TX .",
-        f"A _:x:1 <a:p> << _:y <a:p> {number('true', 'boolean')} >> .",
+        f"A _:x:1 <a:p> <<( _:y <a:p> {number('true', 'boolean')} )>> .",
         f"A <a:s> <a:p> {number('1816', 'integer')} .",
         f"A <a:s> <a:p> {number('-1.5', 'decimal')} .",
         f"A <a:s> <a:p> {number('1e6', 'double')} <a:g> .",

@@ -95,7 +95,7 @@ def test_same_as_python(path):
     for i, (offset, size, rows, sizes, names) in enumerate(frames):
         row = table[i].tolist()
         assert (row[0], row[1], row[3:13], row[13:]) == (offset, size, rows, sizes)
-        assert [key for frame, key in keys if frame == i] == names
+        assert [key for frame, key, *_ in keys if frame == i] == names
     assert list(counter.rows.values()) == [sum(c) for c in zip(*(f[2] for f in frames), strict=True)]
     assert counter.bytes == len(data)
     assert sum(counter.row_bytes.values()) + counter.metadata_bytes == counter.frame_bytes
@@ -112,7 +112,7 @@ def test_counts():
     assert rows["datatype"] == 1
     assert counter.metadata == {"seq": 3}
     table, keys = counter.take_frames()
-    assert keys == [(0, "seq"), (1, "seq"), (2, "seq")]
+    assert keys == [(i, "seq", b"%d" % i, 1) for i in range(3)]
     assert table.shape == (3, 3 + 2 * len(KINDS))
     assert counter.take_frames()[0].shape == (0, 3 + 2 * len(KINDS))
 

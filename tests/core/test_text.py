@@ -220,6 +220,50 @@ def test_lenient_iris():
     assert one("<a<b> <a:p> <a:o> .")[0] == iri("a<b")
 
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+@pytest.mark.parametrize(
+    ("literal", "column", "what"),
+    [
+        (f'"x"^^<{RDF}langString>', 18, "langString .* without a language tag"),
+        (f'"x"^^<{RDF}dirLangString>', 18, "langString .* without a language tag"),
+        (f'"x"^^<{RDF[:-1]}\\u0023langString>', 18, "langString .* without a language tag"),
+        ('"x"@abcdefghi', 17, "more than 8 characters"),
+        ('"x"@de-abcdefghi-at', 20, "more than 8 characters"),
+        ('"x"@de-at-123456789', 23, "more than 8 characters"),
+    ],
+)
+def test_literals_that_strict_refuses(literal, column, what):
+    text = f"<a:s> <a:p> {literal} .\n".encode()
+    assert len(read(text)[0]) == 1
+    with pytest.raises(JellySyntaxError, match=f"column {column}: a .*{what} as object is not RDF 1.1") as caught:
+        read(text, strict=True)
+    assert (caught.value.line, caught.value.column, caught.value.offset) == (1, column, column - 1)
+
+
+def test_literals_that_strict_takes():
+    for literal in ('"x"@abcdefgh-12345678-a', f'"x"^^<{RDF}langStrings>', f'"x"^^<{RDF}HTML>', '"x"@en'):
+        assert one(f"<a:s> <a:p> {literal} .", strict=True)
+
+
+def test_the_column_of_an_error():
+    with pytest.raises(JellySyntaxError) as caught:
+        read("<a:s> <a:p> \U0001f600 .\n".encode())
+    error = caught.value
+    copy = pickle.loads(pickle.dumps(error))
+    for found in (error, copy):
+        assert (found.line, found.column, found.offset) == (1, 13, 12)
+        assert str(found) == "column 13: expected a term as object, found '\U0001f600' (byte 12, line 1)"
+    with pytest.raises(JellyTruncatedError) as caught:
+        read(b"<a:s> <a:p>")
+    assert caught.value.column == 12
+    with pytest.raises(JellyLimitError) as caught:
+        read(b"<a:s> " * 100, max_line_bytes=10)
+    assert caught.value.column is None
+    assert JellyError("x").column is None
+
+
 def test_strict_iris():
     for text in ("a:", "http://example.org/\u00e9?x=~!#y", "urn:x:y", "a+b-c.1:x", "A:%20", "a:\x7f", r"a:\u00e9"):
         assert one(f"<{text}> <a:p> <a:o> .", strict=True)

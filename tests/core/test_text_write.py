@@ -21,10 +21,38 @@ def test_canonical_form():
     )
     assert write(read(data)) == (
         b"<a:s> <a:p> <a:o> .\n_:a <a:p> \"o\"@en-GB .\n<a:s> <a:p> \"a'\"^^<a:t> .\n"
-        b"<< <a:s> <a:p> \"o\" >> <a:p> << <a:s> <a:p> <a:o> >> .\n"
+        b"<< <a:s> <a:p> \"o\" >> <a:p> <<( <a:s> <a:p> <a:o> )>> .\n"
     )
     quads = read(b"<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n", True)
     assert write(quads, True) == b"<a:s> <a:p> <a:o> <a:g> .\n<a:s> <a:p> <a:o> .\n"
+
+
+QUOTED = (
+    # The same triples in both places, so that the length of a term is one in the other's place too.
+    b"<< <a:s> <a:p> <<( <a:x> <a:y> \"z\" )>> >> <a:p> <<( <a:s> <a:p> <<( <a:x> <a:y> \"z\" )>> )>> .\n"
+    b"<< <a:x> <a:y> \"z\" >> <a:p> <<( <a:x> <a:y> \"z\" )>> .\n"
+    b"<< << <a:x> <a:y> \"z\" >> <a:p> <a:o> >> <a:p> <<( << <a:x> <a:y> \"z\" >> <a:p> <a:o> )>> .\n"
+    b"<a:s> << <a:x> <a:y> \"z\" >> <<( <a:x> <a:y> \"z\" )>> << <a:x> <a:y> \"z\" >> .\n"
+)
+STAR = QUOTED.replace(b"<<(", b"<<").replace(b")>>", b">>")
+
+
+def test_quoted_triples_by_their_place():
+    for text in (QUOTED, STAR):
+        batches = read(text, True)
+        assert write(batches, True) == QUOTED
+        assert b"".join(TextWriter(True, quoted="rdf-star").encode(batch) for batch in batches) == STAR
+        assert b"".join(part for batch in batches for part in TextWriter(True).chunks(batch, 1)) == QUOTED
+        assert [b"".join(TextWriter(True).frames(batch)) for batch in batches] == [QUOTED]
+    with pytest.raises(ValueError, match="rdf-star"):
+        TextWriter(True, quoted="star")
+
+
+def test_terms_as_text_are_as_written():
+    jelly = pytest.importorskip("jelly")
+    statements = list(jelly.read(QUOTED, format="nq"))
+    assert "".join(f"{statement}\n" for statement in statements).encode() == QUOTED
+    assert str(statements[1].s) == str(statements[1].o) == '<<( <a:x> <a:y> "z" )>>'
 
 
 def test_written_escapes():

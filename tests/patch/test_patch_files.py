@@ -47,7 +47,9 @@ def rows(path: Path) -> list[str]:
 
 
 def text_of(patches) -> list[str]:
-    return [line for patch in patches for line in dumps(patch, format="rdfp").decode().splitlines()]
+    # The files have quoted triples as RDF-star wrote them.
+    texts = (dumps(patch, format="rdfp", quoted="rdf-star").decode() for patch in patches)
+    return [line for text in texts for line in text.splitlines()]
 
 
 def has_graphs(lines: list[str]) -> bool:

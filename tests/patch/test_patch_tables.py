@@ -16,7 +16,7 @@ ROWS = [
     ("add", 0, "a:s", "0", None),
     ("add", 0, "a:s", "1", "a:g"),
     ("delete", 0, "_:b", "a:o", None),
-    ("delete", 2, "a:s", "<< <a:s> <a:p> <a:o> >>", None),
+    ("delete", 2, "a:s", "<<( <a:s> <a:p> <a:o> )>>", None),
 ]
 
 

@@ -15,8 +15,8 @@ import org.apache.jena.riot.tokens.TokenizerText;
 import org.apache.jena.sparql.core.Quad;
 
 /**
- * N-Triples and N-Quads with any term in any place and quoted triples as {@code << s p o >>}. RIOT has only those of
- * RDF 1.2 by now, which stand in the place of the object alone.
+ * N-Triples and N-Quads with any term in any place and quoted triples as {@code << s p o >>} or
+ * {@code <<( s p o )>>}. RIOT has only those of RDF 1.2 by now, which stand in the place of the object alone.
  */
 final class Text {
     private Text() {}
@@ -53,12 +53,13 @@ final class Text {
     }
 
     private static Node term(Tokenizer tokens) {
-        if (!tokens.peek().hasType(TokenType.LT2)) {
+        boolean object = tokens.peek().hasType(TokenType.L_TRIPLE);
+        if (!object && !tokens.peek().hasType(TokenType.LT2)) {
             return tokens.next().asNode();
         }
         tokens.next();
         Node triple = NodeFactory.createTripleTerm(term(tokens), term(tokens), term(tokens));
-        if (!tokens.next().hasType(TokenType.GT2)) {
+        if (!tokens.next().hasType(object ? TokenType.R_TRIPLE : TokenType.GT2)) {
             throw new IllegalArgumentException("a quoted triple does not end");
         }
         return triple;
