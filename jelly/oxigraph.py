@@ -1,7 +1,9 @@
 """pyoxigraph: the syntaxes that it parses and serializes, as formats of ours, and its terms in and out of every format.
 
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
-Labels of blank nodes are kept; nodes without one get a random label.
+Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives them,
+so a document has the same labels each time; where it writes such a label itself, no two nodes become one (see
+`jelly.core.labels`). Each of these nodes takes 32 to 64 bytes of memory until the end of the document.
 
 pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
 with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). In JSON
@@ -28,7 +30,7 @@ from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyU
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly.guard import guard_triple_terms, guard_xml
-from jelly.marks import Marks, Spellings
+from jelly.marks import Marks, Spellings, Written
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
 
@@ -126,9 +128,10 @@ class SyntaxReader:
         self._rows = batch_rows
         self._bytes = batch_bytes
         self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._written = Written(xml=format is RDF_XML, word=self._tags.word)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
-        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._taken, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -179,36 +182,42 @@ class SyntaxReader:
                         continue
                     piece = piece.removeprefix(b"\xef\xbb\xbf")
                     begun = True
-                piece, rest = self._tags.split(piece)
+                piece, last = self._tags.split(piece)
+                piece, rest = self._written.split(piece)
+                rest += last
                 check(piece)
                 yield self._marked(piece)
         check(rest)
         yield self._marked(rest)
 
     def _marked(self, piece: bytes) -> bytes:
-        piece = self._tags.put(piece)
-        if self._tags.used:
-            self._intake.mark = self._tags.word
+        piece = self._written.put(self._tags.put(piece))
+        if self._tags.used or self._written.used:
+            # A part of both marks; where there are no marks of tags it is empty.
+            self._intake.mark = self._tags.word or self._written.mark.decode()
         return piece
+
+    def _taken(self, text: str) -> str:
+        return self._written.take_str(self._tags.take_str(text))
 
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
         # pyoxigraph has them in no order.
         for name, iri in sorted(prefixes.items()):
-            iri = self._tags.take_str(iri)
+            iri = self._taken(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._intake.namespace(name, iri)
 
     def _error(self, error: SyntaxError, file: _File) -> JellySyntaxError:
-        text = self._tags.take_str(error.msg)
+        text = self._taken(error.msg)
         if "LoadDocumentCallback" in text:
             text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         reason = _PLACE.sub("", text, 1)
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
-        if error.offset is not None and not self._tags.used:
+        if error.offset is not None and not (self._tags.used or self._written.used):
             reason = f"column {error.offset}: {reason}"
         return JellySyntaxError(reason, line=error.lineno)
 
@@ -569,15 +578,18 @@ class BrokenText(Exception):
 _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
-def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
+def to_nquads(
+    text: bytes, format: Format, base: str | None, written: Written
+) -> tuple[bytes, dict[str, str], str | None]:
     """A text as N-Quads, the prefixes and the base IRI at its end; `BrokenText` or JellyLimitError.
 
-    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
+    that the text has ``written`` keep their marks.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
         (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
-    marked = marks.put(text)
+    marked = written.put(marks.put(text))
 
     def taken(nquads: bytes) -> bytes:
         if marks.of_tag is None:
@@ -592,7 +604,8 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
         with contextlib.suppress(SyntaxError):
             quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
         before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
-        reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
+        reason = _PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
         raise BrokenText(taken(before or b""), reason, error.lineno) from None
-    prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
-    return taken(nquads or b""), prefixes, parser.base_iri
+    prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
+    base = parser.base_iri
+    return taken(nquads or b""), prefixes, base if base is None else written.take_str(base)

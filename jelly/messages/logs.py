@@ -21,6 +21,7 @@ from jelly.core.scope import drop_open_frame
 from jelly.core.text import TextReader
 from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
 from jelly.formats import JSON_LD, RDF_XML, TRIG, TURTLE
+from jelly.marks import Written
 from jelly.messages.documents import Contexts, check_depth, check_entities, load_json
 from jelly.options import LogicalType
 
@@ -36,7 +37,12 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Log(Protocol):
-    """What reads a log. An error names the message, from 0; all Batches before it were given."""
+    """What reads a log. An error names the message, from 0; all Batches before it were given.
+
+    Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
+    """
+
+    written: Written | None
 
     def feed(self, data: Any) -> Iterator[Batch]:
         """The messages that end in the next chunk of bytes."""
@@ -47,6 +53,8 @@ class Log(Protocol):
 
 class JellyLog:
     """Jelly: a frame is a message, empty ones included (RDF Messages, section 2.5)."""
+
+    written = None
 
     def __init__(self, *, force: bool, **limits: Any) -> None:
         self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
@@ -94,6 +102,8 @@ class JellyLog:
 
 class TextLog:
     """N-Triples and N-Quads, straight from the core."""
+
+    written: Written | None = None
 
     def __init__(self, **settings: Any) -> None:
         self._reader = TextReader(**settings)
@@ -148,6 +158,7 @@ class TurtleLog(TextLog):
         from jelly.oxigraph import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
+        self.written = Written()
         self._format = TRIG if format == "trig" else TURTLE
         self._lexer = Lexer(directive=self._directive)
         self._base = base
@@ -240,7 +251,7 @@ class TurtleLog(TextLog):
         marked = head.encode() + b"\n" + self._sentinel.join(pieces)
         broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self.written)
         except JellyLimitError as error:
             if not cuts:
                 raise self._error(error, self._line) from None
@@ -330,6 +341,7 @@ class _Documents(TextLog):
 
         self._broken, self._parser = BrokenText, to_nquads
         super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
+        self.written = Written(xml=self.format is RDF_XML)
         self._base = base
         self._max = max_message_bytes
         self._rest: list[bytes] = []
@@ -354,7 +366,7 @@ class _Documents(TextLog):
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with their end."""
         try:
-            return self._parser(document, self.format, self._base)[0] + b"MESSAGE\n"
+            return self._parser(document, self.format, self._base, self.written)[0] + b"MESSAGE\n"
         except self._broken as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
-from jelly.core.scope import number_random_labels
+from jelly.core.scope import number_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError
 from jelly.files import Source
@@ -57,8 +57,6 @@ class MessageReader:
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
         name = self.format.name
-        # What another parser reads has random labels for nodes without one.
-        self._parsed = name not in ("jelly", "nt", "nq")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(force=force, max_frame_bytes=max_message_bytes)
@@ -98,8 +96,8 @@ class MessageReader:
         for batch in batches:
             self.messages += len(batch.frames)
             self.statements += len(batch)
-            if self._parsed:
-                batch = number_random_labels(batch)
+            if (written := self._log.written) is not None:
+                batch = number_labels(batch, written.mark if written.used else None)
             yield renamed(batch) if self._rename else batch
 
     def batches(self) -> Iterator[Batch]:
