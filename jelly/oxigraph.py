@@ -339,12 +339,21 @@ def _refusal(title: str, error: SyntaxError, first_row: int) -> JellyUnsupported
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
-_PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
-_XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
+_LETTER = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
+    "\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
+_PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
+_XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
+# Namespaces that no prefix but their own may stand for.
+_XML_FIXED = (_RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 # What XML 1.0 cannot hold: all but production Char.
 _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 _NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
+# An element without a name. Where the empty prefix is declared, elements of other namespaces have this prefix too.
+_NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 # A class as the name of an element, where its IRI gives none.
 _CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
@@ -406,7 +415,7 @@ class SyntaxWriter:
         if self._prefixes.get(name) == iri or self.format is JSON_LD or not _PREFIX.fullmatch(name):
             return b""
         if self.format is RDF_XML:
-            if not self._begun and name not in _XML_RESERVED and iri != _RDF:
+            if not self._begun and not _XML_RESERVED.fullmatch(name) and iri not in _XML_FIXED:
                 with contextlib.suppress(ValueError):
                     _header({name: iri})
                     self._prefixes[name] = iri
@@ -428,10 +437,10 @@ class SyntaxWriter:
     def _xml(self, made: bytes) -> bytes:
         begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
         body = made[begin : made.rindex(_END)]
-        if b"<oxprefix:" in body:
+        if _NAMELESS.search(body):
             body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
-            if (at := body.find(b"<oxprefix:")) >= 0:
-                tag = self._marks.take(body[at : body.index(b">", at)]).decode()
+            if (found := _NAMELESS.search(body)) is not None:
+                tag = self._marks.take(body[found.start() : body.index(b">", found.start())]).decode()
                 iri = html.unescape(tag.partition('"')[2].partition('"')[0])
                 raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
         if len(body.translate(None, _CONTROLS)) != len(body) or any(char in body for char in _NO_CHARS):
