@@ -159,6 +159,7 @@ class SyntaxReader:
                 self._declare(parser.prefixes)
             except SyntaxError as error:
                 broken = self._error(error, file)
+                self._declare(parser.prefixes)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:

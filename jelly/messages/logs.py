@@ -19,7 +19,7 @@ from jelly.core.lexer import Lexer
 from jelly.core.markup import DocumentScanner
 from jelly.core.scope import drop_open_frame
 from jelly.core.text import TextReader
-from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
 from jelly.formats import JSON_LD, RDF_XML, TRIG, TURTLE
 from jelly.marks import Written
 from jelly.messages.documents import Contexts, check_depth, check_entities, load_json
@@ -32,6 +32,9 @@ __all__ = ["JellyLog", "Log", "NdjsonLog", "TextLog", "TurtleLog", "XmlLog", "Ya
 
 # A Batch that only the end of a chunk ends.
 NO_LIMIT = 1 << 40
+
+# Frames of Jelly before that of the options: they are kept until the options come.
+MAX_EARLY = 1 << 20
 
 BOM = b"\xef\xbb\xbf"
 
@@ -78,25 +81,32 @@ class JellyLog:
 
     def _pull(self) -> Iterator[Batch]:
         try:
-            while (batch := self._decoder.pull(True)) is not None:
+            while True:
+                # Nothing is given before the options are known, however the input is cut: they may refuse it.
+                known = self._checked
+                batch = self._decoder.pull(known)
                 self._check()
+                if batch is None and known == self._checked:
+                    return
                 # Rows behind the last frame are there only where the next one is broken.
-                if len(batch.frames):
+                if batch is not None and len(batch.frames):
                     yield drop_open_frame(batch)
         except JellyError as error:
-            error.message = error.frame
+            if error.message is None:
+                error.message = error.frame
             raise
-        self._check()
 
     def _check(self) -> None:
         options = self._decoder.options
+        if options is None and self._decoder.frames > MAX_EARLY:
+            raise JellyFormatError(f"{MAX_EARLY} frames and no stream options row in them; is it Jelly?", message=0)
         if options is None or self._checked:
             return
         self._checked = True
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are no messages; force=True reads them as such", message=0
+                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such", message=0
             )
 
 
