@@ -39,7 +39,8 @@ cdef class TextReader(Feeder):
     ``batch_bytes`` of text.
 
     With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
-    no Batch holds a part of one. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
+    no Batch holds a part of one; ``"either"`` is comments, unless a VERSION that announces directives comes before all
+    statements and delimiters. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
     comment at the very end does: ``"open"`` one more, empty message, or ``"close"`` the last one.
 
     >>> from jelly.core.text import TextReader
@@ -73,8 +74,8 @@ cdef class TextReader(Feeder):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
             raise ValueError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
-        if messages not in (None, "comment", "directive"):
-            raise ValueError(f'messages is {messages!r}: expected "comment", "directive" or None')
+        if messages not in (None, "comment", "directive", "either"):
+            raise ValueError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         if messages is not None and on_error == "skip":
@@ -88,9 +89,10 @@ cdef class TextReader(Feeder):
         self.t.max_text = batch_bytes
         self.t.max_line = max_line_bytes
         self.t.max_message = max_message_bytes
-        self.t.messages = NO_MESSAGES if messages is None else BY_COMMENT if messages == "comment" else BY_DIRECTIVE
+        self.t.messages = NO_MESSAGES if messages is None else BY_DIRECTIVE if messages == "directive" else BY_COMMENT
+        self.t.either = messages == "either"
         self.t.announced = announced
-        self.open_last = messages == "comment" and trailing == "open"
+        self.open_last = messages != "directive" and trailing == "open"
         self.skip = on_error == "skip"
         self.skipped = []
 
@@ -244,9 +246,10 @@ cdef class TextReader(Feeder):
 
     cdef int end_messages(self) except -1:
         """The end of the input is that of the last message too."""
+        cdef bint is_open = self.t.begun and self.open_last and self.t.messages == BY_COMMENT
         if self.batch is None:
             self.start_batch()
-        if (self.t.begun and self.open_last) or count_whole(&self.batch.a) < self.batch.a.n_rows:
+        if is_open or count_whole(&self.batch.a) < self.batch.a.n_rows:
             if end_message(&self.t) < 0:
                 self.note_fault()
         self.open_last = False

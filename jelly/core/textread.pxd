@@ -50,6 +50,7 @@ ctypedef struct Lines:
     int64_t max_line
     # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
     int messages
+    bint either  # comments delimit, unless VERSION announces directives before all else
     bint announced  # VERSION "1.2-messages" was read, or stood in the media type
     bint begun  # there was a statement or a delimiter
     const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`

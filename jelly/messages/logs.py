@@ -136,8 +136,54 @@ _PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
 _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 
 
+_DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
+
 # The place of a delimiter in a text: its beginning, its end, and between them where its note begins.
 Cut = tuple[int, int, int]
+
+
+# What may stand before the VERSION that announces directives: spaces, comments, other directives.
+_BEFORE = re.compile(
+    rb"[ \t\r\n.]+|#[^\r\n]*[\r\n]|@?prefix[ \t\r\n]+[^ \t\r\n:<>]*:[ \t\r\n]*<[^<>]*>|@?base[ \t\r\n]*<[^<>]*>"
+    rb"|(?P<version>@?version)[ \t\r\n]*(?:\"(?P<label>[^\"\r\n]*)\"|'(?P<single>[^'\r\n]*)')",
+    re.I,
+)
+_WORD = re.compile(rb"@?([A-Za-z]*)")
+# Bytes among which it is looked for.
+MAX_HEAD = 1 << 13
+
+
+def announces(text: bytes, final: bool) -> bool | None:
+    """Whether a Turtle document that begins like this announces directives; None where that is still to come."""
+    head = text[:MAX_HEAD]
+    at = 0
+    while (match := _BEFORE.match(head, at)) is not None:
+        label = match["label"] or match["single"] or b""
+        if match["version"] and label.endswith(b"-messages"):
+            return True
+        at = match.end()
+    return False if final or len(text) >= MAX_HEAD or not _may_go_on(head[at:]) else None
+
+
+def _may_go_on(rest: bytes) -> bool:
+    """Whether the next chunk may make a comment or a directive of this."""
+    if rest.startswith(b"#"):
+        return True
+    match = _WORD.match(rest)
+    assert match is not None
+    word, after = match[1].lower(), rest[match.end() :]
+    if not after:
+        return any(known.startswith(word) for known in (b"prefix", b"base", b"version"))
+    value = after.lstrip(b" \t\r\n")
+    if word == b"prefix" and value != after:
+        name, colon, value = value.partition(b":")
+        value = value.lstrip(b" \t\r\n")
+        if not colon:
+            return not any(byte in b" \t\r\n<>" for byte in name)
+    elif word not in (b"base", b"version"):
+        return False
+    ends = b"\"'" if word == b"version" else b"<"
+    return not value or (value[0] in ends and not any(byte in value[1:] for byte in b"\"'>\r\n"))
 
 
 class TurtleLog(TextLog):
@@ -155,22 +201,18 @@ class TurtleLog(TextLog):
         base: str | None,
         max_message_bytes: int,
     ) -> None:
-        self._directive = dialect != "comment"
-        self._announced = announced or not self._directive
-        # A document that is no log has MESSAGE for what it is, a syntax error.
-        super().__init__(
-            quads=format == "trig",
-            messages="directive" if self._directive else "comment",
-            announced=True,
-            trailing=trailing,
-            max_message_bytes=NO_LIMIT,
-        )
+        self._either = dialect == "either"
+        self._comments = dialect == "comment"
+        self._announced = announced
+        self._settings = {
+            "quads": format == "trig", "announced": True, "trailing": trailing, "max_message_bytes": NO_LIMIT
+        }  # fmt: skip
+        self._delimit(dialect not in ("comment", "either"))
         from jelly.oxigraph import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
         self.written = Written()
         self._format = TRIG if format == "trig" else TURTLE
-        self._lexer = Lexer(directive=self._directive)
         self._base = base
         self._prefixes: dict[str, str] = {}
         self._max = max_message_bytes
@@ -183,6 +225,14 @@ class TurtleLog(TextLog):
         self._sentinel = f"{iri} {iri} {iri} .".encode()
         self._begun = False
 
+    def _delimit(self, directive: bool) -> None:
+        """Say what delimits messages, before anything is read."""
+        # A document that is no log has MESSAGE for what it is, a syntax error.
+        super().__init__(messages="directive" if directive else "comment", **self._settings)
+        self._lexer = Lexer(directive=directive)
+        self._directive = directive
+        self._announced = self._announced or not directive
+
     def feed(self, data: Any) -> Iterator[Batch]:
         return self._feed(bytes(data), False)
 
@@ -192,13 +242,18 @@ class TurtleLog(TextLog):
 
     def _feed(self, data: bytes, final: bool) -> Iterator[Batch]:
         if not self._begun:
-            # A byte order mark may come in pieces.
+            # A byte order mark may come in pieces, and so may what announces directives.
             data = b"".join([*self._parts, data])
-            if len(data) < len(BOM) and not final and BOM.startswith(data):
+            head = data.removeprefix(BOM)
+            told = announces(head, final) if self._either else False
+            if not final and (told is None or (len(data) < len(BOM) and BOM.startswith(data))):
                 self._parts = [data]
                 return
+            if told:
+                self._announced = False
+                self._delimit(True)
             self._parts = []
-            data = data.removeprefix(BOM)
+            data = head
             self._begun = True
         self._parts.append(data)
         self._n += len(data)
@@ -244,7 +299,8 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                "beginning, or a media type that says version=1.2-messages",
                 line=line,
             )
         if kind == "bad":
@@ -338,6 +394,14 @@ class TurtleLog(TextLog):
         reason = broken.reason
         if line in lines:
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
+        elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
+            if self._comments:
+                reason = 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'
+            else:
+                reason = (
+                    'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                    "beginning, or a media type that says version=1.2-messages"
+                )
         return JellySyntaxError(reason, line=self._line + line - 1)
 
 
@@ -390,7 +454,7 @@ class NdjsonLog(_Documents):
         self._contexts = Contexts(contexts)
         self._strict = strict
         self._active: Any = None  # of the line that had a context alone
-        self._directive = dialect == "directive"
+        self._directive = dialect != "comment"
 
     def feed(self, data: Any) -> Iterator[Batch]:
         data = bytes(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
@@ -49,6 +50,9 @@ class MessageReader:
         self.dialect: Dialect | None = found if dialect is _BY_MEDIA_TYPE else dialect
         if self.dialect not in ("comment", "directive", None):
             raise ValueError(f'dialect is {dialect!r}: expected "comment", "directive" or None')
+        # Where nobody says what delimits messages, the document may.
+        is_open = dialect is _BY_MEDIA_TYPE and self.dialect == "comment" and "messages" not in (format or "")
+        how = "either" if is_open else self.dialect
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
@@ -64,7 +68,7 @@ class MessageReader:
             self._log = TextLog(
                 quads=self.format.quads,
                 strict=strict,
-                messages="comment" if self.dialect == "comment" else "directive",
+                messages=how or "directive",
                 announced=announced,
                 trailing=trailing,
                 max_message_bytes=max_message_bytes,
@@ -72,7 +76,7 @@ class MessageReader:
         elif self.format.delimited:
             self._log = TurtleLog(
                 format=name,
-                dialect=self.dialect,
+                dialect=how,
                 announced=announced,
                 trailing=trailing,
                 base=base,
@@ -80,7 +84,7 @@ class MessageReader:
             )
         elif name == "ndjsonld":
             self._log = NdjsonLog(
-                contexts=contexts, strict=strict, dialect=self.dialect, base=base, max_message_bytes=max_message_bytes
+                contexts=contexts, strict=strict, dialect=how, base=base, max_message_bytes=max_message_bytes
             )
         elif name == "yamlld":
             self._log = YamlLog(contexts=contexts, base=base, max_message_bytes=max_message_bytes)
@@ -102,7 +106,7 @@ class MessageReader:
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self.source.named():
+        with closing(self.source), self.source.named():
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
@@ -169,8 +173,11 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
     Messages, section 2.1), or ``"directive"``, ``MESSAGE`` and ``@message .`` in a document that announces them with
     ``VERSION "1.2-messages"``; None reads a document as one message. By default a media type decides by its
-    parameters, else it is comments. A delimiter at the very end opens an empty message, with ``trailing="close"`` it
-    does not.
+    parameters; else it is comments, unless the document announces directives before all else. A delimiter at the very
+    end opens an empty message, with ``trailing="close"`` it does not (directives never open one).
+
+    In NDJSON-LD a line that is a context alone, ``{"@context": ...}``, is for the lines behind it and no message; with
+    ``dialect="comment"`` it is an empty message, as each line is one there.
 
     ``rename_blank_nodes=True`` puts the number of the message before each label (``_:m7-x``), so that statements of
     several messages can be put together. ``base`` is the IRI that relative ones are resolved against. ``contexts`` maps
