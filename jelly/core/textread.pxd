@@ -65,6 +65,7 @@ cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
 cdef int take_text(
     Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
 ) noexcept nogil
+cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil
 cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
 cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
 cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil
