@@ -31,8 +31,8 @@ _LONGEST = 31
 # Strings that look like tags; a document that has more is no longer looked at.
 _MANY = 10_000
 
-# Labels that could have been made up by pyoxigraph, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes between
-# the two groups. Then where a piece must not end.
+# Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes behind
+# it. Then where a piece must not end.
 _LABEL = re.compile(rb"_:(?=[a-f][0-9a-f]{15})")
 _NODE_ID = re.compile(rb"nodeID\s{0,100}=\s{0,100}[\"'](?=[a-f][0-9a-f]{15})")
 _OPEN_LABEL = re.compile(rb"_(?::(?:[a-f][0-9a-f]{0,14})?)?\Z")

@@ -1,8 +1,8 @@
 """pyoxigraph: the syntaxes that it parses and serializes, as formats of ours, and its terms in and out of every format.
 
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
-Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives them,
-so a document has the same labels each time; where it writes such a label itself, no two nodes become one (see
+Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives
+them, so a document has the same labels each time; where it writes such a label itself, no two nodes become one (see
 `jelly.core.labels`). Each of these nodes takes 32 to 64 bytes of memory until the end of the document.
 
 pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags

@@ -37,13 +37,10 @@ def test_rows_of_results(format: str, rows: int) -> None:
 
 
 def namespaces(src: object, format: str) -> tuple[list[tuple[str, str]], int]:
-    found: list[tuple[str, str]] = []
-    rows = 0
+    batches: list[jelly.Batch] = []
     with pytest.raises(jelly.JellyError):
-        for batch in jelly.read_batches(src, format=format):
-            found += [(name, iri) for _, _, name, iri in batch.namespaces]
-            rows += len(batch)
-    return found, rows
+        batches.extend(jelly.read_batches(src, format=format))
+    return [(name, iri) for batch in batches for _, _, name, iri in batch.namespaces], sum(map(len, batches))
 
 
 @pytest.mark.parametrize("statements", [0, 1])

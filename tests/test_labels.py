@@ -20,22 +20,28 @@ from jelly.patch import apply, diff
 
 HEX = "deadbeefdeadbeefdeadbeefdeadbeef"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+CONTEXT = '{"@vocab": "http://e/", "l": {"@container": "@list"}, "n": {"@type": "@id"}}'
 
-TURTLE = f"""@prefix : <http://e/> . :s :p [ :q [ :r "_:{HEX}"@en-GB ] ; :t 2 ], ( 1 ( 2 [] ) () ) ; :z 1 ~ {{| :a [] |}} .
-_:anon3 :p _:{HEX} , _:anon0 , _:anon99 , _:anon00 , <http://e/_:{HEX}> . << :a :b _:anon1 >> :d <<( [] :p _:{HEX} )>> .
+TURTLE = f"""@prefix : <http://e/> . :s :p [ :q [ :r "_:{HEX}"@en-GB ] ; :t 2 ],
+( 1 ( 2 [] ) () ) ; :z 1 ~ {{| :a [] |}} .
+_:anon3 :p _:{HEX} , _:anon0 , _:anon99 , _:anon00 , <http://e/_:{HEX}> . << :a :b _:anon1 >> :d <<( _:x :p _:{HEX} )>>
+.
 [] :p 1 . # _:{HEX}
 """
 DOCUMENTS = {
-    "ttl": TURTLE.replace(f"[] :p _:{HEX} )>>", f"_:x :p _:{HEX} )>>"),
-    "trig": f"@prefix : <http://e/> . [] {{ :a :b [ :c _:anon1 ] }} _:g {{ :a :b _:x , ( [] ) }} GRAPH [] {{ :a :b [] }} "
-    f"_:{HEX} {{ :a :b _:anon2 ~ {{| :c [] |}} }}",
+    "ttl": TURTLE,
+    "trig": f"@prefix : <http://e/> . [] {{ :a :b [ :c _:anon1 ] }} _:g {{ :a :b _:x , ( [] ) }} GRAPH [] {{ :a :b [] }}"
+    f" _:{HEX} {{ :a :b _:anon2 ~ {{| :c [] |}} }}",
     "n3": f"@prefix : <http://e/> . :s :p [ :q ( 1 [ :r 2 ] ) ] . _:x :p _:{HEX} . ( [] ) :p _:anon1 . [] :p _:anon9 .",
-    "jsonld": f"""{{"@context": {{"@vocab": "http://e/", "l": {{"@container": "@list"}}, "n": {{"@type": "@id"}}}}, "@graph": [
-      {{"p": [{{"q": {{"r": "_:{HEX}"}}}}, {{"@list": [1, [2, {{"q": 3}}], []]}}], "l": [{{"q": 1}}, "x"], "n": "_:anon0"}},
-      {{"@id": "_:{HEX}", "n": ["_:anon1", "_:anon77", "_\\u003a{HEX}"], "@graph": [{{"q": {{"@reverse": {{"p": {{"q": 1}}}}}}}}]}},
+    "jsonld": f"""{{"@context": {CONTEXT}, "@graph": [
+      {{"p": [{{"q": {{"r": "_:{HEX}"}}}}, {{"@list": [1, [2, {{"q": 3}}], []]}}],
+        "l": [{{"q": 1}}, "x"], "n": "_:anon0"}},
+      {{"@id": "_:{HEX}", "n": ["_:anon1", "_:anon77", "_\\u003a{HEX}"],
+        "@graph": [{{"q": {{"@reverse": {{"p": {{"q": 1}}}}}}}}]}},
       {{"@graph": [{{"q": {{"@id": "_:y"}}}}], "p": {{"@set": [{{}}, {{"q": [{{"q": 1}}, {{"q": 2}}]}}]}}}}]}}""",
     "rdf": f"""<r:RDF xmlns:r="{RDF}" xmlns:e="http://e/"><r:Description><e:p r:parseType="Resource"><e:q>nodeID="{HEX}"
-      _:{HEX}</e:q></e:p><e:r r:nodeID = '{HEX}'/><e:l r:parseType="Collection"><r:Description/><r:Description r:nodeID="anon0"/>
+      _:{HEX}</e:q></e:p><e:r r:nodeID = '{HEX}'/><e:l r:parseType="Collection"><r:Description/>
+      <r:Description r:nodeID="anon0"/>
       </e:l></r:Description><e:C r:nodeID="anon1"><e:p e:q="1"/></e:C><e:C r:nodeID="&#100;{HEX[1:]}"/></r:RDF>""",
 }  # fmt: skip
 LOGS = {"ttl": "ttl", "trig": "trig", "rdf": "rdfxml"}
@@ -116,7 +122,10 @@ def test_the_patch_of_a_node_without_a_label_applies():
 
 def test_another_process_gives_the_same():
     code = f"import jelly; print(*jelly.read({DOCUMENTS['jsonld'].encode()!r}, format='jsonld'))"
-    assert len({subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}) == 1
+    assert (
+        len({subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)})
+        == 1
+    )
 
 
 @pytest.mark.parametrize("format", LOGS)
@@ -130,7 +139,7 @@ def test_messages_have_the_labels_of_documents(format):
 
 def test_messages_of_json_have_the_labels_of_documents():
     line = DOCUMENTS["jsonld"].replace("\n", " ").encode()
-    contexts = {"http://c/": '{"@context": {"@vocab": "http://e/", "l": {"@container": "@list"}, "n": {"@type": "@id"}}}'}
+    contexts = {"http://c/": f'{{"@context": {CONTEXT}}}'}
     remote = line[line.index(b'"@graph"') :]
     log = line + b'\n{"@context": "http://c/", ' + remote + b"\n"
     first, second = read_messages(log, format="ndjsonld", contexts=contexts)
@@ -143,7 +152,9 @@ def test_each_message_begins_anew():
     assert found == [["anon0", "anon1", "anon0", HEX], ["anon0", "anon1"], ["anon0", "anon5"]]
 
 
-TERMS = st.sampled_from(["[]", "_:anon0", "_:anon1", "_:anon2", "_:anon4", f"_:{HEX}", f"_:c{HEX[1:]}", "_:anon01", "_:x", "( [] )"])
+TERMS = st.sampled_from(
+    ["[]", "_:anon0", "_:anon1", "_:anon2", "_:anon4", f"_:{HEX}", f"_:c{HEX[1:]}", "_:anon01", "_:x", "( [] )"]
+)
 STATEMENTS = st.lists(st.tuples(TERMS, TERMS), min_size=1, max_size=12)
 
 

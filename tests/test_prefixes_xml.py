@@ -12,10 +12,49 @@ from hypothesis import strategies as st
 import jelly
 from jelly import IRI, Literal, Triple
 
-NAMES = ["", "xml", "xmlns", "rdf", "its", "oxprefix", "XMLx", "e", "a.b", "a-b", "a.", "é", "ª", "·", "Ω1", "_", "1a", "b:c"]
-IRIS = ["http://e/", "http://e/a", "http://e/a/", "http://e/a#", "http://e/a#b", "http://é/", "http://e/?x=1&y='2'#", "urn:x:"]
-IRIS += ["http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"]
-PREDICATES = ["http://purl.org/dc/terms/title", "http://e/p", "http://e/a/b", "http://e/a#bc", "http://e/?x=1&y='2'#q", "urn:x:y"]
+NAMES = [
+    "",
+    "xml",
+    "xmlns",
+    "rdf",
+    "its",
+    "oxprefix",
+    "XMLx",
+    "e",
+    "a.b",
+    "a-b",
+    "a.",
+    "é",
+    "ª",
+    "·",
+    "Ω1",
+    "_",
+    "1a",
+    "b:c",
+]
+IRIS = [
+    "http://e/",
+    "http://e/a",
+    "http://e/a/",
+    "http://e/a#",
+    "http://e/a#b",
+    "http://é/",
+    "http://e/?x=1&y='2'#",
+    "urn:x:",
+]
+IRIS += [
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/XML/1998/namespace",
+    "http://www.w3.org/2000/xmlns/",
+]
+PREDICATES = [
+    "http://purl.org/dc/terms/title",
+    "http://e/p",
+    "http://e/a/b",
+    "http://e/a#bc",
+    "http://e/?x=1&y='2'#q",
+    "urn:x:y",
+]
 PREDICATES += ["http://e/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://e/p.q", "http://é/é"]
 
 

@@ -17,7 +17,9 @@ FORMATS = ("thrift", "protobuf", "json", "xml")
 TEXTS = st.text("a&<>\"' \t\n\r;#x26=?/:é\u2028\U0001f600", min_size=1, max_size=8)
 
 
-def through(format: str, variables: list[str], rows: list[list[object]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+def through(
+    format: str, variables: list[str], rows: list[list[object]]
+) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     out = io.BytesIO()
     jelly.write_results(out, variables, rows, format=format)
     results = jelly.read_results(out.getvalue(), format=format)

@@ -54,7 +54,11 @@ def _reading(command: _F) -> _F:
         click.option(
             "--from", "from_format", metavar="FORMAT", help="Format or media type of the input; default: suffix."
         ),
-        click.option("--dialect", type=click.Choice(["comment", "directive"]), help="What delimits its messages: # @message or MESSAGE; default: what its VERSION announces, else comments."),
+        click.option(
+            "--dialect",
+            type=click.Choice(["comment", "directive"]),
+            help="What delimits messages, # @message or MESSAGE; default: what its VERSION announces, else comments.",
+        ),
         click.option(
             "--trailing", type=click.Choice(["open", "close"]), default="open", help="A delimiter at the end."
         ),

@@ -200,10 +200,10 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
 
     >>> from jelly.core.text import TextReader
     >>> reader = TextReader(quads=False)
-    >>> [batch] = reader.feed(b"_:a123456789abcdef <a:p> _:xXxa123456789abcdef .\\n")
+    >>> [batch] = reader.feed(b"_:a123456789abcdef <a:p> _:xXxb123456789abcdef .\\n")
     >>> numbered = number_labels(batch, b"xXx")
     >>> [numbered.term(term) for term in (*numbered.s, *numbered.o)]
-    ['_:anon0', '_:a123456789abcdef']
+    ['_:anon0', '_:b123456789abcdef']
     """
     cdef Arena* b = &batch.a
     cdef int32_t term

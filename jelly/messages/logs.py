@@ -19,7 +19,14 @@ from jelly.core.lexer import Lexer
 from jelly.core.markup import DocumentScanner
 from jelly.core.scope import drop_open_frame
 from jelly.core.text import TextReader
-from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
+from jelly.errors import (
+    JellyError,
+    JellyFormatError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyTruncatedError,
+)
 from jelly.formats import JSON_LD, RDF_XML, TRIG, TURTLE
 from jelly.marks import Written
 from jelly.messages.documents import Contexts, check_depth, check_entities, load_json
@@ -57,7 +64,7 @@ class Log(Protocol):
 class JellyLog:
     """Jelly: a frame is a message, empty ones included (RDF Messages, section 2.5)."""
 
-    written = None
+    written: Written | None = None
 
     def __init__(self, *, force: bool, **limits: Any) -> None:
         self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
@@ -106,7 +113,8 @@ class JellyLog:
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such", message=0
+                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such",
+                message=0,
             )
 
 
@@ -211,7 +219,7 @@ class TurtleLog(TextLog):
         from jelly.oxigraph import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
-        self.written = Written()
+        self.written = self._written = Written()
         self._format = TRIG if format == "trig" else TURTLE
         self._base = base
         self._prefixes: dict[str, str] = {}
@@ -317,7 +325,7 @@ class TurtleLog(TextLog):
         marked = head.encode() + b"\n" + self._sentinel.join(pieces)
         broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self.written)
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written)
         except JellyLimitError as error:
             if not cuts:
                 raise self._error(error, self._line) from None
@@ -415,7 +423,7 @@ class _Documents(TextLog):
 
         self._broken, self._parser = BrokenText, to_nquads
         super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
-        self.written = Written(xml=self.format is RDF_XML)
+        self.written = self._written = Written(xml=self.format is RDF_XML)
         self._base = base
         self._max = max_message_bytes
         self._rest: list[bytes] = []
@@ -440,7 +448,7 @@ class _Documents(TextLog):
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with their end."""
         try:
-            return self._parser(document, self.format, self._base, self.written)[0] + b"MESSAGE\n"
+            return self._parser(document, self.format, self._base, self._written)[0] + b"MESSAGE\n"
         except self._broken as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None

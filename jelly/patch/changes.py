@@ -364,10 +364,12 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
     """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
 
     Both are what `jelly.Reader` reads, in any format, and ``settings`` are its keywords. They are compared as sets of
-    statements; blank nodes are the same where their labels are. Those without a label, such as ``[]`` in Turtle, get one
-    by their place in the document, anon0, anon1 and so on: where one is put in or taken out, those behind it have other
-    labels, and their statements are in the patch too. It still makes ``new`` of ``old``. With ``namespaces`` their declarations are compared
-    too, the last of each name, where the formats of both have some; else those of ``old`` are left alone. The patch
+    statements; blank nodes are the same where their labels are. Those without a label, such as ``[]`` in Turtle, are
+    anon0, anon1 and so on by their place in the document: where one is put in or taken out, those behind it have other
+    labels, and their statements are in the patch too. It still makes ``new`` of ``old``.
+
+    With ``namespaces`` their declarations are compared too, the last of each name, where the formats of both have some;
+    else those of ``old`` are left alone. The patch
     tells the IRIs of those that are gone, for `invert`; written as RDF Patch or Thrift it does not. For patches that do
     not fit into memory there is `write_diff`, which also tells of ``memory``.
 

@@ -26,7 +26,11 @@ def sizes(text: str, format: str, size: int | None = None, **settings: object) -
 @pytest.mark.parametrize("format", FAMILY)
 @pytest.mark.parametrize("label", ["1.2-messages", "1.2-basic-messages", "1.1-messages"])
 def test_the_label_is_enough(format: str, label: str, size: int | None) -> None:
-    head = f'# a log\n\n \t# @messages\nVERSION "{label}" # yes\n' if format in TURTLE else f'# a log\n\n VERSION "{label}" # yes\n'
+    head = (
+        f'# a log\n\n \t# @messages\nVERSION "{label}" # yes\n'
+        if format in TURTLE
+        else f'# a log\n\n VERSION "{label}" # yes\n'
+    )
     assert sizes(f"{head}{A}MESSAGE\n# @message\nMESSAGE\n{B}MESSAGE\n", format, size) == [1, 0, 1]
     assert sizes(f"{head}MESSAGE\n{B}", format, size) == [0, 1]
 
@@ -38,7 +42,7 @@ def test_the_label_is_enough(format: str, label: str, size: int | None) -> None:
     [
         "@version '1.2-messages' .",
         "@prefix e: <a:> .\nBASE <a:>\nversion\t'1.2-messages'",
-        "\ufeffPREFIX : <a:> @prefix\n version: <a:>.Version \"1.2-messages\"",
+        '\ufeffPREFIX : <a:> @prefix\n version: <a:>.Version "1.2-messages"',
     ],
 )
 def test_any_spelling(format: str, head: str, size: int | None) -> None:
@@ -62,7 +66,12 @@ def test_who_says_comments_gets_them(format: str) -> None:
     with pytest.raises(jelly.JellySyntaxError, match='give dialect="directive"') as caught:
         sizes(f"{V}{A}MESSAGE\n{B}", format, dialect="comment")
     assert caught.value.line == 3
-    media = {"nt": "application/n-triples", "nq": "application/n-quads", "ttl": "text/turtle", "trig": "application/trig"}
+    media = {
+        "nt": "application/n-triples",
+        "nq": "application/n-quads",
+        "ttl": "text/turtle",
+        "trig": "application/trig",
+    }
     assert sizes(f"{V}{A}# @message\n{B}", f"{media[format]}; messages=rdfm") == [1, 1]
     assert sizes(f"{V}{A}MESSAGE\n{B}", media[format]) == [1, 1]
 
@@ -70,14 +79,14 @@ def test_who_says_comments_gets_them(format: str) -> None:
 @pytest.mark.parametrize("text", ["prefix:s <a:p> <a:o> .", "v:s v:p v:o .", "base", "version <a:x>", "p", "# open"])
 def test_what_only_begins_like_a_directive_is_read(text: str) -> None:
     head = "@prefix prefix: <a:> . @prefix v: <b:> .\n"
-    whole: object
-    for size in (None, 1):
+
+    def told(size: int | None) -> object:
         try:
-            found: object = sizes(head + text, "ttl", size)
+            return sizes(head + text, "ttl", size)
         except jelly.JellySyntaxError as error:
-            found = str(error)
-        whole = found if size is None else whole
-        assert found == whole
+            return str(error)
+
+    assert told(1) == told(None)
 
 
 def test_a_long_head_is_decided_the_same_in_chunks() -> None:
