@@ -30,7 +30,7 @@ _:anon3 :p _:{HEX} , _:anon0 , _:anon99 , _:anon00 , <http://e/_:{HEX}> . << :a 
 """
 DOCUMENTS = {
     "ttl": TURTLE,
-    "trig": f"@prefix : <http://e/> . [] {{ :a :b [ :c _:anon1 ] }} _:g {{ :a :b _:x , ( [] ) }} GRAPH [] {{ :a :b [] }}"
+    "trig": f"@prefix : <http://e/> .[] {{ :a :b [ :c _:anon1 ] }} _:g {{ :a :b _:x , ( [] ) }} GRAPH [] {{ :a :b [] }}"
     f" _:{HEX} {{ :a :b _:anon2 ~ {{| :c [] |}} }}",
     "n3": f"@prefix : <http://e/> . :s :p [ :q ( 1 [ :r 2 ] ) ] . _:x :p _:{HEX} . ( [] ) :p _:anon1 . [] :p _:anon9 .",
     "jsonld": f"""{{"@context": {CONTEXT}, "@graph": [

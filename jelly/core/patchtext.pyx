@@ -178,6 +178,7 @@ cdef int take_patch_line(Lines* t) noexcept nogil:
     cdef const uint8_t* comment = NULL
     cdef int64_t n_rows = t.batch.n_rows
     cdef int transaction = t.transaction
+    cdef int64_t line = t.line
     cdef bint more = begin_line(t)
     cdef int status = OK
     while more and status == OK:
@@ -191,6 +192,7 @@ cdef int take_patch_line(Lines* t) noexcept nogil:
         # A line is read as a whole or not at all.
         t.batch.n_rows = n_rows
         t.transaction = transaction
+        t.line = line
         return status
     step_line_end(t)
     return OK

@@ -4,7 +4,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
 from jelly.core.batch cimport (
     KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
@@ -59,6 +59,7 @@ cdef class TextReader(Feeder):
     cdef int64_t carried_origin
     cdef bint in_carried  # `t` reads the carried line
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
+    cdef int64_t wait  # it is not read before it has so many bytes, as it goes over line ends
     cdef bint dropping  # the rest of a line above the limit is still to come
     cdef bint skip
     cdef bint open_last  # a delimiter at the end opens a message
@@ -140,10 +141,39 @@ cdef class TextReader(Feeder):
         with nogil:
             status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
         if status < 0:
+            if self.t.open_text:
+                self.t.open_text = False
+                if self.t.end - self.t.line_at > self.t.max_line:
+                    self.t.fault.code = OK
+                    fail(&self.t.fault, LINE_LIMIT, self.t.line_at, self.t.max_line)
+                elif not self.final:
+                    self.wait_for_more()
+                    return NEED_MORE
             self.note_fault()
             skip_line(&self.t)
             return OK
         return status
+
+    cdef int wait_for_more(self) except -1:
+        """Carry the line that goes on behind the bytes at hand, and all after it."""
+        cdef int64_t n = self.t.end - self.t.line_at
+        if self.in_carried:
+            self.carried_origin += self.t.line_at - self.carried.buf
+            memmove(self.carried.buf, self.t.line_at, n)
+        else:
+            self.carried.n = 0
+            self.carried_origin = self.origin + (self.t.line_at - self.begin)
+            if reserve(&self.carried, n + 1) < 0:
+                raise MemoryError
+            put_bytes(&self.carried, self.t.line_at, n)
+        self.carried.n = n
+        self.in_carried = False
+        # Looked through again when it has grown by an eighth, so that many lines take no longer than their bytes.
+        self.wait = n + n // 8
+        self.t.fault.code = OK
+        self.t.line -= 1
+        self.t.at = self.t.end = self.t.line_at = NULL
+        return 0
 
     cdef bint next_bytes(self) except -1:
         """Give `t` the next bytes that end with a line end."""
@@ -158,11 +188,13 @@ cdef class TextReader(Feeder):
         cdef const uint8_t* stop
         if self.in_carried:
             self.in_carried = False
-            self.carried.n = 0
+            self.carried.n = self.wait = 0
         while self.rest < self.rest_end:
             if self.dropping:
                 self.rest = self.after_line_end(find_line_end(self.rest, self.rest_end))
                 self.dropping = self.rest == self.rest_end and not is_line_end((self.rest - 1)[0])
+            elif self.carried.n < self.wait:
+                self.carry(self.rest + min(self.wait - self.carried.n, self.rest_end - self.rest))
             elif self.carried.n > 0:
                 stop = find_line_end(self.rest, self.rest_end)
                 if not self.carry(stop):
@@ -203,7 +235,7 @@ cdef class TextReader(Feeder):
         if self.carried.n == 0:
             self.carried_origin = self.bytes_read - (self.rest_end - self.rest)
         if self.carried.n + n > self.t.max_line:
-            self.carried.n = 0
+            self.carried.n = self.wait = 0
             self.dropping = True
             self.t.line += 1
             self.t.line_at = self.t.at = self.t.end = self.begin = NULL

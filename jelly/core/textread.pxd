@@ -44,6 +44,7 @@ ctypedef struct Lines:
     bint quads
     bint strict
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
+    bint open_text  # the fault is that a string in three quotes goes on behind `end`
     int transaction  # CLOSED or OPEN
     int64_t max_rows
     int64_t max_text

@@ -6,7 +6,7 @@ from jelly.core.batch cimport (
     intern_term, same_bytes,
 )
 from jelly.core.chars cimport (
-    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_line_end, find_stop, find_tag_end,
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end,
     is_digit, is_letter, is_line_end,
 )
 from jelly.core.fault cimport (
@@ -182,7 +182,8 @@ cdef const uint8_t* find_long_end(const uint8_t* at, const uint8_t* end, uint8_t
 
 
 cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
-    """A string in quotes; of RDF Patch in single or three quotes too, as Jena reads it."""
+    """A string in quotes; of RDF Patch in single or three quotes too, as Jena reads it. In three it may go over lines,
+    whose ends become LF however they are written."""
     cdef uint8_t quote = t.at[0]
     cdef const uint8_t* begin = t.at
     cdef const uint8_t* end
@@ -190,9 +191,10 @@ cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
     if not t.patch or t.strict or t.end - begin < 3 or begin[1] != quote or begin[2] != quote:
         return take_text(t, quote, LITERAL_OPEN, &t.scratch, text, n)
     begin += 3
-    end = find_long_end(begin, find_line_end(begin, t.end), quote)
+    end = find_long_end(begin, t.end, quote)
     if end == NULL:
-        return miss(t, LITERAL_OPEN, find_line_end(begin, t.end), 0)
+        t.open_text = True
+        return miss(t, LITERAL_OPEN, t.end, 0)
     t.scratch.n = 0
     if reserve(&t.scratch, end - begin) < 0:
         return fail(&t.fault, NO_MEMORY, begin)
@@ -207,7 +209,10 @@ cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
         else:
             if reserve(&t.scratch, 1) < 0:
                 return fail(&t.fault, NO_MEMORY, begin)
-            put_byte(&t.scratch, begin[0])
+            if begin[0] == 0x0D and begin[1] == 0x0A:
+                step = 2
+            t.line += is_line_end(begin[0])
+            put_byte(&t.scratch, 0x0A if begin[0] == 0x0D else begin[0])
         begin += step
     if check_text(t, text[0], end) < 0:
         return t.fault.code

@@ -160,9 +160,9 @@ class PatchReader(SourceReader):
 
     ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
     binary form, of Jena); by default the suffix of the file decides, else it is Jelly-Patch. RDF Patch is one patch a
-    file. Its text is read as Jena reads it: strings in single or three quotes (but on one line), several rows on a
-    line, and ``Z .``, which changes nothing and is left out; with ``strict=True`` these are errors, and all else that
-    RDF 1.1 does not allow.
+    file. Its text is read as Jena reads it: strings in single or three quotes, several rows on a line, and ``Z .``,
+    which changes nothing and is left out; with ``strict=True`` these are errors, and all else that RDF 1.1 does not
+    allow.
 
     ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
     (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction

@@ -513,6 +513,7 @@ ELSEWHERE = {
     -81: "tests of the text room: TextWriter",
     -140: "tests of message logs: max_message_bytes",
     -141: "tests of message logs: MESSAGE that is not announced",
+    -142: "tests of message logs: MESSAGE where comments delimit",
     **dict.fromkeys(range(-103, -89), "tests of the columns: Columns and Intake"),
     **dict.fromkeys(range(-217, -199), "tests of the patch rooms: tests/core/test_patch.py"),
     **dict.fromkeys(range(-130, -109), "tests of RDF Binary: test_binary.py"),

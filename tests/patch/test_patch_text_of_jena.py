@@ -90,3 +90,40 @@ def test_texts_without_patches_have_no_such_quotes() -> None:
     with pytest.raises(jelly.JellySyntaxError):
         list(jelly.read(b"<a:s> <a:p> 'x' .", format="nt"))
     assert isinstance(loads(b"", format="rdfp")[0], Patch)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_texts_over_many_lines(end: str) -> None:
+    text = "one\n\n 'two' \"\"\nA <a:s> <a:p> 1 .\n# three\n"
+    rows = f"TX .\nA <a:s> <a:p> \"\"\"{text}\"\"\"@en . A <a:s> <a:p> '''{text}''' .\nTC .\nX .\n".replace("\n", end)
+    expected = [
+        Add((S, P, Literal(text, language="en"), jelly.DefaultGraph())),
+        Add((S, P, Literal(text), jelly.DefaultGraph())),
+    ]
+    for size in (None, *range(1, len(rows) + 1)):
+        data = rows.encode()
+        source = data if size is None else [data[at : at + size] for at in range(0, len(data), size)]
+        found: list[jelly.Batch] = []
+        with pytest.raises(jelly.JellySyntaxError) as caught:
+            found.extend(PatchReader(source, format="rdfp").batches())
+        assert sum(map(len, found)) == 4
+        assert caught.value.line == 14
+        if end != "\r\n":  # of which one byte is not counted where it is cut
+            assert caught.value.offset == len(data) - 4
+        patch = Patch()
+        for batch in found:
+            patch._take_batch(batch)
+        assert list(patch)[1:3] == expected
+
+
+def test_a_text_that_never_ends() -> None:
+    data = b"A <a:s> <a:p> '''" + b"x\n" * 300_000
+    for size in (1 << 10, 1 << 20):
+        chunks = [data[at : at + size] for at in range(0, len(data), size)]
+        with pytest.raises(jelly.JellyTruncatedError):
+            list(PatchReader(chunks, format="rdfp"))
+        with pytest.raises(jelly.JellyLimitError):
+            list(PatchReader(chunks, format="rdfp", max_line_bytes=1 << 16))
+    whole = [b"A <a:s> <a:p> '''", *[b"x\n"] * 100_000, b"''' .\n"]
+    ((operation,),) = PatchReader(whole, format="rdfp")
+    assert operation.statement.o.value == "x\n" * 100_000
