@@ -47,7 +47,7 @@ def rows(path: Path) -> list[str]:
 
 
 def text_of(patches) -> list[str]:
-    return [line for patch in patches for line in dumps(patch, format="rdfp").decode().splitlines()]
+    return [line for patch in patches for line in dumps(patch, format="rdfp", marked_bnodes=False).decode().splitlines()]
 
 
 def has_graphs(lines: list[str]) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 import jelly
 from jelly import IRI, Literal
+from jelly.core.text import TextReader
 from jelly.patch import Add, AddNamespace, Header, Patch, PatchReader, dumps, loads
 
 S, P = IRI("a:s"), IRI("a:p")
@@ -127,3 +128,12 @@ def test_a_text_that_never_ends() -> None:
     whole = [b"A <a:s> <a:p> '''", *[b"x\n"] * 100_000, b"''' .\n"]
     ((operation,),) = PatchReader(whole, format="rdfp")
     assert operation.statement.o.value == "x\n" * 100_000
+
+
+def test_a_text_that_is_too_long_is_skipped() -> None:
+    data = b"A <a:s> <a:p> '''" + b"x\n" * 300 + b"''' .\nA <a:s> <a:p> 1 .\n"
+    chunks = [data[at : at + 50] for at in range(0, len(data), 50)]
+    reader = TextReader(quads=True, patch=True, on_error="skip", max_line_bytes=200)
+    rows = sum(len(batch) for chunk in chunks for batch in reader.feed(chunk)) + sum(map(len, reader.close()))
+    assert rows == 1
+    assert reader.n_skipped > 1
