@@ -47,7 +47,8 @@ def rows(path: Path) -> list[str]:
 
 
 def text_of(patches) -> list[str]:
-    return [line for patch in patches for line in dumps(patch, format="rdfp", marked_bnodes=False).decode().splitlines()]
+    texts = (dumps(patch, format="rdfp", marked_bnodes=False) for patch in patches)
+    return [line for text in texts for line in text.decode().splitlines()]
 
 
 def has_graphs(lines: list[str]) -> bool:
