@@ -1,11 +1,12 @@
-"""Language tags keep their capitals on the way through software that writes them in lower case."""
+"""What a document says is marked on the way through software that would lose it: the capitals of language tags, and
+which labels of blank nodes the document writes itself."""
 
 from __future__ import annotations
 
 import re
 import secrets
 
-__all__ = ["Marks", "Spellings"]
+__all__ = ["Marks", "Spellings", "Written"]
 
 # RFC 5646, section 2.1: these are whole tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
@@ -30,6 +31,47 @@ _LONGEST = 31
 # Strings that look like tags; a document that has more is no longer looked at.
 _MANY = 10_000
 
+# Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes behind
+# it. Then where a piece must not end.
+_LABEL = re.compile(rb"_:(?=[a-f][0-9a-f]{15})")
+_NODE_ID = re.compile(rb"nodeID\s{0,100}=\s{0,100}[\"'](?=[a-f][0-9a-f]{15})")
+_OPEN_LABEL = re.compile(rb"_(?::(?:[a-f][0-9a-f]{0,14})?)?\Z")
+
+
+class Written:
+    """Tells labels of blank nodes that a document writes from those that a parser makes up for nodes without one.
+
+    ``put`` marks those of the document that could be either. What looks like a label and is none gets a mark too:
+    `take` takes out all of them, wherever they are.
+
+    >>> written = Written()
+    >>> written.take(written.put(b"_:a123456789abcdef"))
+    b'_:a123456789abcdef'
+    """
+
+    def __init__(self, *, xml: bool = False, word: str = "") -> None:
+        self.used = False
+        self.mark = f"z{word}{secrets.token_hex(8)}z".encode()
+        self._label, self._open = (_NODE_ID, _OPEN_ELEMENT) if xml else (_LABEL, _OPEN_LABEL)
+
+    def put(self, data: bytes) -> bytes:
+        """The text with marks."""
+        data, n = self._label.subn(rb"\g<0>" + self.mark, data)
+        self.used = self.used or n > 0
+        return data
+
+    def split(self, data: bytes) -> tuple[bytes, bytes]:
+        """The text up to a label that goes on in the next piece, and the rest."""
+        return _split(self._open, data)
+
+    def take(self, data: bytes) -> bytes:
+        """The text without marks."""
+        return data.replace(self.mark, b"") if self.used else data
+
+    def take_str(self, text: str) -> str:
+        """The same of a str."""
+        return text.replace(self.mark.decode(), "") if self.used else text
+
 
 class Marks:
     """Carries the capitals of language tags through software that makes them small.
@@ -46,8 +88,8 @@ class Marks:
 
     def __init__(self, *, xml: bool = False) -> None:
         self.used = False
-        self.word = f"-x-{secrets.token_hex(4)}-"  # that every mark holds
-        self._word = self.word.encode()
+        self.word = secrets.token_hex(4)  # that every mark holds
+        self._word = f"-x-{self.word}-".encode()
         self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
 
     def put(self, data: bytes) -> bytes:

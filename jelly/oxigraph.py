@@ -1,7 +1,9 @@
 """pyoxigraph: the syntaxes that it parses and serializes, as formats of ours, and its terms in and out of every format.
 
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
-Labels of blank nodes are kept; nodes without one get a random label.
+Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives
+them, so a document has the same labels each time; where it writes such a label itself, no two nodes become one (see
+`jelly.core.labels`). Each of these nodes takes 32 to 64 bytes of memory until the end of the document.
 
 pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
 with capitals are marked before it sees them, and the marks are taken out of what it gives (see `jelly.marks`). In JSON
@@ -29,7 +31,7 @@ from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyU
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly.guard import guard_triple_terms, guard_xml
-from jelly.marks import Marks, Spellings
+from jelly.marks import Marks, Spellings, Written
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
 
@@ -127,9 +129,10 @@ class SyntaxReader:
         self._rows = batch_rows
         self._bytes = batch_bytes
         self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._written = Written(xml=format is RDF_XML, word=self._tags.word)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
-        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._taken, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -157,6 +160,7 @@ class SyntaxReader:
                 self._declare(parser.prefixes)
             except SyntaxError as error:
                 broken = self._error(error, file)
+                self._declare(parser.prefixes)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:
@@ -180,36 +184,42 @@ class SyntaxReader:
                         continue
                     piece = piece.removeprefix(b"\xef\xbb\xbf")
                     begun = True
-                piece, rest = self._tags.split(piece)
+                piece, last = self._tags.split(piece)
+                piece, rest = self._written.split(piece)
+                rest += last
                 check(piece)
                 yield self._marked(piece)
         check(rest)
         yield self._marked(rest)
 
     def _marked(self, piece: bytes) -> bytes:
-        piece = self._tags.put(piece)
-        if self._tags.used:
-            self._intake.mark = self._tags.word
+        piece = self._written.put(self._tags.put(piece))
+        if self._tags.used or self._written.used:
+            # A part of both marks; where there are no marks of tags it is empty.
+            self._intake.mark = self._tags.word or self._written.mark.decode()
         return piece
+
+    def _taken(self, text: str) -> str:
+        return self._written.take_str(self._tags.take_str(text))
 
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
         # pyoxigraph has them in no order.
         for name, iri in sorted(prefixes.items()):
-            iri = self._tags.take_str(iri)
+            iri = self._taken(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._intake.namespace(name, iri)
 
     def _error(self, error: SyntaxError, file: _File) -> JellySyntaxError:
-        text = self._tags.take_str(error.msg)
+        text = self._taken(error.msg)
         if "LoadDocumentCallback" in text:
             text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         reason = _PLACE.sub("", text, 1)
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
-        column = None if self._tags.used else error.offset
+        column = None if self._tags.used or self._written.used else error.offset
         if column is not None:
             reason = f"column {column}: {reason}"
         return JellySyntaxError(reason, line=error.lineno, column=column)
@@ -322,8 +332,17 @@ def _refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = Fals
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
-_PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
-_XML_RESERVED = frozenset(("rdf", "its", "xml", "xmlns", "oxprefix"))
+_LETTER = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
+    "\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
+_PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
+_XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
+# Namespaces that no prefix but their own may stand for.
+_XML_FIXED = (_RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+# An element without a name. Where the empty prefix is declared, elements of other namespaces have this prefix too.
+_NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 # A class as the name of an element, where its IRI gives none.
 _CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
@@ -391,7 +410,7 @@ class SyntaxWriter:
         if self._prefixes.get(name) == iri or self.format is JSON_LD or not _PREFIX.fullmatch(name):
             return b""
         if self.format is RDF_XML:
-            if not self._begun and name not in _XML_RESERVED and iri != _RDF:
+            if not self._begun and not _XML_RESERVED.fullmatch(name) and iri not in _XML_FIXED:
                 with contextlib.suppress(ValueError):
                     _header({name: iri})
                     self._prefixes[name] = iri
@@ -413,10 +432,10 @@ class SyntaxWriter:
     def _xml(self, made: bytes) -> bytes:
         begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
         body = made[begin : made.rindex(_END)]
-        if b"<oxprefix:" in body:
+        if _NAMELESS.search(body):
             body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
-            if (at := body.find(b"<oxprefix:")) >= 0:
-                tag = self._marks.take(body[at : body.index(b">", at)]).decode()
+            if (found := _NAMELESS.search(body)) is not None:
+                tag = self._marks.take(body[found.start() : body.index(b">", found.start())]).decode()
                 iri = html.unescape(tag.partition('"')[2].partition('"')[0])
                 raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
         # A line feed is what XML makes of a carriage return as it is.
@@ -599,15 +618,18 @@ class BrokenText(Exception):
 _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
 
 
-def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
+def to_nquads(
+    text: bytes, format: Format, base: str | None, written: Written
+) -> tuple[bytes, dict[str, str], str | None]:
     """A text as N-Quads, the prefixes and the base IRI at its end; `BrokenText` or JellyLimitError.
 
-    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
+    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
+    that the text has ``written`` keep their marks.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
         (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
-    marked = marks.put(text)
+    marked = written.put(marks.put(text))
 
     def taken(nquads: bytes) -> bytes:
         if marks.of_tag is None:
@@ -622,7 +644,8 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
         with contextlib.suppress(SyntaxError):
             quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
         before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
-        reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
+        reason = _PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
         raise BrokenText(taken(before or b""), reason, error.lineno) from None
-    prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
-    return taken(nquads or b""), prefixes, parser.base_iri
+    prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
+    base = parser.base_iri
+    return taken(nquads or b""), prefixes, base if base is None else written.take_str(base)

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 from jelly.files import Sink, Source, split_suffix
 from jelly.formats import THRIFT
 from jelly.settings import checked, fitted, refuse_unknown
+from jelly.stream import fed
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 
@@ -110,7 +111,7 @@ class Results:
             limits = fitted(limits, LIMITS if format.binary else (), source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
-                pairs = _fed(reader, source)
+                pairs = cast("Iterator[Pair]", fed(reader, source))
                 first = next(pairs, None)
                 names = reader.variables or ()
                 self._pairs = pairs if first is None else chain([first], pairs)
@@ -153,17 +154,6 @@ class Results:
         from jelly.arrow import from_results
 
         return from_results(self.variables, self.pairs(), layout=layout)
-
-
-def _fed(reader: ResultReader, source: Source) -> Iterator[Pair]:
-    """The pairs of a source. What comes before an error is given before it is raised."""
-    for chunk in source.chunks():
-        reader.push(chunk)
-        while (pair := reader.pull()) is not None:
-            yield pair
-    reader.finish()
-    while (pair := reader.pull(True)) is not None:
-        yield pair
 
 
 def _check_names(variables: Sequence[str]) -> None:

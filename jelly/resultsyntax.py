@@ -73,7 +73,7 @@ def _from_json(term: dict[str, Any]) -> Any:
         return IRI(value)
     if kind == "bnode":
         return BlankNode(value)
-    if kind == "triple":
+    if kind in ("triple", "statement"):  # as others call it
         # RDF-star had one letter for each.
         return QuotedTriple(
             _from_json(value["subject"] if "subject" in value else value["s"]),
@@ -133,10 +133,19 @@ class JsonWriter:
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _xml_text(text: str) -> str:
+def _check_xml(text: str) -> str:
     if found := _NO_XML.search(text):
         raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
-    return escape(text, {"\r": "&#13;"})
+    return text
+
+
+def _xml_text(text: str) -> str:
+    return escape(_check_xml(text), {"\r": "&#13;"})
+
+
+def _xml_quoted(text: str) -> str:
+    """The value of an attribute, with its quotation marks."""
+    return quoteattr(_check_xml(text))
 
 
 def _to_xml(term: Any) -> str:
@@ -151,11 +160,11 @@ def _to_xml(term: Any) -> str:
     about = ""
     if term.language is not None:
         tag, direction = _directed(term.language)
-        about = f" xml:lang={quoteattr(tag)}"
+        about = f" xml:lang={_xml_quoted(tag)}"
         if direction is not None:
             about += f' its:dir="{direction}" its:version="2.0"'
     elif term.datatype.value != XSD_STRING:
-        about = f" datatype={quoteattr(_xml_text(term.datatype.value))}"
+        about = f" datatype={_xml_quoted(term.datatype.value)}"
     return f"<literal{about}>{_xml_text(term.value)}</literal>"
 
 
@@ -166,7 +175,7 @@ class XmlWriter:
         self._variables = variables
 
     def header(self) -> str:
-        names = "".join(f"<variable name={quoteattr(_xml_text(name))}/>" for name in self._variables)
+        names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in self._variables)
         return (
             '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
             f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}</head><results>\n'
@@ -174,7 +183,7 @@ class XmlWriter:
 
     def row(self, row: Row) -> str:
         cells = (
-            f"<binding name={quoteattr(name)}>{_to_xml(term)}</binding>"
+            f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
             for name, term in zip(self._variables, row, strict=True)
             if term is not None
         )

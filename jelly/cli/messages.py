@@ -18,8 +18,32 @@ __all__ = ["messages"]
 _FORMATS = ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+# Keywords that errors name, and the options that they are here.
+_OPTIONS = {
+    'dialect="directive"': "--dialect directive",
+    'dialect="comment"': "--dialect comment",
+    "force=True": "--force",
+    "contexts=": "--context URL=FILE",
+}
 
-@click.group(short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
+
+def _in_options(error: JellyError) -> JellyError:
+    """The error in the words of the command line."""
+    for keyword, option in _OPTIONS.items():
+        error.reason = error.reason.replace(keyword, option)
+    error.args = (error.reason,)
+    return error
+
+
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except JellyError as error:
+            raise _in_options(error) from None
+
+
+@click.group(cls=_Group, short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
 def messages() -> None:
     """Logs of RDF Messages: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML, Jelly."""
 
@@ -30,7 +54,11 @@ def _reading(command: _F) -> _F:
         click.option(
             "--from", "from_format", metavar="FORMAT", help="Format or media type of the input; default: suffix."
         ),
-        click.option("--dialect", type=click.Choice(["comment", "directive"]), help="What delimits its messages."),
+        click.option(
+            "--dialect",
+            type=click.Choice(["comment", "directive"]),
+            help="What delimits messages, # @message or MESSAGE; default: what its VERSION announces, else comments.",
+        ),
         click.option(
             "--trailing", type=click.Choice(["open", "close"]), default="open", help="A delimiter at the end."
         ),
@@ -177,4 +205,4 @@ def _errors(files: tuple[str, ...], settings: dict[str, Any]) -> Iterator[tuple[
             yield file, None
         except JellyError as error:
             error.source = None
-            yield file, error
+            yield file, _in_options(error)

@@ -20,6 +20,7 @@ from jelly.cli.common import (
     parse_range,
     progress_bar,
     quoted_option,
+    say,
 )
 from jelly.cli.errors import message
 from jelly.formats import JELLY, format_of, having, table_kind
@@ -89,6 +90,11 @@ def patch() -> None:
       jelly patch apply change.jellyp monday.nq again.nq
       jelly patch convert change.jellyp - | less
       jelly patch slice log.jellyp 1000:1010
+
+    Blank nodes are the same where their labels are: those that a file writes, or, for nodes without one such as [] in
+    Turtle, anon0, anon1 and so on by their place in the file. So a file has no difference to itself; where such a node
+    is put in or taken out, those behind it get other labels, and the patch has their statements too. A patch is to be
+    applied to the file that it was made from, or to what was written of that.
     """
 
 
@@ -99,7 +105,11 @@ def patch() -> None:
 @_to
 @_type
 @_triples
-@click.option("--marked-bnodes", is_flag=True, help="Blank nodes of RDF Patch as <_:label>, which Jena needs.")
+@click.option(
+    "--marked-bnodes/--no-marked-bnodes",
+    default=True,
+    help="Blank nodes of RDF Patch as <_:label> (default) or as _:label, of which Jena drops the first letter.",
+)
 @quoted_option
 @click.option(
     "--seekable/--no-seekable",
@@ -252,7 +262,11 @@ def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None
 def apply_(
     change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool, limits: dict[str, Any]
 ) -> None:
-    """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN."""
+    """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN.
+
+    Statements to be deleted that are not in IN are counted on standard error. With --strict the first of them is an
+    error: the exit code is 1, and OUT is neither created nor changed.
+    """
     with progress_bar("Applying", dst == "-") as progress:
         done = patches.apply(
             _patches(change, from_format, limits),
@@ -264,6 +278,8 @@ def apply_(
             **having(limits, format_of(src).reading),
         )
     click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
+    if done.missing:
+        say("warning: was the patch made from another file? Blank nodes are the same where their labels are", "yellow")
 
 
 @patch.command(short_help="Write the patch that makes one file another.")
@@ -275,6 +291,7 @@ def apply_(
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Compare prefixes too, where both formats have them.")
 @click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory to use.")
+@click.option("--exit-code", is_flag=True, help="Exit code 1 where OLD and NEW differ, 2 at an error.")
 @_limits
 def diff(
     old: str,
@@ -283,15 +300,38 @@ def diff(
     to_format: str | None,
     stream_type: str | None,
     triples: bool,
+    exit_code: bool,
     limits: dict[str, Any],
     **settings: Any,
 ) -> None:
-    """Write the patch that makes the statements of OLD, and its namespaces, those of NEW."""
+    """Write the patch that makes the statements of OLD, and its namespaces, those of NEW.
+
+    How many additions and deletions it has is told on standard error.
+
+    Blank nodes are compared by their labels: those that a file writes, or, for nodes without one such as [] in Turtle,
+    anon0, anon1 and so on by their place in the file. Where such a node is put in or taken out, those behind it get
+    other labels, and the patch has their statements too.
+    """
     settings["memory"] <<= 20
     target = _target(dst, to_format)
     settings |= {"to_format": target, "seekable": _seekable(dst, target)}
-    with progress_bar("Comparing", dst == "-") as progress:
-        patches.write_diff(dst, old, new, _options(stream_type, triples), progress=progress, **settings, **limits)
+    counted: Counter[int] = Counter()
+    try:
+        with progress_bar("Comparing", dst == "-") as progress:
+            patches.write_diff(
+                dst, old, new, _options(stream_type, triples), progress=progress, counted=counted, **settings, **limits
+            )
+    except (jelly.JellyError, OSError) as error:
+        if not exit_code or isinstance(error, BrokenPipeError):
+            raise
+        say(f"error: {message(error)}", "red")
+        click.get_current_context().exit(2)
+    told = f"{counted[2]} additions, {counted[3]} deletions"
+    if changed := counted[4] + counted[5]:
+        told += f", {changed} changes of namespaces"
+    click.echo(told, err=True)
+    if exit_code and counted[2] + counted[3] + changed:
+        click.get_current_context().exit(1)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:

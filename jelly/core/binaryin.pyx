@@ -121,7 +121,7 @@ cdef class BinaryReader(Feeder):
 
     cdef bint has_some(self) noexcept:
         """Rows, or prefixes that would be lost at the end."""
-        return self.rows_here() > 0 or (self.final and self.error is None and self.batch.a.n_names > 0)
+        return self.rows_here() > 0 or (self.final and self.has_names())
 
     cdef bint next_bytes(self) except -1:
         """Give `t` more bytes."""
@@ -255,6 +255,9 @@ cdef class ResultReader(BinaryReader):
 
     cdef bint has_some(self) noexcept:
         return self.t.n_cells > 0
+
+    cdef bint has_names(self) noexcept:
+        return False
 
     cdef int start_batch(self) except -1:
         BinaryReader.start_batch(self)

@@ -127,6 +127,7 @@ cdef enum:
     # of message logs
     MESSAGE_LIMIT = -140
     NOT_ANNOUNCED = -141
+    WRONG_DIALECT = -142
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

@@ -143,8 +143,11 @@ _TABLE = {
     NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
     MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
     NOT_ANNOUNCED: (
-        JellySyntaxError, 'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+        JellySyntaxError,
+        'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its beginning, or a '
+        "media type that says version=1.2-messages",
     ),
+    WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'),
 }
 
 # What makes longer texts possible: nothing, for what is written.

@@ -44,6 +44,7 @@ cdef class Feeder:
     cdef int end_input(self) except -1
     cdef int64_t rows_here(self) noexcept
     cdef bint has_some(self) noexcept
+    cdef bint has_names(self) noexcept
     cdef object give_rest(self)
     cdef object give_batch(self)
     cdef int release(self) except -1

@@ -102,7 +102,7 @@ cdef class Feeder:
                 if self.error is not None:
                     self.release()
                     # What comes before the error is given before it is raised.
-                    if self.has_some():
+                    if self.has_some() or self.has_names():
                         return self.give_batch()
                     raise self.error
                 status = self.read()
@@ -149,6 +149,10 @@ cdef class Feeder:
     cdef bint has_some(self) noexcept:
         """Whether the Batch is worth to be given."""
         return self.batch is not None and (self.rows_here() > 0 or self.batch.a.n_frames > 0)
+
+    cdef bint has_names(self) noexcept:
+        """Whether namespaces wait in the Batch, which an error would lose."""
+        return self.batch is not None and self.batch.a.n_names > 0
 
     cdef object give_rest(self):
         """What there is of a Batch at the end of a chunk; None where that is nothing."""

@@ -4,10 +4,12 @@ from libc.string cimport memcmp
 from jelly.core.batch cimport Arena, add_frame, add_metadata, add_row
 from jelly.core.chars cimport find_delimiter, find_line_end, is_line_end
 from jelly.core.fault cimport (
-    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NO_MEMORY, NOT_ANNOUNCED, OK, VERSION_LINE, fail,
+    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NO_MEMORY, NOT_ANNOUNCED, OK, VERSION_LINE, WRONG_DIALECT,
+    fail,
 )
 from jelly.core.textread cimport (
-    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, check_text, miss, skip_space, take_statement, take_text,
+    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, check_text, miss, skip_space, take_statement,
+    take_text,
 )
 from jelly.core.wire cimport put_bytes, reserve
 
@@ -27,6 +29,8 @@ cdef int take_version(Lines* t) noexcept nogil:
     status = take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
     if status == OK and n > 9 and memcmp(text + n - 9, messages, 9) == 0:
         t.announced = True
+        if t.either and not t.begun:
+            t.messages = BY_DIRECTIVE
     return status
 
 
@@ -103,9 +107,13 @@ cdef int take_line(Lines* t) noexcept nogil:
         if t.at[0] == 0x56 and not t.strict and memcmp(t.at, version, min(t.end - t.at, 7)) == 0:
             status = take_version(t)
         elif (
-            t.messages == BY_DIRECTIVE and t.end - t.at >= 7 and memcmp(t.at, directive, 7) == 0 and ends_word(t, t.at + 7)
+            t.messages and t.end - t.at >= 7 and memcmp(t.at, directive, 7) == 0 and ends_word(t, t.at + 7)
         ):
-            status = OK if t.announced else fail(&t.fault, NOT_ANNOUNCED, t.at)
+            status = OK
+            if t.messages == BY_COMMENT and (t.announced or not t.either):
+                status = fail(&t.fault, WRONG_DIALECT, t.at)
+            elif not t.announced:
+                status = fail(&t.fault, NOT_ANNOUNCED, t.at)
             t.at += 7
             note = delimiter = t.at
         else:

@@ -2,6 +2,7 @@
 
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdio cimport snprintf
 from libc.string cimport memset
 
 from jelly.core.batch cimport (
@@ -9,6 +10,7 @@ from jelly.core.batch cimport (
     add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
+from jelly.core.labels cimport KEPT, Labels, free_labels, number_label
 
 cdef enum:
     # A Batch may never hold more text than this: far above what makes it full, so that one long literal more fits.
@@ -23,6 +25,9 @@ cdef class QuadIntake:
 
     Texts that hold ``mark``, where that is not None, become what ``mend`` makes of them, and language tags what ``tag``
     does, where that is not None.
+
+    With ``numbered`` the labels that a parser made up become anon0, anon1 and so on; those that ``mend`` changes are
+    none of these. Of each that was numbered 24 to 64 bytes are kept.
 
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
@@ -40,19 +45,22 @@ cdef class QuadIntake:
     cdef object mend, tag
     cdef Batch batch
     cdef Interner index
+    cdef Labels labels
+    cdef bint numbered
     # The last subject and graph, most often those of the next statement too.
     cdef object subject, graph
     cdef int32_t subject_id, graph_id
     cdef readonly int64_t statements
     cdef int64_t hint_rows, hint_terms, hint_text
 
-    def __cinit__(self, int arity, tuple classes, mend=None, tag=None):
+    def __cinit__(self, int arity, tuple classes, mend=None, tag=None, bint numbered=False):
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
         self.iri, self.bnode, self.literal, self.quoted, self.default = classes
         self.mend = mend
         self.tag = tag
+        self.numbered = numbered
         if init_interner(&self.index) < 0:
             raise MemoryError
         self.hint_rows = 32
@@ -62,6 +70,7 @@ cdef class QuadIntake:
 
     def __dealloc__(self):
         free_interner(&self.index)
+        free_labels(&self.labels)
 
     def __reduce__(self):
         raise TypeError("a QuadIntake cannot be pickled")
@@ -149,12 +158,29 @@ cdef class QuadIntake:
         if kind is self.literal:
             return self.add_literal(term)
         if kind is self.bnode:
-            return self.intern(KIND_BNODE, NO_TERM, term.value)
+            return self.add_blank_node(term.value)
         if kind is self.quoted:
             return self.checked(add_quoted(
                 &self.batch.a, self.add_term(term.subject), self.add_term(term.predicate), self.add_term(term.object)
             ))
         raise TypeError(f"expected an RDF term, got {kind.__name__}: {term!r:.80}")
+
+    cdef int32_t add_blank_node(self, object label) except -1:
+        cdef Py_ssize_t n
+        cdef const char* utf8
+        cdef char[32] made
+        cdef int64_t number
+        if not self.numbered:
+            return self.intern(KIND_BNODE, NO_TERM, label)
+        mended = self.mended(label)
+        utf8 = PyUnicode_AsUTF8AndSize(mended, &n)
+        number = number_label(&self.labels, <const uint8_t*>utf8, n, mended is not label and mended != label)
+        if number >= 0:
+            n = snprintf(made, sizeof(made), b"anon%lld", <long long>number)
+            utf8 = made
+        elif number != KEPT:
+            raise MemoryError
+        return self.checked(intern_term(&self.index, &self.batch.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
 
     cdef int32_t add_literal(self, object term) except -1:
         value = term.value

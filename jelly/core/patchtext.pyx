@@ -1,10 +1,10 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport KIND_IRI, KIND_TEXT, NO_TERM, Arena, add_row
-from jelly.core.chars cimport is_digit, is_letter
+from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
+from jelly.core.chars cimport is_digit, is_letter, is_line_end
 from jelly.core.fault cimport (
-    BAD_TERM, FULL, HEADER_KEY, LITERAL_OPEN, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, SYNTAX, TEXT_UTF8, fail,
 )
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -12,13 +12,23 @@ from jelly.core.header cimport (
 )
 from jelly.core.lines cimport begin_line, end_line, step_line_end
 from jelly.core.textread cimport (
-    GRAPH, OBJECT, PREDICATE, SUBJECT, intern, miss, skip_space, take_dot, take_statement, take_term, take_text,
+    GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, intern, miss, skip_space, take_dot, take_statement, take_string, take_term,
 )
 from jelly.core.textwrite cimport len_row, len_slot, len_text, put_row, put_term, put_text
 from jelly.core.utf8 cimport check_utf8
 
 
 # ---- reading
+
+cdef enum:
+    # Z, which Jena has between the parts of a patch: it changes nothing, so it makes no row.
+    SEGMENT = 127
+
+
+cdef inline bint is_quote(Lines* t, const uint8_t* at) noexcept nogil:
+    """Whether a text in quotes begins here; in single ones as Jena reads them."""
+    return at < t.end and (at[0] == 0x22 or (at[0] == 0x27 and not t.strict))
+
 
 cdef int take_operation(Lines* t) noexcept nogil:
     """The letters that a row begins with, as OP_*."""
@@ -34,6 +44,9 @@ cdef int take_operation(Lines* t) noexcept nogil:
         at += 1
     elif first == 0x48:  # H
         op = OP_HEADER
+        at += 1
+    elif first == 0x5A and not t.strict:  # Z
+        op = SEGMENT
         at += 1
     else:
         if t.end - at > 1:
@@ -63,9 +76,9 @@ cdef int take_name(Lines* t, int code, int32_t* term) noexcept nogil:
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
     cdef int status
-    if t.at >= t.end or t.at[0] != 0x22:
+    if not is_quote(t, t.at):
         return miss(t, code, t.at, 0)
-    status = take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
+    status = take_string(t, &text, &n)
     return intern(t, KIND_TEXT, NO_TERM, text, n, term) if status == OK else status
 
 
@@ -73,7 +86,7 @@ cdef int take_key(Lines* t, int32_t* term) noexcept nogil:
     """The name of a header: a word, or a text in quotes where it is none."""
     cdef const uint8_t* token = t.at
     cdef int64_t n, bad
-    if t.at < t.end and t.at[0] == 0x22:
+    if is_quote(t, t.at):
         return take_name(t, HEADER_KEY, term)
     while t.at < t.end and t.at[0] > 0x20:
         t.at += 1
@@ -97,8 +110,8 @@ cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
     skip_space(t)
     if op == OP_NAMESPACE_ADD:
         token = t.at
-        if t.at < t.end and t.at[0] == 0x22:  # some write it as a string
-            status = take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
+        if is_quote(t, t.at):  # some write it as a string
+            status = take_string(t, &text, &n)
             if status == OK:
                 status = intern(t, KIND_IRI, NO_TERM, text, n, &ids[PREDICATE])
         elif t.at < t.end and t.at[0] == 0x3C:
@@ -111,7 +124,10 @@ cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
             return miss(t, PREFIX_IRI, token, 0)
         skip_space(t)
     if t.at < t.end and t.at[0] != 0x2E:
+        token = t.at
         status = take_term(t, GRAPH, 0, &ids[GRAPH])
+        if status == OK and t.batch.kind[ids[GRAPH]] == KIND_TRIPLE:
+            return miss(t, SYNTAX, token, GRAPH)
     return status
 
 
@@ -134,31 +150,50 @@ cdef int take_row(Lines* t, int op, int32_t* ids) noexcept nogil:
     return take_dot(t)
 
 
-cdef int take_patch_line(Lines* t) noexcept nogil:
+cdef int take_record(Lines* t) noexcept nogil:
+    """A row with its dot."""
     cdef int32_t ids[4]
-    cdef const uint8_t* token
-    cdef const uint8_t* comment = NULL
-    cdef int op = 0
+    cdef const uint8_t* token = t.at
     cdef int state = t.transaction
     cdef int status
-    if begin_line(t):
-        token = t.at
-        op = take_operation(t)
-        if op < 0:
-            return op
-        status = step_transaction(&state, op)
-        if status != OK:
-            return fail(&t.fault, status, token)
-        status = take_row(t, op, ids)
-        if status < 0:
-            return status
-    if end_line(t, &comment) < 0:
-        return t.fault.code
-    if op != 0:
-        if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
-            return fail(&t.fault, NO_MEMORY, t.at)
-        t.batch.op[t.batch.n_rows - 1] = <int8_t>op
-        t.transaction = state
+    cdef int op = take_operation(t)
+    if op < 0:
+        return op
+    if op == SEGMENT:
+        return take_dot(t)
+    status = step_transaction(&state, op)
+    if status != OK:
+        return fail(&t.fault, status, token)
+    status = take_row(t, op, ids)
+    if status < 0:
+        return status
+    if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
+        return fail(&t.fault, NO_MEMORY, t.at)
+    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
+    t.transaction = state
+    return OK
+
+
+cdef int take_patch_line(Lines* t) noexcept nogil:
+    cdef const uint8_t* comment = NULL
+    cdef int64_t n_rows = t.batch.n_rows
+    cdef int transaction = t.transaction
+    cdef int64_t line = t.line
+    cdef bint more = begin_line(t)
+    cdef int status = OK
+    while more and status == OK:
+        status = take_record(t)
+        skip_space(t)
+        # More rows on the line, as Jena reads them.
+        more = not t.strict and t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23
+    if status == OK:
+        status = end_line(t, &comment)
+    if status < 0:
+        # A line is read as a whole or not at all.
+        t.batch.n_rows = n_rows
+        t.transaction = transaction
+        t.line = line
+        return status
     step_line_end(t)
     return OK
 

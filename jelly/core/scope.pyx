@@ -1,20 +1,17 @@
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
-    copy_term, new_batch,
+    copy_term, new_batch, same_bytes,
 )
-from jelly.core.chars cimport is_digit
 from jelly.core.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
+from jelly.core.labels cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
-    # Hexadecimal digits of a random label.
-    RANDOM_MIN = 16
-    RANDOM_MAX = 32
 
 
 cdef void drop_tail(Arena* b) noexcept nogil:
@@ -73,35 +70,48 @@ ctypedef struct Renaming:
     int32_t* copied  # the id of a term in the target, -1: not copied yet
     int64_t* of  # for which message a blank node, or a quoted triple, was copied
     int64_t message
-    uint8_t head[32]
+    uint8_t head[LABEL_HEAD]
     int64_t n_head
-    bint random_only  # rename labels that a parser made up, and number them
-    int numbered
+    bint numbered  # give labels to nodes that have none in the text; leave the others
+    Labels labels
+    uint8_t* written  # of each term: whether it is a label of the text; may be NULL
 
 
-cdef inline bint is_random(const uint8_t* label, int64_t n) noexcept nogil:
-    """Whether a label may be one of a random number in hexadecimal digits."""
-    cdef int64_t i
-    if n < RANDOM_MIN or n > RANDOM_MAX:
-        return False
-    for i in range(n):
-        if not (is_digit(label[i]) or 0x61 <= label[i] <= 0x66):
-            return False
-    return True
-
-
-cdef int32_t rename_label(Renaming* r, const uint8_t* label, int64_t n) noexcept nogil:
-    cdef const char* own = b"anon"
-    if not r.random_only:
+cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
+    cdef Arena* b = r.source
+    cdef const uint8_t* label = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t number
+    if not r.numbered:
         return add_joined(r.target, KIND_BNODE, r.head, r.n_head, label, n)
-    if is_random(label, n):
-        r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"anon%d", r.numbered)
-        r.numbered += 1
-        return add_joined(r.target, KIND_BNODE, r.head, r.n_head, NULL, 0)
-    # No label of the text may be one of those.
-    if n >= 4 and memcmp(label, own, 4) == 0:
-        return add_joined(r.target, KIND_BNODE, <const uint8_t*>b"anon_", 5, label, n)
-    return add_joined(r.target, KIND_BNODE, label, n, NULL, 0)
+    number = number_label(&r.labels, label, n, r.written != NULL and r.written[term])
+    if number == KEPT:
+        return add_joined(r.target, KIND_BNODE, label, n, NULL, 0)
+    if number < 0:
+        return <int32_t>number
+    r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"anon%lld", <long long>number)
+    return add_joined(r.target, KIND_BNODE, r.head, r.n_head, NULL, 0)
+
+
+cdef void take_marks(Arena* b, const uint8_t* mark, int64_t n_mark, uint8_t* written) noexcept nogil:
+    """Take a mark out of all texts, and note which blank nodes had one."""
+    cdef uint8_t* out = b.text
+    cdef uint8_t* at
+    cdef uint8_t* end = b.text
+    cdef int32_t term
+    for term in range(b.n_terms):
+        at, end = end, b.text + b.start[term + 1]
+        b.start[term] = out - b.text
+        while at < end:
+            if at[0] == mark[0] and end - at >= n_mark and same_bytes(at, mark, n_mark):
+                at += n_mark
+                written[term] = b.kind[term] == KIND_BNODE
+            else:
+                out[0] = at[0]
+                out += 1
+                at += 1
+    b.n_text = out - b.text
+    b.start[b.n_terms] = b.n_text
 
 
 cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
@@ -116,7 +126,7 @@ cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
     if r.copied[term] >= 0 and r.of[term] == r.message:
         return r.copied[term]
     if kind == KIND_BNODE:
-        found = rename_label(r, b.text + b.start[term], b.start[term + 1] - b.start[term])
+        found = rename_label(r, term)
     else:
         for slot in range(3):
             ids[slot] = rename_term(r, b.quoted[3 * b.aux[term] + slot])
@@ -139,7 +149,7 @@ cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
     column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for i in range(b.n_frames + 1):
         r.message = first_frame + i
-        r.numbered = 0
+        clear_labels(&r.labels)
         r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"m%lld-", <long long>r.message)
         end = b.frames[i] if i < b.n_frames else b.n_rows
         while True:
@@ -179,30 +189,44 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
     ['_:m1-x', '_:m1-x']
     """
-    return renamed(batch, False)
+    return renamed(batch, False, NULL)
 
 
-def number_random_labels(Batch batch not None) -> Batch:
+def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     """The Batch, or a copy in which labels of blank nodes that a parser made up are anon0, anon1 ... in each frame.
 
-    Such are all of 16 to 32 hexadecimal digits. Labels that begin with "anon" themselves get another "anon_" before.
+    Such are all of 16 to 32 hexadecimal digits but those that hold ``mark``, which is taken out of all texts: the Batch
+    must be one that is still being made.
 
     >>> from jelly.core.text import TextReader
     >>> reader = TextReader(quads=False)
-    >>> [batch] = reader.feed(b"_:0123456789abcdef <a:p> _:anon0 .\\n")
-    >>> numbered = number_random_labels(batch)
+    >>> [batch] = reader.feed(b"_:a123456789abcdef <a:p> _:xXxb123456789abcdef .\\n")
+    >>> numbered = number_labels(batch, b"xXx")
     >>> [numbered.term(term) for term in (*numbered.s, *numbered.o)]
-    ['_:anon0', '_:anon_anon0']
+    ['_:anon0', '_:b123456789abcdef']
     """
     cdef Arena* b = &batch.a
     cdef int32_t term
-    for term in range(b.n_terms):
-        if b.kind[term] == KIND_BNODE and is_random(b.text + b.start[term], b.start[term + 1] - b.start[term]):
-            return renamed(batch, True)
+    cdef uint8_t* written = NULL
+    cdef const uint8_t* text
+    cdef int64_t n
+    if mark is not None:
+        text, n = <const uint8_t*><const char*>mark, len(mark)
+        written = <uint8_t*>calloc(b.n_terms + 1, 1)
+        if written == NULL:
+            raise MemoryError
+        with nogil:
+            take_marks(b, text, n, written)
+    try:
+        for term in range(b.n_terms):
+            if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], b.start[term + 1] - b.start[term]):
+                return renamed(batch, True, written)
+    finally:
+        free(written)
     return batch
 
 
-cdef Batch renamed(Batch batch, bint random_only):
+cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     cdef Arena* b = &batch.a
     cdef Renaming r
     cdef Batch made = new_batch(batch.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
@@ -210,7 +234,8 @@ cdef Batch renamed(Batch batch, bint random_only):
     cdef Fault fault
     memset(&r, 0, sizeof(Renaming))
     made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
-    r.random_only = random_only
+    r.numbered = numbered
+    r.written = written
     r.source = b
     r.target = &made.a
     r.copied = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
@@ -230,6 +255,7 @@ cdef Batch renamed(Batch batch, bint random_only):
     finally:
         free(r.copied)
         free(r.of)
+        free_labels(&r.labels)
     return made
 
 

@@ -20,7 +20,7 @@ class TextReader(Feeder):
         batch_bytes: int = 16777216,
         max_line_bytes: int = 67108864,
         patch: bool = False,
-        messages: Literal["comment", "directive"] | None = None,
+        messages: Literal["comment", "directive", "either"] | None = None,
         announced: bool = False,
         trailing: Literal["open", "close"] = "open",
         max_message_bytes: int = 268435456,

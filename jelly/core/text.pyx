@@ -4,7 +4,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
 from jelly.core.batch cimport (
     KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
@@ -41,7 +41,8 @@ cdef class TextReader(Feeder):
     ``batch_bytes`` of text.
 
     With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
-    no Batch holds a part of one. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
+    no Batch holds a part of one; ``"either"`` is comments, unless a VERSION that announces directives comes before all
+    statements and delimiters. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
     comment at the very end does: ``"open"`` one more, empty message, or ``"close"`` the last one.
 
     >>> from jelly.core.text import TextReader
@@ -60,6 +61,7 @@ cdef class TextReader(Feeder):
     cdef int64_t carried_origin
     cdef bint in_carried  # `t` reads the carried line
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
+    cdef int64_t wait  # it is not read before it has so many bytes, as it goes over line ends
     cdef bint dropping  # the rest of a line above the limit is still to come
     cdef bint skip
     cdef bint open_last  # a delimiter at the end opens a message
@@ -75,8 +77,8 @@ cdef class TextReader(Feeder):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
             raise ValueError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
-        if messages not in (None, "comment", "directive"):
-            raise ValueError(f'messages is {messages!r}: expected "comment", "directive" or None')
+        if messages not in (None, "comment", "directive", "either"):
+            raise ValueError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         if messages is not None and on_error == "skip":
@@ -90,9 +92,10 @@ cdef class TextReader(Feeder):
         self.t.max_text = batch_bytes
         self.t.max_line = max_line_bytes
         self.t.max_message = max_message_bytes
-        self.t.messages = NO_MESSAGES if messages is None else BY_COMMENT if messages == "comment" else BY_DIRECTIVE
+        self.t.messages = NO_MESSAGES if messages is None else BY_DIRECTIVE if messages == "directive" else BY_COMMENT
+        self.t.either = messages == "either"
         self.t.announced = announced
-        self.open_last = messages == "comment" and trailing == "open"
+        self.open_last = messages != "directive" and trailing == "open"
         self.skip = on_error == "skip"
         self.skipped = []
 
@@ -140,10 +143,39 @@ cdef class TextReader(Feeder):
         with nogil:
             status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
         if status < 0:
+            if self.t.open_text:
+                self.t.open_text = False
+                if self.t.end - self.t.line_at > self.t.max_line:
+                    self.t.fault.code = OK
+                    fail(&self.t.fault, LINE_LIMIT, self.t.line_at, self.t.max_line)
+                elif not self.final:
+                    self.wait_for_more()
+                    return NEED_MORE
             self.note_fault()
             skip_line(&self.t)
             return OK
         return status
+
+    cdef int wait_for_more(self) except -1:
+        """Carry the line that goes on behind the bytes at hand, and all after it."""
+        cdef int64_t n = self.t.end - self.t.line_at
+        if self.in_carried:
+            self.carried_origin += self.t.line_at - self.carried.buf
+            memmove(self.carried.buf, self.t.line_at, n)
+        else:
+            self.carried.n = 0
+            self.carried_origin = self.origin + (self.t.line_at - self.begin)
+            if reserve(&self.carried, n + 1) < 0:
+                raise MemoryError
+            put_bytes(&self.carried, self.t.line_at, n)
+        self.carried.n = n
+        self.in_carried = False
+        # Looked through again when it has grown by an eighth, so that many lines take no longer than their bytes.
+        self.wait = n + n // 8
+        self.t.fault.code = OK
+        self.t.line -= 1
+        self.t.at = self.t.end = self.t.line_at = NULL
+        return 0
 
     cdef bint next_bytes(self) except -1:
         """Give `t` the next bytes that end with a line end."""
@@ -158,11 +190,13 @@ cdef class TextReader(Feeder):
         cdef const uint8_t* stop
         if self.in_carried:
             self.in_carried = False
-            self.carried.n = 0
+            self.carried.n = self.wait = 0
         while self.rest < self.rest_end:
             if self.dropping:
                 self.rest = self.after_line_end(find_line_end(self.rest, self.rest_end))
                 self.dropping = self.rest == self.rest_end and not is_line_end((self.rest - 1)[0])
+            elif self.carried.n < self.wait:
+                self.carry(self.rest + min(self.wait - self.carried.n, self.rest_end - self.rest))
             elif self.carried.n > 0:
                 stop = find_line_end(self.rest, self.rest_end)
                 if not self.carry(stop):
@@ -203,7 +237,7 @@ cdef class TextReader(Feeder):
         if self.carried.n == 0:
             self.carried_origin = self.bytes_read - (self.rest_end - self.rest)
         if self.carried.n + n > self.t.max_line:
-            self.carried.n = 0
+            self.carried.n = self.wait = 0
             self.dropping = True
             self.t.line += 1
             self.t.line_at = self.t.at = self.t.end = self.begin = NULL
@@ -246,9 +280,10 @@ cdef class TextReader(Feeder):
 
     cdef int end_messages(self) except -1:
         """The end of the input is that of the last message too."""
+        cdef bint is_open = self.t.begun and self.open_last and self.t.messages == BY_COMMENT
         if self.batch is None:
             self.start_batch()
-        if (self.t.begun and self.open_last) or count_whole(&self.batch.a) < self.batch.a.n_rows:
+        if is_open or count_whole(&self.batch.a) < self.batch.a.n_rows:
             if end_message(&self.t) < 0:
                 self.note_fault()
         self.open_last = False

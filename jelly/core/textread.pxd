@@ -44,12 +44,14 @@ ctypedef struct Lines:
     bint quads
     bint strict
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
+    bint open_text  # the fault is that a string in three quotes goes on behind `end`
     int transaction  # CLOSED or OPEN
     int64_t max_rows
     int64_t max_text
     int64_t max_line
     # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
     int messages
+    bint either  # comments delimit, unless VERSION announces directives before all else
     bint announced  # VERSION "1.2-messages" was read, or stood in the media type
     bint begun  # there was a statement or a delimiter
     const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`
@@ -64,6 +66,7 @@ cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
 cdef int take_text(
     Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
 ) noexcept nogil
+cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil
 cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
 cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
 cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil

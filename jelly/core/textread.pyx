@@ -6,8 +6,8 @@ from jelly.core.batch cimport (
     intern_term, same_bytes,
 )
 from jelly.core.chars cimport (
-    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop,
-    find_tag_end, is_digit, is_letter, is_line_end,
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end,
+    is_digit, is_letter, is_line_end,
 )
 from jelly.core.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
@@ -169,6 +169,63 @@ cdef int take_text(
     return OK
 
 
+cdef const uint8_t* find_long_end(const uint8_t* at, const uint8_t* end, uint8_t quote) noexcept nogil:
+    """Where the last three quotes of a long string stand, with escapes stepped over; NULL where they do not."""
+    cdef int64_t n = 0
+    while at < end:
+        if at[0] == quote:
+            n += 1
+            # Quotes before the last three are of the text.
+            if n >= 3 and (at + 1 == end or at[1] != quote):
+                return at - 2
+        else:
+            n = 0
+            if at[0] == 0x5C:
+                at += 1
+        at += 1
+    return NULL
+
+
+cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
+    """A string in quotes; of RDF Patch in single or three quotes too, as Jena reads it. In three it may go over lines,
+    whose ends become LF however they are written."""
+    cdef uint8_t quote = t.at[0]
+    cdef const uint8_t* begin = t.at
+    cdef const uint8_t* end
+    cdef int64_t step
+    if not t.patch or t.strict or t.end - begin < 3 or begin[1] != quote or begin[2] != quote:
+        return take_text(t, quote, LITERAL_OPEN, &t.scratch, text, n)
+    begin += 3
+    end = find_long_end(begin, t.end, quote)
+    if end == NULL:
+        t.open_text = True
+        return miss(t, LITERAL_OPEN, t.end, 0)
+    t.scratch.n = 0
+    if reserve(&t.scratch, end - begin) < 0:
+        return fail(&t.fault, NO_MEMORY, begin)
+    t.at = end + 3
+    text[0] = begin
+    while begin < end:
+        step = 1
+        if begin[0] == 0x5C:
+            step = take_escape(t, begin, False, &t.scratch)
+            if step < 0:
+                return <int>step
+        else:
+            if reserve(&t.scratch, 1) < 0:
+                return fail(&t.fault, NO_MEMORY, begin)
+            if begin[0] == 0x0D and begin[1] == 0x0A:
+                step = 2
+            t.line += is_line_end(begin[0])
+            put_byte(&t.scratch, 0x0A if begin[0] == 0x0D else begin[0])
+        begin += step
+    if check_text(t, text[0], end) < 0:
+        return t.fault.code
+    text[0] = t.scratch.buf
+    n[0] = t.scratch.n
+    return OK
+
+
 cdef int check_iri(Lines* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
     """RDF 1.1: a scheme first, and no character that IRIREF excludes, escaped or not."""
     cdef const uint8_t* bad = find_escape(text, text, text + n, True)
@@ -305,7 +362,7 @@ cdef int take_literal(Lines* t, int slot, int32_t* term) noexcept nogil:
     cdef int32_t aux = NO_TERM
     cdef int kind = KIND_LITERAL
     cdef bint closed = False
-    cdef int status = take_text(t, 0x22, LITERAL_OPEN, &t.scratch, &text, &n)
+    cdef int status = take_string(t, &text, &n)
     if status < 0:
         return status
     after = t.at
@@ -460,7 +517,7 @@ cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
         if status == OK:
             keep_token(t, &t.last[slot], token, term[0], True)
         return status
-    if byte == 0x22:
+    if byte == 0x22 or (byte == 0x27 and t.patch and not t.strict):
         if t.strict and slot != OBJECT:
             return fail(&t.fault, NOT_STRICT, token, KIND_LITERAL, slot)
         return take_literal(t, slot, term)
@@ -484,7 +541,7 @@ cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil:
         if status < 0:
             return status
         skip_space(t)
-    if t.at < t.end and (t.at[0] == 0x3C or t.at[0] == 0x22 or t.at[0] == 0x5F):
+    if t.at < t.end and (t.at[0] == 0x3C or t.at[0] == 0x22 or t.at[0] == 0x5F or (t.at[0] == 0x27 and t.patch)):
         if not t.quads:
             return fail(&t.fault, FOURTH_TERM, t.at)
         status = take_term(t, GRAPH, 0, &ids[GRAPH])

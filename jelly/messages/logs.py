@@ -19,8 +19,16 @@ from jelly.core.lexer import Lexer
 from jelly.core.markup import DocumentScanner
 from jelly.core.scope import drop_open_frame
 from jelly.core.text import TextReader
-from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, JellySyntaxError, JellyTruncatedError
+from jelly.errors import (
+    JellyError,
+    JellyFormatError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyTruncatedError,
+)
 from jelly.formats import JSON_LD, RDF_XML, TRIG, TURTLE
+from jelly.marks import Written
 from jelly.messages.documents import Contexts, check_depth, check_entities, load_json
 from jelly.options import LogicalType
 
@@ -32,11 +40,19 @@ __all__ = ["JellyLog", "Log", "NdjsonLog", "TextLog", "TurtleLog", "XmlLog", "Ya
 # A Batch that only the end of a chunk ends.
 NO_LIMIT = 1 << 40
 
+# Frames of Jelly before that of the options: they are kept until the options come.
+MAX_EARLY = 1 << 20
+
 BOM = b"\xef\xbb\xbf"
 
 
 class Log(Protocol):
-    """What reads a log. An error names the message, from 0; all Batches before it were given."""
+    """What reads a log. An error names the message, from 0; all Batches before it were given.
+
+    Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
+    """
+
+    written: Written | None
 
     def feed(self, data: Any) -> Iterator[Batch]:
         """The messages that end in the next chunk of bytes."""
@@ -47,6 +63,8 @@ class Log(Protocol):
 
 class JellyLog:
     """Jelly: a frame is a message, empty ones included (RDF Messages, section 2.5)."""
+
+    written: Written | None = None
 
     def __init__(self, *, force: bool, **limits: Any) -> None:
         self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
@@ -70,30 +88,40 @@ class JellyLog:
 
     def _pull(self) -> Iterator[Batch]:
         try:
-            while (batch := self._decoder.pull(True)) is not None:
+            while True:
+                # Nothing is given before the options are known, however the input is cut: they may refuse it.
+                known = self._checked
+                batch = self._decoder.pull(known)
                 self._check()
+                if batch is None and known == self._checked:
+                    return
                 # Rows behind the last frame are there only where the next one is broken.
-                if len(batch.frames):
+                if batch is not None and len(batch.frames):
                     yield drop_open_frame(batch)
         except JellyError as error:
-            error.message = error.frame
+            if error.message is None:
+                error.message = error.frame
             raise
-        self._check()
 
     def _check(self) -> None:
         options = self._decoder.options
+        if options is None and self._decoder.frames > MAX_EARLY:
+            raise JellyFormatError(f"{MAX_EARLY} frames and no stream options row in them; is it Jelly?", message=0)
         if options is None or self._checked:
             return
         self._checked = True
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are no messages; force=True reads them as such", message=0
+                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such",
+                message=0,
             )
 
 
 class TextLog:
     """N-Triples and N-Quads, straight from the core."""
+
+    written: Written | None = None
 
     def __init__(self, **settings: Any) -> None:
         self._reader = TextReader(**settings)
@@ -116,8 +144,54 @@ _PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
 _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 
 
+_DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
+
 # The place of a delimiter in a text: its beginning, its end, and between them where its note begins.
 Cut = tuple[int, int, int]
+
+
+# What may stand before the VERSION that announces directives: spaces, comments, other directives.
+_BEFORE = re.compile(
+    rb"[ \t\r\n.]+|#[^\r\n]*[\r\n]|@?prefix[ \t\r\n]+[^ \t\r\n:<>]*:[ \t\r\n]*<[^<>]*>|@?base[ \t\r\n]*<[^<>]*>"
+    rb"|(?P<version>@?version)[ \t\r\n]*(?:\"(?P<label>[^\"\r\n]*)\"|'(?P<single>[^'\r\n]*)')",
+    re.I,
+)
+_WORD = re.compile(rb"@?([A-Za-z]*)")
+# Bytes among which it is looked for.
+MAX_HEAD = 1 << 13
+
+
+def announces(text: bytes, final: bool) -> bool | None:
+    """Whether a Turtle document that begins like this announces directives; None where that is still to come."""
+    head = text[:MAX_HEAD]
+    at = 0
+    while (match := _BEFORE.match(head, at)) is not None:
+        label = match["label"] or match["single"] or b""
+        if match["version"] and label.endswith(b"-messages"):
+            return True
+        at = match.end()
+    return False if final or len(text) >= MAX_HEAD or not _may_go_on(head[at:]) else None
+
+
+def _may_go_on(rest: bytes) -> bool:
+    """Whether the next chunk may make a comment or a directive of this."""
+    if rest.startswith(b"#"):
+        return True
+    match = _WORD.match(rest)
+    assert match is not None
+    word, after = match[1].lower(), rest[match.end() :]
+    if not after:
+        return any(known.startswith(word) for known in (b"prefix", b"base", b"version"))
+    value = after.lstrip(b" \t\r\n")
+    if word == b"prefix" and value != after:
+        name, colon, value = value.partition(b":")
+        value = value.lstrip(b" \t\r\n")
+        if not colon:
+            return not any(byte in b" \t\r\n<>" for byte in name)
+    elif word not in (b"base", b"version"):
+        return False
+    ends = b"\"'" if word == b"version" else b"<"
+    return not value or (value[0] in ends and not any(byte in value[1:] for byte in b"\"'>\r\n"))
 
 
 class TurtleLog(TextLog):
@@ -135,21 +209,18 @@ class TurtleLog(TextLog):
         base: str | None,
         max_message_bytes: int,
     ) -> None:
-        self._directive = dialect != "comment"
-        self._announced = announced or not self._directive
-        # A document that is no log has MESSAGE for what it is, a syntax error.
-        super().__init__(
-            quads=format == "trig",
-            messages="directive" if self._directive else "comment",
-            announced=True,
-            trailing=trailing,
-            max_message_bytes=NO_LIMIT,
-        )
+        self._either = dialect == "either"
+        self._comments = dialect == "comment"
+        self._announced = announced
+        self._settings = {
+            "quads": format == "trig", "announced": True, "trailing": trailing, "max_message_bytes": NO_LIMIT
+        }  # fmt: skip
+        self._delimit(dialect not in ("comment", "either"))
         from jelly.oxigraph import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
+        self.written = self._written = Written()
         self._format = TRIG if format == "trig" else TURTLE
-        self._lexer = Lexer(directive=self._directive)
         self._base = base
         self._prefixes: dict[str, str] = {}
         self._max = max_message_bytes
@@ -162,6 +233,14 @@ class TurtleLog(TextLog):
         self._sentinel = f"{iri} {iri} {iri} .".encode()
         self._begun = False
 
+    def _delimit(self, directive: bool) -> None:
+        """Say what delimits messages, before anything is read."""
+        # A document that is no log has MESSAGE for what it is, a syntax error.
+        super().__init__(messages="directive" if directive else "comment", **self._settings)
+        self._lexer = Lexer(directive=directive)
+        self._directive = directive
+        self._announced = self._announced or not directive
+
     def feed(self, data: Any) -> Iterator[Batch]:
         return self._feed(bytes(data), False)
 
@@ -171,13 +250,18 @@ class TurtleLog(TextLog):
 
     def _feed(self, data: bytes, final: bool) -> Iterator[Batch]:
         if not self._begun:
-            # A byte order mark may come in pieces.
+            # A byte order mark may come in pieces, and so may what announces directives.
             data = b"".join([*self._parts, data])
-            if len(data) < len(BOM) and not final and BOM.startswith(data):
+            head = data.removeprefix(BOM)
+            told = announces(head, final) if self._either else False
+            if not final and (told is None or (len(data) < len(BOM) and BOM.startswith(data))):
                 self._parts = [data]
                 return
+            if told:
+                self._announced = False
+                self._delimit(True)
             self._parts = []
-            data = data.removeprefix(BOM)
+            data = head
             self._begun = True
         self._parts.append(data)
         self._n += len(data)
@@ -223,7 +307,8 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" before',
+                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                "beginning, or a media type that says version=1.2-messages",
                 line=line,
             )
         if kind == "bad":
@@ -240,7 +325,7 @@ class TurtleLog(TextLog):
         marked = head.encode() + b"\n" + self._sentinel.join(pieces)
         broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = self._parser(marked, self._format, self._base)
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written)
         except JellyLimitError as error:
             if not cuts:
                 raise self._error(error, self._line) from None
@@ -317,6 +402,14 @@ class TurtleLog(TextLog):
         reason = broken.reason
         if line in lines:
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
+        elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
+            if self._comments:
+                reason = 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'
+            else:
+                reason = (
+                    'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                    "beginning, or a media type that says version=1.2-messages"
+                )
         return JellySyntaxError(reason, line=self._line + line - 1)
 
 
@@ -330,6 +423,7 @@ class _Documents(TextLog):
 
         self._broken, self._parser = BrokenText, to_nquads
         super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
+        self.written = self._written = Written(xml=self.format is RDF_XML)
         self._base = base
         self._max = max_message_bytes
         self._rest: list[bytes] = []
@@ -354,7 +448,7 @@ class _Documents(TextLog):
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with their end."""
         try:
-            return self._parser(document, self.format, self._base)[0] + b"MESSAGE\n"
+            return self._parser(document, self.format, self._base, self._written)[0] + b"MESSAGE\n"
         except self._broken as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None
@@ -368,7 +462,7 @@ class NdjsonLog(_Documents):
         self._contexts = Contexts(contexts)
         self._strict = strict
         self._active: Any = None  # of the line that had a context alone
-        self._directive = dialect == "directive"
+        self._directive = dialect != "comment"
 
     def feed(self, data: Any) -> Iterator[Batch]:
         data = bytes(data)

@@ -90,7 +90,8 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
     Jelly; the dialect; and whether a media type announced the directives.
 
     A media type of the Turtle family says with ``messages=rdfm`` (comments) or ``version=1.2-messages`` (directives)
-    that it is a log; else the dialect is None and a document one message. Where no media type is given it is comments.
+    that it is a log; else the dialect is None and a document one message. Where no media type is given it is comments
+    (`MessageReader` looks whether the document announces directives).
 
     >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
     (('directive', True), (None, False), ('comment', False))

@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, Literal
 
 from jelly.core.batch import Batch
-from jelly.core.scope import number_random_labels
+from jelly.core.scope import number_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError, JellyLimitError
 from jelly.files import Source
@@ -64,6 +64,9 @@ class MessageReader:
         self.dialect: Dialect | None = found if dialect is _BY_MEDIA_TYPE else dialect
         if self.dialect not in ("comment", "directive", None):
             raise ValueError(f'dialect is {dialect!r}: expected "comment", "directive" or None')
+        # Where nobody says what delimits messages, the document may.
+        is_open = dialect is _BY_MEDIA_TYPE and self.dialect == "comment" and "messages" not in (format or "")
+        how = "either" if is_open else self.dialect
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
@@ -72,8 +75,6 @@ class MessageReader:
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
         name = self.format.name
-        # What another parser reads has random labels for nodes without one.
-        self._parsed = name not in ("jelly", "nt", "nq")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(
@@ -87,7 +88,7 @@ class MessageReader:
             self._log = TextLog(
                 quads=self.format.quads,
                 strict=strict,
-                messages="comment" if self.dialect == "comment" else "directive",
+                messages=how or "directive",
                 announced=announced,
                 trailing=trailing,
                 max_message_bytes=max_message_bytes,
@@ -96,7 +97,7 @@ class MessageReader:
         elif self.format.delimited:
             self._log = TurtleLog(
                 format=name,
-                dialect=self.dialect,
+                dialect=how,
                 announced=announced,
                 trailing=trailing,
                 base=base,
@@ -104,7 +105,7 @@ class MessageReader:
             )
         elif name == "ndjsonld":
             self._log = NdjsonLog(
-                contexts=contexts, strict=strict, dialect=self.dialect, base=base, max_message_bytes=max_message_bytes
+                contexts=contexts, strict=strict, dialect=how, base=base, max_message_bytes=max_message_bytes
             )
         elif name == "yamlld":
             self._log = YamlLog(contexts=contexts, base=base, max_message_bytes=max_message_bytes)
@@ -131,13 +132,13 @@ class MessageReader:
         for batch in batches:
             self.messages += len(batch.frames)
             self.statements += len(batch)
-            if self._parsed:
-                batch = number_random_labels(batch)
+            if (written := self._log.written) is not None:
+                batch = number_labels(batch, written.mark if written.used else None)
             yield renamed(batch) if self._rename else batch
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of the log: their frames are the messages, and no message is in two of them."""
-        with self._named(), closing(self.source):
+        with closing(self.source), self._named():
             broken: JellyError | None = None
             chunks = self.source.chunks()
             while True:
@@ -208,8 +209,11 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
     Messages, section 2.1), or ``"directive"``, ``MESSAGE`` and ``@message .`` in a document that announces them with
     ``VERSION "1.2-messages"``; None reads a document as one message. By default a media type decides by its
-    parameters, else it is comments. A delimiter at the very end opens an empty message, with ``trailing="close"`` it
-    does not.
+    parameters; else it is comments, unless the document announces directives before all else. A delimiter at the very
+    end opens an empty message, with ``trailing="close"`` it does not (directives never open one).
+
+    In NDJSON-LD a line that is a context alone, ``{"@context": ...}``, is for the lines behind it and no message; with
+    ``dialect="comment"`` it is an empty message, as each line is one there.
 
     ``rename_blank_nodes=True`` puts the number of the message before each label (``_:m7-x``), so that statements of
     several messages can be put together. ``base`` is the IRI that relative ones are resolved against. ``contexts`` maps

@@ -9,9 +9,10 @@ import re
 import tempfile
 import uuid
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from jelly.core.operations import (
     DeleteNamespace,
     Header,
     Operation,
+    OperationCollector,
     OperationIterator,
     Start,
 )
@@ -52,12 +54,21 @@ _NAMESPACE = re.compile(rb'P[AD] "(?:[^"\\]|\\.)*"')
 
 
 def patches_of(source: Any) -> Iterable[Patch]:
-    """A patch, patches, or what `read_patches` reads, as patches."""
+    """A patch, patches, operations of a patch, or what `read_patches` reads, as patches."""
     if isinstance(source, Patch):
         return [source]
     if isinstance(source, list | tuple) or hasattr(source, "__next__"):
-        return (patch for item in source for patch in patches_of(item))
+        return _patches_among(source)
     return read_patches(source)
+
+
+def _patches_among(items: Iterable[Any]) -> Iterator[Patch]:
+    for loose, some in groupby(items, lambda item: isinstance(item, Operation)):
+        if loose:
+            yield Patch(some)
+        else:
+            for item in some:
+                yield from patches_of(item)
 
 
 def patch_of_lines(chunks: Iterable[bytes], quads: bool = True) -> Patch:
@@ -132,6 +143,13 @@ def _joined(*patches: Patch) -> Patch:
     return joined
 
 
+def _end_batches() -> Iterator[Batch]:
+    """The rows that end a transaction which other rows began."""
+    collector = OperationCollector(4)
+    collector.add(Commit())
+    yield collector.batch
+
+
 def namespace_key(line: bytes) -> tuple[bytes, bytes]:
     """Name and graph of a PA or PD line."""
     match = _NAMESPACE.match(line)
@@ -149,6 +167,9 @@ def compact(patches: Any) -> Patch:
     ``patches`` is a `Patch`, an iterable of them, or what `read_patches` reads. What was aborted is left out. Deletions
     come first. The headers are those of the last patch that has them; ``prev`` is that of the first. Memory grows with
     the statements that the patches name, not with how often they do.
+
+    What was added and then deleted is deleted in the result too, for it may have been there before the first patch.
+    Where it was not, `apply` counts it as missing, and ``on_missing="error"`` refuses it.
 
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Delete, Patch, compact
@@ -187,7 +208,10 @@ def compact(patches: Any) -> Patch:
             declared.append(last)
     lines = [b"D " + line for line, added in statements.items() if not added]
     lines += [b"A " + line for line, added in statements.items() if added]
-    return _joined(Patch([*headers.values(), Start(), *gone, *declared]), patch_of_lines(lines), Patch([Commit()]))
+    made = _joined(Patch([*headers.values(), Start(), *gone, *declared]), patch_of_lines(lines))
+    for batch in _end_batches():
+        made._take_batch(batch)
+    return made
 
 
 def invert(patch: Patch) -> Patch:
@@ -335,7 +359,7 @@ def _diff_batches(
     for some in _differences(lines, bound):
         yield from text.feed(b"".join(some))
     yield from text.close()
-    yield from Patch([Commit()]).batches()
+    yield from _end_batches()
 
 
 @checked(READING)
@@ -343,8 +367,12 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
     """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
 
     Both are what `jelly.Reader` reads, in any format, and ``settings`` are its keywords. They are compared as sets of
-    statements; blank nodes are the same where their labels are. With ``namespaces`` their declarations are compared
-    too, the last of each name, where the formats of both have some; else those of ``old`` are left alone. The patch
+    statements; blank nodes are the same where their labels are. Those without a label, such as ``[]`` in Turtle, are
+    anon0, anon1 and so on by their place in the document: where one is put in or taken out, those behind it have other
+    labels, and their statements are in the patch too. It still makes ``new`` of ``old``.
+
+    With ``namespaces`` their declarations are compared too, the last of each name, where the formats of both have some;
+    else those of ``old`` are left alone. The patch
     tells the IRIs of those that are gone, for `invert`; written as RDF Patch or Thrift it does not. For patches that do
     not fit into memory there is `write_diff`, which also tells of ``memory``.
 
@@ -373,6 +401,7 @@ def write_diff(
     to_format: str | None = None,
     seekable: bool = False,
     progress: Progress | None = None,
+    counted: Counter[int] | None = None,
     **settings: Any,
 ) -> int:
     """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
@@ -380,7 +409,7 @@ def write_diff(
     The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then
     compared one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it,
     which leaves room for what Python adds to each of them. ``progress`` is that of `jelly.convert`, told of ``old`` and
-    then of ``new``.
+    then of ``new``. ``counted`` gets how many rows of each operation there are, by its number (see `Patch.batches`).
 
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
@@ -390,4 +419,6 @@ def write_diff(
         writer.extend(headers)
         for batch in _diff_batches(old, new, memory, namespaces, stack, settings, progress):
             writer.add_batch(batch)
+            if counted is not None:
+                counted.update(np.asarray(batch.op).tolist())
     return writer.operations

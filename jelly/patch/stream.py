@@ -18,7 +18,7 @@ from jelly.core.decoder import Decoder
 from jelly.core.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
-from jelly.errors import JellyArgumentError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
 from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
@@ -29,9 +29,24 @@ from jelly.stream import fed
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
 # Codes of `Batch.op`: the numbers of the rows of Jelly-Patch.
-ADD, DELETE, HEADER, PUNCTUATION = 2, 3, 14, 15
+ADD, DELETE, START, ABORT, HEADER, PUNCTUATION = 2, 3, 6, 8, 14, 15
 
 COLLECT_ROWS = 8192
+
+
+def check_transactions(op: Any, inside: bool = False) -> bool:
+    """Whether a transaction is open after operations, with what it was before; JellyFormatError where one starts in
+    another, ends without a start, or is open where a patch ends."""
+    rows = np.flatnonzero(((op >= START) & (op <= ABORT)) | (op == PUNCTUATION))
+    for row, code in zip(rows.tolist(), op[rows].tolist(), strict=True):
+        if code == START and inside:
+            raise JellyFormatError("a transaction starts inside another transaction", row=row)
+        if code == PUNCTUATION and inside:
+            raise JellyFormatError("the patch ends inside a transaction", row=row)
+        if START < code <= ABORT and not inside:
+            raise JellyFormatError("a commit or abort without a transaction that was started", row=row)
+        inside = code == START
+    return inside
 
 
 class _Source:
@@ -50,7 +65,8 @@ class Patch:
     """A patch: operations in their order, headers and transactions among them.
 
     Iterate over it for the operations (`Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit`,
-    `Abort`), or take its rows as arrays with ``batches()``.
+    `Abort`), or take its rows as arrays with ``batches()``. JellyFormatError where transactions are nested, or end that
+    were not started.
 
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Delete, Header, Patch
@@ -67,7 +83,9 @@ class Patch:
         for operation in operations:
             collector.add(operation)
         if len(collector):
-            self._take(_Source(collector.batch), 0, len(collector))
+            source = _Source(collector.batch)
+            check_transactions(source.op)
+            self._take(source, 0, len(collector))
 
     def _take(self, source: _Source, start: int, stop: int) -> None:
         if start < stop:
@@ -144,7 +162,9 @@ class PatchReader(SourceReader):
 
     ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
     binary form, of Jena); by default the suffix of the file decides, else it is Jelly-Patch. RDF Patch is one patch a
-    file, and as text has one row a line.
+    file. Its text is read as Jena reads it: strings in single or three quotes, several rows on a line, and ``Z .``,
+    which changes nothing and is left out; with ``strict=True`` these are errors, and all else that RDF 1.1 does not
+    allow.
 
     ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
     (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction
@@ -256,9 +276,12 @@ class PatchWriter(SinkWriter):
     ``seekable=True`` writes keyframes and an index, so that `jelly.patch.open` and several threads can read any part of
     a Jelly-Patch file; other readers see the same patches as ever. A keyframe comes after each ``keyframe_rows`` rows.
 
-    A text holds the rows of several patches as if they were one. With ``marked_bnodes`` it has blank nodes as
-    ``<_:label>``, which texts for Jena need: of other labels it drops the first letter (``_:b1`` becomes ``1``).
-    ``quoted="rdf-star"`` writes quoted triples as ``<< s p o >>``, see `jelly.core.text.TextWriter`.
+    A text holds the rows of several patches as if they were one. It has blank nodes as ``<_:label>``, which this
+    package and Jena read. With ``marked_bnodes=False`` they are ``_:label``, of which Jena drops the first letter:
+    there ``_:a1`` and ``_:b1`` become one node. ``quoted="rdf-star"`` writes quoted triples as ``<< s p o >>``, see
+    `jelly.core.text.TextWriter`.
+
+    JellyFormatError where a transaction starts in another, ends without a start, or is open where the patch ends.
 
     >>> import io
     >>> from jelly import IRI
@@ -282,12 +305,13 @@ class PatchWriter(SinkWriter):
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
-        marked_bnodes: bool = False,
+        marked_bnodes: bool = True,
         quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     ) -> None:
         if options is not None and not isinstance(options, PatchOptions):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations = 0
+        self._inside = False  # a transaction
         self.options = options or PatchOptions()
         self._sink = Sink(dst)
         try:
@@ -329,6 +353,11 @@ class PatchWriter(SinkWriter):
         """Write the rows of a Batch, see `PatchReader.batches`; those of code 15 end patches."""
         self._check_open()
         self._flush()
+        self._encode(batch)
+
+    def _encode(self, batch: Batch) -> None:
+        if batch.op is not None:
+            self._inside = check_transactions(batch.op, self._inside)
         self.operations += len(batch)
         self._put(lambda: self._encoder.encode(batch))
 
@@ -347,13 +376,14 @@ class PatchWriter(SinkWriter):
 
     def _flush(self) -> None:
         if len(self._collector):
-            self.operations += len(self._collector)
-            self._put(lambda: self._encoder.encode(self._collector.batch))
+            self._encode(self._collector.batch)
             self._collector.clear()
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""
         self._flush()
+        if self._inside:
+            raise JellyFormatError("the patch ends inside a transaction")
         if self.format is JELLYP:
             self._put(self._encoder.close)
 
@@ -362,17 +392,24 @@ _WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
 
 
 @checked(_WRITING)
-def dumps(patches: Iterable[Patch] | Patch, options: PatchOptions | None = None, **settings: Any) -> bytes:
-    """Patches as bytes. See `PatchWriter` for the keywords.
+def dumps(
+    patches: Iterable[Patch | Operation] | Patch, options: PatchOptions | None = None, **settings: Any
+) -> bytes:
+    """Patches, or the operations of one, as bytes. See `PatchWriter` for the keywords.
 
-    >>> from jelly.patch import Patch, Start, Commit, dumps
-    >>> dumps(Patch([Start(), Commit()]), format="rdfp")
-    b'TX .\\nTC .\\n'
+    >>> from jelly.patch import Commit, Patch, Start, dumps
+    >>> dumps(Patch([Start(), Commit()]), format="rdfp"), dumps([Start(), Commit()], format="rdfp")
+    (b'TX .\\nTC .\\n', b'TX .\\nTC .\\n')
     """
     out = io.BytesIO()
     with PatchWriter(out, options, **settings) as writer:
         for patch in [patches] if isinstance(patches, Patch) else patches:
-            writer.write(patch)
+            if isinstance(patch, Operation):
+                writer.add(patch)
+            elif isinstance(patch, Patch):
+                writer.write(patch)
+            else:
+                raise TypeError(f"expected patches or operations, got {type(patch).__name__}: {patch!r:.80}")
     return out.getvalue()
 
 
@@ -389,7 +426,7 @@ def convert(
     delimited: bool = True,
     seekable: bool = False,
     keyframe_rows: int = KEYFRAME_ROWS,
-    marked_bnodes: bool = False,
+    marked_bnodes: bool = True,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     progress: Progress | None = None,
     **limits: Any,

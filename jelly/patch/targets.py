@@ -291,14 +291,15 @@ def apply(
 ) -> Applied:
     """Apply patches, one after the other, to a file (giving a new one), an RDFLib graph or a pyoxigraph store.
 
-    ``patches`` is a `Patch`, an iterable of them, or what `read_patches` reads. ``target`` is a Graph or Dataset of
-    RDFLib, a Store of pyoxigraph, or what `jelly.Reader` reads, with ``settings`` for it; then ``dst`` is what
-    `jelly.Writer` writes, which may be the same file. Datasets are sets: a statement is there once.
+    ``patches`` is a `Patch`, an iterable of patches or operations, or what `read_patches` reads. ``target`` is a Graph
+    or Dataset of RDFLib, a Store of pyoxigraph, or what `jelly.Reader` reads, with ``settings`` for it; then ``dst`` is
+    what `jelly.Writer` writes, which may be the same file. Datasets are sets: a statement is there once.
 
     Transactions hold as a whole or, aborted, not at all. ``on_missing="error"`` refuses to delete what is not there, a
     JellyFormatError; the transaction then leaves the target as it was, and a file is not written at all. Blank nodes
-    are the same where their labels are. Namespaces go to a graph of RDFLib and into a file whose format has some;
-    deletions of them only into a file, as RDFLib cannot take one back.
+    are the same where their labels are: those that a document writes, or anon0, anon1 and so on by their place in it.
+    Namespaces go to a graph of RDFLib and into a file whose format has some; deletions of them only into a file, as
+    RDFLib cannot take one back.
 
     Applied to a file, memory grows with the patches, not with the file. ``progress`` is that of `jelly.convert`.
 

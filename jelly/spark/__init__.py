@@ -20,10 +20,10 @@ A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by ma
 files share a task. Spark tells data sources of Python neither which columns nor how many rows a query needs: name the
 columns, by ``.schema("subject string, object string")`` or the option, and it is so much faster.
 
-Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without one, such as ``[]``, gets a
-random label each time the file is read. Spark may read it twice in one query: for both sides of a join, or for a task
-that it runs again. Where rows of different reads must meet, bring the files into a table with `jelly.spark.ingest`
-first.
+Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without one, such as ``[]``, is
+``anon0``, ``anon1`` and so on by its place in the file, each time that the file is read: on any node of the cluster,
+and again where Spark reads it twice in one query. Labels do not tell their file: in two files the same label may stand
+for two nodes.
 
 =================== =================================================================================================
 option              meaning

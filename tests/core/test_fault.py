@@ -511,6 +511,7 @@ ELSEWHERE = {
     -79: "tests of the text room: VERSION lines of N-Triples 1.2",
     -140: "tests of message logs: max_message_bytes",
     -141: "tests of message logs: MESSAGE that is not announced",
+    -142: "tests of message logs: MESSAGE where comments delimit",
     **dict.fromkeys(range(-103, -90), "tests of the columns: Columns and Intake"),
     **dict.fromkeys(range(-217, -199), "tests of the patch rooms: tests/core/test_patch.py"),
     **dict.fromkeys(range(-129, -109), "tests of RDF Binary: test_binary.py"),

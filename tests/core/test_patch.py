@@ -339,7 +339,8 @@ def test_misuse_when_writing():
         ('PA "ex" _:b .', "IRI of the namespace"),
         ('PA "ex" <_:b> .', "IRI of the namespace"),
         ('PD "ex" <a:g> <a:h> .', "expected '.'"),
-        ("TX . A <a:s> <a:p> <a:o> .", "end of the line"),
+        ("TX . A <a:s> <a:p> <a:o> .", "ends inside a transaction"),  # Jena has several rows on a line
+        ("A <a:s> <a:p> <a:o> . <a:x>", "expected one of H TX"),
         ("TC .", "without a transaction"),
         ("TX .\nTX .", "inside another transaction"),
         ("TX .", "ends inside a transaction"),

@@ -62,8 +62,8 @@ def test_namespaces_of_two_files(folder: Path) -> None:
     assert b"@prefix y: <a:>" in (folder / "made.ttl").read_bytes()
     run("invert", "x.jellyp", "y.jellyp")
     run("apply", "y.jellyp", "made.ttl", "back.ttl")
-    assert run("diff", "back.ttl", "a.ttl", "-") == "TX .\nTC .\n"
-    assert run("diff", "--no-namespaces", "a.ttl", "b.ttl", "-") == "TX .\nTC .\n"
+    assert run("diff", "back.ttl", "a.ttl", "-") == "TX .\nTC .\n0 additions, 0 deletions\n"
+    assert run("diff", "--no-namespaces", "a.ttl", "b.ttl", "-") == "TX .\nTC .\n0 additions, 0 deletions\n"
 
 
 def test_what_a_file_holds(folder: Path) -> None:

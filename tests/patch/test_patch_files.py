@@ -48,8 +48,8 @@ def rows(path: Path) -> list[str]:
 
 def text_of(patches) -> list[str]:
     # The files have quoted triples as RDF-star wrote them.
-    texts = (dumps(patch, format="rdfp", quoted="rdf-star").decode() for patch in patches)
-    return [line for text in texts for line in text.splitlines()]
+    texts = (dumps(patch, format="rdfp", marked_bnodes=False, quoted="rdf-star") for patch in patches)
+    return [line for text in texts for line in text.decode().splitlines()]
 
 
 def has_graphs(lines: list[str]) -> bool:

@@ -1,0 +1,28 @@
+"""Labels for blank nodes that have none in a document: anon0, anon1 ... in the order in which they come."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+cdef enum:
+    # What `number_label` gives besides a number: the label stays as it is. (Below are status codes.)
+    KEPT = -1
+
+
+ctypedef struct LabelSlot:
+    # The number that a parser made up, or (high is 0) that of an "anon" label that the document writes.
+    uint64_t high
+    uint64_t low
+    int64_t number  # the label is "anon" and this; below 0: see labels.pyx
+
+
+ctypedef struct Labels:
+    LabelSlot* slots
+    int64_t n_slots  # a power of 2, or 0
+    int64_t n_used
+    uint64_t seed
+    int64_t next  # all numbers below are taken
+
+
+cdef void clear_labels(Labels* t) noexcept nogil
+cdef void free_labels(Labels* t) noexcept nogil
+cdef bint is_made_up(const uint8_t* label, int64_t n) noexcept nogil
+cdef int64_t number_label(Labels* t, const uint8_t* label, int64_t n, bint written) noexcept nogil

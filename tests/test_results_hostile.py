@@ -1,0 +1,58 @@
+"""Terms and names that are hard to write, through every format of SPARQL results that can be read."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import jelly
+from jelly import IRI, Literal, QuotedTriple
+
+FORMATS = ("thrift", "protobuf", "json", "xml")
+
+TEXTS = st.text("a&<>\"' \t\n\r;#x26=?/:é\u2028\U0001f600", min_size=1, max_size=8)
+
+
+def through(
+    format: str, variables: list[str], rows: list[list[object]]
+) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    out = io.BytesIO()
+    jelly.write_results(out, variables, rows, format=format)
+    results = jelly.read_results(out.getvalue(), format=format)
+    return results.variables, list(results)
+
+
+@pytest.mark.parametrize("format", [*FORMATS, "tsv"])
+def test_a_datatype_with_ampersands(format: str) -> None:
+    term = Literal("v", datatype="http://e/?a=1&b=2")
+    assert through(format, ["x"], [[term]])[1] == [(term,)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(names=st.lists(TEXTS, min_size=1, max_size=3, unique=True), datatype=TEXTS, value=TEXTS)
+@example(names=["a&b", "<x>", '"'], datatype="http://e/?a=1&amp;b=\"'<>", value="&amp;")
+@settings(max_examples=60, deadline=None)
+def test_names_and_datatypes_come_back(format: str, names: list[str], datatype: str, value: str) -> None:
+    row = [Literal(value, datatype=datatype)] * len(names)
+    assert through(format, names, [row]) == (tuple(names), [tuple(row)])
+
+
+@pytest.mark.parametrize("name", ["a\0", "\x0b"])
+def test_what_xml_has_no_character_for_is_refused(name: str) -> None:
+    for variables, term in (([name], Literal("v")), (["x"], Literal("v", datatype=name)), (["x"], Literal(name))):
+        with pytest.raises(jelly.JellyUnsupportedError, match="XML cannot hold"):
+            through("xml", variables, [[term]])
+
+
+def test_triples_that_are_called_statements() -> None:
+    parts = {"subject": {"type": "uri", "value": "a:s"}, "predicate": {"type": "uri", "value": "a:p"}}
+    parts["object"] = {"type": "literal", "value": "o"}
+    expected = [(QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("o")),)]
+    for kind in ("triple", "statement"):
+        binding = {"x": {"type": kind, "value": parts}}
+        document = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [binding]}}).encode()
+        assert list(jelly.read_results(document, format="json")) == expected
