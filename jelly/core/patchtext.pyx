@@ -1,10 +1,11 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport KIND_IRI, KIND_TEXT, NO_TERM, Arena, add_row
+from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
 from jelly.core.chars cimport is_digit, is_letter
 from jelly.core.fault cimport (
-    BAD_TERM, FULL, HEADER_KEY, LITERAL_OPEN, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
+    BAD_TERM, FULL, HEADER_KEY, LITERAL_OPEN, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME,
+    TEXT_UTF8, fail,
 )
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -111,7 +112,10 @@ cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
             return miss(t, PREFIX_IRI, token, 0)
         skip_space(t)
     if t.at < t.end and t.at[0] != 0x2E:
+        token = t.at
         status = take_term(t, GRAPH, 0, &ids[GRAPH])
+        if status == OK and t.batch.kind[ids[GRAPH]] == KIND_TRIPLE:
+            return miss(t, PATCH_GRAPH, token, 0)
     return status
 
 
