@@ -19,15 +19,24 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
+import numpy as np
+
 from jelly.core.batch import Batch
 from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
 from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.errors import (
+    JellyError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyUnsupportedError,
+    MissingExtraError,
+)
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly.guard import guard_triple_terms, guard_xml
+from jelly.guard import guard_triple_terms, guard_xml, memory_error
 from jelly.marks import Marks, Spellings
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
@@ -53,8 +62,13 @@ CLASSES = (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple, ox.DefaultGraph)
 BATCH_ROWS = 16384
 BATCH_BYTES = 1 << 24
 
-# What is marked and looked through at a time.
+# What is marked and looked through at a time, and how much of it may wait for the end of a tag of XML.
 PIECE = 1 << 18
+LONGEST_TAG = 1 << 16
+# Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
+MAX_TEXT = 1 << 26
+# No token of pyoxigraph may be longer. An escape takes up to six bytes for one.
+MAX_TOKEN = 1 << 24
 
 # ---- reading
 
@@ -97,7 +111,7 @@ class _File:
 
 
 # The place that a message begins with.
-_PLACE = re.compile(r"Parser error (?:at|between) .*?: ", re.S)
+_PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
 
 
@@ -105,7 +119,8 @@ class SyntaxReader:
     """Reads one of the `SYNTAXES`: see `jelly.formats.Format`.
 
     Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
-    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster.
+    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes`` (64 MiB)
+    bounds what may come between two statements, such as the text of a literal: about four times of it is in memory.
     """
 
     def __init__(
@@ -116,9 +131,11 @@ class SyntaxReader:
         lenient: bool = False,
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
+        max_text_bytes: int = MAX_TEXT,
     ) -> None:
-        if batch_rows < 1 or batch_bytes < 1:
-            raise ValueError("batch_rows and batch_bytes must be at least 1")
+        if batch_rows < 1 or batch_bytes < 1 or max_text_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes and max_text_bytes must be at least 1")
+        self._max_text = max_text_bytes
         self.format = format
         self._settings: dict[str, Any] = {
             "base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads
@@ -128,6 +145,7 @@ class SyntaxReader:
         self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
+        self._given = 0  # bytes that the parser got
         self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._tags.take_str, self._tags.of_tag)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
@@ -156,6 +174,9 @@ class SyntaxReader:
                 self._declare(parser.prefixes)
             except SyntaxError as error:
                 broken = self._error(error, file)
+            except MemoryError as error:
+                # How far the source was read, which is about where the token ends that is too long.
+                broken = memory_error(error, offset=self._given, line=file.line if self._by_line else None)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:
@@ -167,23 +188,38 @@ class SyntaxReader:
         """The bytes of a source, with marks."""
         # JSON has limits of its own in pyoxigraph.
         check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
-        rest = b""
+        size = min(PIECE, self._max_text)
+        rest: list[bytes] = []
+        n = 0  # bytes of the rest
+        text = rows = 0  # bytes since there were so many statements
         begun = False
         for chunk in chunks:
-            for at in range(0, len(chunk), PIECE):
-                piece = rest + bytes(chunk[at : at + PIECE])
-                rest = b""
-                if not begun:
-                    if len(piece) < 3:
-                        rest = piece
+            for at in range(0, len(chunk), size):
+                piece = bytes(chunk[at : at + size])
+                # A tag that goes on is not looked through again for each byte of it.
+                if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
+                    rest.append(piece)
+                    n += len(piece)
+                    if begun or n < 3:
                         continue
-                    piece = piece.removeprefix(b"\xef\xbb\xbf")
+                    piece = b"".join(rest).removeprefix(b"\xef\xbb\xbf")
+                    rest = []
                     begun = True
-                piece, rest = self._tags.split(piece)
-                check(piece)
+                piece, waits = self._tags.split(b"".join([*rest, piece]))
+                rest, n = [waits], len(waits)
+                if not piece:
+                    continue
+                if self._intake.rows != rows:
+                    rows, text = self._intake.rows, 0
+                elif text > self._max_text:
+                    reason = f"more than {self._max_text} bytes without a statement; raise max_text_bytes to read them"
+                    raise JellyLimitError(reason, offset=self._given)
+                text += check(piece)
+                self._given += len(piece)
                 yield self._marked(piece)
-        check(rest)
-        yield self._marked(rest)
+        if last := b"".join(rest):
+            check(last)
+            yield self._marked(last)
 
     def _marked(self, piece: bytes) -> bytes:
         piece = self._tags.put(piece)
@@ -217,7 +253,7 @@ def _remote(text: bytes) -> str:
     """The URL of the remote context in a part of a JSON-LD document; "" where it is not found."""
     decoder = json.JSONDecoder()
     for match in _CONTEXT.finditer(text):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found, _ = decoder.raw_decode(text[match.end() : match.end() + 4096].decode(errors="replace"))
             for part in found if isinstance(found, list) else [found]:
                 if isinstance(part, str):
@@ -285,7 +321,7 @@ class _Quads:
     """Makes quads or triples of Batches.
 
     The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
-    quoted triples have to be made, as RDF 1.2 writes them in another way.
+    quoted triples have to be made, as RDF 1.2 writes them in another way, and what is too long for a token.
     """
 
     def __init__(self, quads: bool, marks: Marks | None) -> None:
@@ -298,10 +334,10 @@ class _Quads:
         if batch.op is not None:
             raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         if len(batch.quoted):
-            if self._library is None:
-                self._library = _library(None if self._marks is None else self._marks.put)
-            return iter(Terms(batch, self._library).statements())
+            return self._made(batch)
         text = self._text.encode(batch)
+        if len(text) > MAX_TOKEN and np.diff(np.asarray(batch.start)).max(initial=0) > MAX_TOKEN // 6:
+            return self._made(batch)
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -309,6 +345,11 @@ class _Quads:
         if self._named:
             return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+
+    def _made(self, batch: Batch) -> Iterator[Any]:
+        if self._library is None:
+            self._library = _library(None if self._marks is None else self._marks.put)
+        return iter(Terms(batch, self._library).statements())
 
     def text_of(self, batch: Batch) -> bytes:
         """The N-Triples or N-Quads of a Batch as RDF 1.2 has them."""
@@ -549,6 +590,8 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     format = ox.RdfFormat.N_TRIPLES if to_graph is not None else ox.RdfFormat.N_QUADS
     try:
         store.bulk_load(file, format, to_graph=to_graph, lenient=True)
+    except MemoryError as error:
+        raise memory_error(error, source=reader.source.name or None) from None
     except SyntaxError as error:
         raise _refusal("pyoxigraph", error, 0) from None
     return reader.statements
@@ -566,17 +609,44 @@ class BrokenText(Exception):
 
 
 # The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
-_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?![a-z0-9-])(?=[^"\n]*\n)')
 
 
-def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dict[str, str], str | None]:
-    """A text as N-Quads, the prefixes and the base IRI at its end; `BrokenText` or JellyLimitError.
+class _Limited:
+    """A file in memory that takes so many bytes and no more: prefixes make much of little."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._n = 0
+
+    def write(self, data: Any) -> int:
+        self._n += len(data)
+        if self._n > self._limit:
+            reason = f"a message is longer than {self._limit} bytes as N-Quads; raise max_message_bytes to read it"
+            raise JellyLimitError(reason)
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """There is nothing to do."""
+
+    def take(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def to_nquads(text: bytes, format: Format, base: str | None, limit: int) -> tuple[bytes, dict[str, str], str | None]:
+    """A text as N-Quads, of ``limit`` bytes at most, the prefixes and the base IRI at its end; `BrokenText` or
+    JellyLimitError.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
-        (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+        size = (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+        if size > max(limit, len(text)):
+            raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
     marked = marks.put(text)
 
     def taken(nquads: bytes) -> bytes:
@@ -585,14 +655,21 @@ def to_nquads(text: bytes, format: Format, base: str | None) -> tuple[bytes, dic
         return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
 
     parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    made: Any = _Limited(limit)
     try:
-        nquads = ox.serialize(parser, format=ox.RdfFormat.N_QUADS)
+        ox.serialize(parser, made, ox.RdfFormat.N_QUADS)
+    except MemoryError as error:
+        raise memory_error(error) from None
     except SyntaxError as error:
-        quads: list[Any] = []
-        with contextlib.suppress(SyntaxError):
-            quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
-        before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+        made = _Limited(limit)
+        before = _until_broken(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        ox.serialize(before, made, ox.RdfFormat.N_QUADS)
         reason = _PLACE.sub("", marks.take_str(error.msg), count=1)
-        raise BrokenText(taken(before or b""), reason, error.lineno) from None
+        raise BrokenText(taken(made.take()), reason, error.lineno) from None
     prefixes = {name: marks.take_str(iri) for name, iri in parser.prefixes.items()}
-    return taken(nquads or b""), prefixes, parser.base_iri
+    return taken(made.take()), prefixes, parser.base_iri
+
+
+def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:
+    with contextlib.suppress(SyntaxError):
+        yield from parser

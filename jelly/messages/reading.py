@@ -12,7 +12,7 @@ from jelly.errors import JellyError
 from jelly.files import Source
 from jelly.messages.logs import JellyLog, Log, NdjsonLog, TextLog, TurtleLog, XmlLog, YamlLog
 from jelly.messages.media import Dialect, find_log
-from jelly.messages.message import Message, messages_of
+from jelly.messages.message import Declared, Message, messages_of
 
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
@@ -52,7 +52,7 @@ class MessageReader:
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
-        self._prefixes: dict[str, str] = {}
+        self._prefixes = Declared()
         self.messages = 0
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
@@ -124,11 +124,7 @@ class MessageReader:
 
     def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
         for batch in batches:
-            message = None
-            for message in messages_of(batch, self._prefixes):
-                yield message
-            if message is not None:
-                self._prefixes = message.prefixes
+            yield from messages_of(batch, self._prefixes)
 
     def __iter__(self) -> Iterator[Message]:
         return self._messages(self.batches())
