@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
-from jelly.errors import JellyError, JellyFormatError, JellyTruncatedError
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly.guard import memory_error
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
 __all__ = ["COMPRESSIONS", "Progress", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
@@ -28,6 +29,11 @@ Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")
 Rows = TypeVar("Rows", bound=Sized)
+
+# Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a gigabyte.
+# gzip stays below this (1032 for one), and so do data that mean something.
+FREE_BYTES = 1 << 23
+MAX_EXPANSION = 4096
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -184,10 +190,20 @@ class Source:
         try:
             with contextlib.closing(unpacked(suffix, self._raw)) as file:
                 # read1: what was read before an error must not be lost.
+                n = 0
                 while data := file.read1(size):
+                    n += len(data)
+                    if n > FREE_BYTES + MAX_EXPANSION * self.bytes_read:
+                        raise JellyLimitError(
+                            f"the compressed data expand to more than {MAX_EXPANSION} times their size;"
+                            " give them decompressed (as bz2.open(path), say) to read them",
+                            offset=self.bytes_read,
+                        )
                     yield data
         except EOFError as error:
             raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
+        except MemoryError as error:
+            raise memory_error(error, offset=self.bytes_read) from None
         except Exception as error:
             # Each library has an error of its own; bz2 has a bare OSError, which a failing disk has with a number.
             broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
@@ -214,6 +230,8 @@ class Source:
         except JellyError as error:
             error.source = error.source or self.name or None
             raise
+        except MemoryError as error:
+            raise memory_error(error, source=self.name or None) from None
 
 
 class SourceReader:
