@@ -509,16 +509,19 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     return layout
 
 
-def validated(batches: Iterable[pa.RecordBatch], full: bool = True) -> Iterator[pa.RecordBatch]:
+def validated(
+    batches: Iterable[pa.RecordBatch], *, full: bool = True, of_file: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Record batches whose buffers are as long as they must be, with ``full`` also all that they hold: kernels of pyarrow
     rely on it, and end the process where it is not so. JellyFormatError, or JellyLimitError where memory is short.
 
+    An OSError means that a file is broken where they come out of one (``of_file``), else it is the caller's own.
     What another library handed over through the C interface must be right: that tells no sizes to check against.
     """
     iterator = iter(batches)
     n = 0
     while True:
-        with checked(f"record batch {n}"):
+        with checked(f"record batch {n}", of_file):
             batch = next(iterator, None)
             if batch is not None:
                 batch.validate(full=full)
@@ -530,7 +533,7 @@ def validated(batches: Iterable[pa.RecordBatch], full: bool = True) -> Iterator[
 
 
 @contextmanager
-def checked(what: str) -> Iterator[None]:
+def checked(what: str, of_file: bool = False) -> Iterator[None]:
     """Within this, what pyarrow finds wrong with ``what`` is one of our errors."""
     try:
         yield
@@ -539,7 +542,7 @@ def checked(what: str) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise JellyFormatError(f"{what} is broken: {error}") from None
     except OSError as error:
-        if error.errno is not None:  # of the disk
+        if error.errno is not None or not of_file:  # of the disk, or of whoever gives the rows
             raise
         raise JellyFormatError(f"{what} is broken: {error}") from None
 
@@ -554,7 +557,7 @@ class InputTable:
         self.layout = check_columns(names, layout, patch)
         self._patch = patch
         # What no kernel sees, `Intake` checks itself: in half the time.
-        self._batches = validated(stream, full=False)
+        self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
         self._first: list[pa.RecordBatch] = []
 
     def has_graphs(self) -> bool:

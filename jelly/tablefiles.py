@@ -72,7 +72,7 @@ def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     kind = table_kind(path)
     name = str(os.fspath(path))
     try:
-        with checked("the table"):
+        with checked("the table", of_file=True):
             opened = _opened(kind, name)
     except JellyError as error:
         error.source = name
@@ -82,7 +82,7 @@ def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
 
 def _named(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     try:
-        yield from validated(batches)
+        yield from validated(batches, of_file=True)
     except JellyError as error:
         error.source = name
         raise
@@ -142,7 +142,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
         with checked("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
             held: list[pa.RecordBatch] = []
             n = size = 0
-            for batch in validated(stream):
+            for batch in validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader)):
                 rows += len(batch)
                 held.append(batch)
                 n += len(batch)
