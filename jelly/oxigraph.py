@@ -378,7 +378,7 @@ _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 _NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
 # A class as the name of an element, where its IRI gives none.
-_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
 _LABEL = "where-the-header-ends"

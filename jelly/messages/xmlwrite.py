@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 from itertools import groupby
 
 from jelly.errors import JellyFormatError, JellyUnsupportedError
@@ -12,6 +13,8 @@ __all__ = ["XmlEncoder"]
 
 # The name at the end of an IRI, after XML Namespaces 1.0; letters beyond ASCII are left to the namespace.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*\Z")
+_NO_BEGIN = "0123456789.-"
+_NAME_CHARS = f"{ascii_letters}_{_NO_BEGIN}"
 # RDF/XML, section 7.2.4: these have a meaning of their own.
 _RESERVED = frozenset(
     [
@@ -73,10 +76,12 @@ class XmlEncoder(Encoder):
         if rows.kind[p] != IRI:
             raise JellyUnsupportedError("RDF/XML has IRIs as predicates only")
         iri = rows.absolute(p, "RDF/XML")
-        found = _NAME.search(iri)
-        if found is None or (iri[: found.start()] == RDF and found[0] in _RESERVED):
+        # The longest end that is a name. (A search would look at each end of the IRI up to its end.)
+        local = iri[len(iri.rstrip(_NAME_CHARS)) :].lstrip(_NO_BEGIN)
+        space = iri[: len(iri) - len(local)]
+        if not local or (space == RDF and local in _RESERVED):
             raise JellyUnsupportedError(f"the predicate <{iri}> has no name that an element of RDF/XML could have")
-        name = f"{names.setdefault(iri[: found.start()], f'n{len(names)}')}:{found[0]}"
+        name = f"{names.setdefault(space, f'n{len(names)}')}:{local}"
         kind = rows.kind[o]
         if kind in (IRI, BNODE, TRIPLE):
             return f"<{name} {self._node(rows, o, labels, 'resource')}/>"
