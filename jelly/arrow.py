@@ -512,7 +512,8 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
 def validated(
     batches: Iterable[pa.RecordBatch], *, full: bool = True, of_file: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Record batches whose buffers are as long as they must be, with ``full`` also all that they hold: kernels of pyarrow
+    """Record batches whose buffers are as long as they must be, with ``full`` also all that they hold: kernels of
+    pyarrow
     rely on it, and end the process where it is not so. JellyFormatError, or JellyLimitError where memory is short.
 
     An OSError means that a file is broken where they come out of one (``of_file``), else it is the caller's own.

@@ -30,7 +30,8 @@ Progress = Callable[[int, "int | None", int], object]
 Entered = TypeVar("Entered")
 Rows = TypeVar("Rows", bound=Sized)
 
-# Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a gigabyte.
+# Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a
+# gigabyte.
 # gzip stays below this (1032 for one), and so do data that mean something.
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096

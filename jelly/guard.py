@@ -94,13 +94,13 @@ def _without_markup(piece: bytes) -> bytes:
     ends = dict(_NO_MARKUP)
     at = piece.find(b"<!")
     while at >= 0 and ends:
-        begin = next((begin for begin in ends if piece.startswith(begin, at)), None)
-        end = -1 if begin is None else piece.find(ends[begin], at + len(begin))
+        begin = next((begin for begin in ends if piece.startswith(begin, at)), b"")
+        end = piece.find(ends[begin], at + len(begin)) if begin else -1
         if end >= 0:
             parts.append(piece[done:at])
             at = done = end + 3
         else:
-            ends.pop(begin, None)  # no further one ends either
+            ends.pop(begin, b"")  # no further one ends either
             at += 2
         at = piece.find(b"<!", at)
     return b"".join([*parts, piece[done:]])

@@ -48,7 +48,8 @@ class Inspection:
     ``rows`` and ``row_bytes`` are by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
     datatype (the entries of the lookup tables) and other (rows without a known field). ``metadata`` tells for each
     key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
-    compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is taken.
+    compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is
+    taken.
     """
 
     options: StreamOptions
@@ -153,7 +154,8 @@ def inspect(
     The stream options are checked like those of any stream; the rest is walked over without decoding it, so that
     wrong references go unnoticed (see `validate`). ``progress`` is as for `convert`.
 
-    ``per_frame=True`` tells of each frame too, of ``max_frames`` (default 262,144) at most: about 200 bytes are kept for
+    ``per_frame=True`` tells of each frame too, of ``max_frames`` (default 262,144) at most: about 200 bytes are
+    kept for
     each. JellyLimitError where there are more.
 
     >>> import jelly
@@ -162,7 +164,8 @@ def inspect(
     (1, 1, 2)
     """
     source = Source(src)
-    counter = RowCounter(delimited=delimited, max_frame_bytes=max_frame_bytes, per_frame=per_frame, max_frames=max_frames)
+    counter = RowCounter(delimited=delimited, max_frame_bytes=max_frame_bytes, per_frame=per_frame,
+    max_frames=max_frames)
     # The Decoder reads the options; after them it is not needed any more.
     decoder = Decoder(delimited=delimited, max_frame_bytes=max_frame_bytes, batch_rows=1, **limits)
     options: StreamOptions | None = None

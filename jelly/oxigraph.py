@@ -119,7 +119,8 @@ class SyntaxReader:
     """Reads one of the `SYNTAXES`: see `jelly.formats.Format`.
 
     Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
-    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes`` (64 MiB)
+    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes``
+    (64 MiB)
     bounds what may come between two statements, such as the text of a literal: about four times of it is in memory.
     """
 
@@ -378,7 +379,7 @@ _CONTROLS = bytes({*range(32)} - {9, 10, 13})
 _NO_CHARS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 _BAD_NODE_ID = re.compile(rb'rdf:nodeID="(?=[0-9_])')
 # A class as the name of an element, where its IRI gives none.
-_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^>]*?)(/?)>', re.M)
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^<>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
 _LABEL = "where-the-header-ends"

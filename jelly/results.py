@@ -201,7 +201,8 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
     ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
-    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64 MiB), for
+    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64
+    MiB), for
     what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
 
     >>> import jelly

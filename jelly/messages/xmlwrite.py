@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from string import ascii_letters
 from itertools import groupby
+from string import ascii_letters
 
 from jelly.errors import JellyFormatError, JellyUnsupportedError
 from jelly.messages.textual import BNODE, IRI, LANG, RDF, TRIPLE, TYPED, Encoder, Row, Rows

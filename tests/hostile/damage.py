@@ -1,6 +1,7 @@
 """Damaged files of tables, one after the other in one process: whatever they are, what reads them raises a JellyError.
 
-``python damage.py FIRST END FOLDER`` tries the files with these numbers; each number is a file, always the same. The number
+``python damage.py FIRST END FOLDER`` tries the files with these numbers; each number is a file, always the same.
+The number
 of the file that is being tried stands in FOLDER/number, for the case that the process does not come back.
 """
 
