@@ -18,7 +18,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyTruncatedError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly.guard import memory_error
 from jelly.partfile import PartFile, hold
 from jelly.sniff import HEAD, explain
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
@@ -35,6 +36,11 @@ Rows = TypeVar("Rows", bound=Sized)
 
 # Ends of pipes that a shell gives by name, as `>(command)` does.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
+# Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a
+# gigabyte.
+# gzip stays below this (1032 for one), and so do data that mean something.
+FREE_BYTES = 1 << 23
+MAX_EXPANSION = 4096
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -202,10 +208,20 @@ class Source:
         try:
             with contextlib.closing(unpacked(suffix, self._raw)) as file:
                 # read1: what was read before an error must not be lost.
+                n = 0
                 while data := file.read1(size):
+                    n += len(data)
+                    if n > FREE_BYTES + MAX_EXPANSION * self.bytes_read:
+                        raise JellyLimitError(
+                            f"the compressed data expand to more than {MAX_EXPANSION} times their size;"
+                            " give them decompressed (as bz2.open(path), say) to read them",
+                            offset=self.bytes_read,
+                        )
                     yield data
         except EOFError as error:
             raise JellyTruncatedError(f"the compressed data is cut off: {error}", offset=self.bytes_read) from None
+        except MemoryError as error:
+            raise memory_error(error, offset=self.bytes_read) from None
         except Exception as error:
             # Each library has an error of its own; bz2 has a bare OSError, which a failing disk has with a number.
             broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
@@ -234,6 +250,8 @@ class Source:
                 explain(error, self.head, *self.expected)
             error.source = error.source or self.name or None
             raise
+        except MemoryError as error:
+            raise memory_error(error, source=self.name or None) from None
 
 
 class SourceReader:

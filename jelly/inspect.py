@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
-from typing import Any
+from operator import eq
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from jelly.core.decoder import Decoder
 from jelly.core.rows import KINDS, RowCounter
@@ -52,7 +57,8 @@ class Inspection:
     ``rows`` and ``row_bytes`` are by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
     datatype (the entries of the lookup tables) and other (rows without a known field). ``metadata`` tells for each
     key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
-    compressed. ``frames`` is a list only where ``per_frame`` was asked for.
+    compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is
+    taken.
     """
 
     options: StreamOptions
@@ -65,11 +71,64 @@ class Inspection:
     row_bytes: dict[str, int]
     metadata_bytes: int
     metadata: dict[str, int]
-    frames: list[FrameInspection] = field(default_factory=list)
+    frames: Sequence[FrameInspection] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
         return _plain(self)
+
+
+class _Frames(Sequence[FrameInspection]):
+    """The counts of frames as the counter has them: an object for each would take ten times the memory."""
+
+    def __init__(self) -> None:
+        self._tables: list[NDArray[np.int64]] = []
+        self._starts: list[int] = []
+        self._keys: dict[int, dict[str, str]] = {}
+        self._n = 0
+
+    def take(self, counter: RowCounter) -> None:
+        """Keep what the counter has counted since the last call."""
+        table, keys = counter.take_frames()
+        for index, key, value, size in keys:
+            self._keys.setdefault(index, {})[key] = _shown(value, size)
+        if len(table):
+            self._tables.append(table)
+            self._starts.append(self._n)
+            self._n += len(table)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self._n} frames>"
+
+    @overload
+    def __getitem__(self, index: int) -> FrameInspection: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FrameInspection]: ...
+    def __getitem__(self, index: int | slice) -> FrameInspection | list[FrameInspection]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._n))]
+        index = range(self._n)[index]
+        part = bisect_right(self._starts, index) - 1
+        row = self._tables[part][index - self._starts[part]].tolist()
+        kinds = len(KINDS)
+        return FrameInspection(
+            index=index,
+            offset=row[0],
+            bytes=row[1],
+            statements=row[_ROWS + _TRIPLE] + row[_ROWS + _QUAD],
+            rows=dict(zip(KINDS, row[_ROWS : _ROWS + kinds], strict=True)),
+            row_bytes=dict(zip(KINDS, row[_ROWS + kinds :], strict=True)),
+            metadata_bytes=row[2],
+            metadata=self._keys.get(index, {}),
+        )
 
 
 def _plain(found: Any) -> dict[str, Any]:
@@ -95,6 +154,7 @@ def inspect(
     per_frame: bool = False,
     *,
     delimited: bool | None = None,
+    max_frames: int = 1 << 18,
     progress: Callable[[int, int | None, int], object] | None = None,
     **limits: Any,
 ) -> Inspection:
@@ -102,6 +162,9 @@ def inspect(
 
     The stream options are checked like those of any stream; the rest is walked over without decoding it, so that
     wrong references go unnoticed (see `validate`). ``progress`` is as for `convert`.
+
+    ``per_frame=True`` tells of each frame too, of ``max_frames`` (default 262,144) at most: about 200 bytes are
+    kept for each. JellyLimitError where there are more.
 
     >>> import jelly
     >>> found = jelly.inspect(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
@@ -115,25 +178,26 @@ def inspect(
         delimited=delimited,
         max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
         per_frame=per_frame,
+        max_frames=max_frames,
     )
     # The Decoder reads the options; after them it is not needed any more.
     decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
     options: StreamOptions | None = None
-    frames: list[FrameInspection] = []
+    frames = _Frames()
     with source.named(), closing(source):
         for chunk in source.chunks():
             if options is None:
                 decoder.push(chunk)
                 options = _find_options(decoder)
             counter.feed(chunk)
-            frames += _take_frames(counter)
+            frames.take(counter)
             if progress is not None:
                 progress(source.bytes_read, source.size, counter.statements)
         if options is None:
             decoder.finish()
             options = _find_options(decoder)
         counter.close()
-        frames += _take_frames(counter)
+        frames.take(counter)
     assert options is not None, "a Decoder that is closed has options or raises"
     return Inspection(
         options=options,
@@ -146,7 +210,7 @@ def inspect(
         row_bytes=counter.row_bytes,
         metadata_bytes=counter.metadata_bytes,
         metadata=counter.metadata,
-        frames=frames,
+        frames=frames if per_frame else [],
     )
 
 
@@ -159,28 +223,6 @@ def _find_options(decoder: Decoder) -> StreamOptions | None:
         if decoder.options is None:
             raise
     return decoder.options
-
-
-def _take_frames(counter: RowCounter) -> list[FrameInspection]:
-    table, keys = counter.take_frames()
-    first = counter.frames - len(table)
-    of_frame: dict[int, dict[str, str]] = {}
-    for index, key, value, size in keys:
-        of_frame.setdefault(index, {})[key] = _shown(value, size)
-    kinds = len(KINDS)
-    return [
-        FrameInspection(
-            index=first + i,
-            offset=row[0],
-            bytes=row[1],
-            statements=row[_ROWS + _TRIPLE] + row[_ROWS + _QUAD],
-            rows=dict(zip(KINDS, row[_ROWS : _ROWS + kinds], strict=True)),
-            row_bytes=dict(zip(KINDS, row[_ROWS + kinds :], strict=True)),
-            metadata_bytes=row[2],
-            metadata=of_frame.get(first + i, {}),
-        )
-        for i, row in enumerate(table.tolist())
-    ]
 
 
 def _shown(value: bytes, size: int) -> str:

@@ -22,15 +22,25 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Literal
 
+import numpy as np
+
 from jelly.core.batch import Batch
 from jelly.core.capabilities import capabilities_of
 from jelly.core.library import Library
 from jelly.core.parsed import QuadIntake
+from jelly.core.terms import Terms
 from jelly.core.text import TextWriter
-from jelly.errors import JellyError, JellyOptionsError, JellySyntaxError, JellyUnsupportedError, MissingExtraError
+from jelly.errors import (
+    JellyError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyUnsupportedError,
+    MissingExtraError,
+)
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly.guard import guard_triple_terms, guard_xml
+from jelly.guard import guard_triple_terms, guard_xml, memory_error
 from jelly.marks import Marks, Spellings, Written
 from jelly.options import StreamOptions
 from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
@@ -56,8 +66,13 @@ CLASSES = (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple, ox.DefaultGraph)
 BATCH_ROWS = 16384
 BATCH_BYTES = 1 << 24
 
-# What is marked and looked through at a time.
+# What is marked and looked through at a time, and how much of it may wait for the end of a tag of XML.
 PIECE = 1 << 18
+LONGEST_TAG = 1 << 16
+# Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
+MAX_TEXT = 1 << 26
+# No token of pyoxigraph may be longer. An escape takes up to six bytes for one.
+MAX_TOKEN = 1 << 24
 
 # ---- reading
 
@@ -100,7 +115,7 @@ class _File:
 
 
 # The place that a message begins with.
-_PLACE = re.compile(r"Parser error (?:at|between) .*?: ", re.S)
+_PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
 
 
@@ -108,7 +123,9 @@ class SyntaxReader:
     """Reads one of the `SYNTAXES`: see `jelly.formats.Format`.
 
     Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
-    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster.
+    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes``
+    (64 MiB)
+    bounds what may come between two statements, such as the text of a literal: about four times of it is in memory.
     """
 
     def __init__(
@@ -119,9 +136,11 @@ class SyntaxReader:
         lenient: bool = False,
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
+        max_text_bytes: int = MAX_TEXT,
     ) -> None:
-        if batch_rows < 1 or batch_bytes < 1:
-            raise ValueError("batch_rows and batch_bytes must be at least 1")
+        if batch_rows < 1 or batch_bytes < 1 or max_text_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes and max_text_bytes must be at least 1")
+        self._max_text = max_text_bytes
         self.format = format
         self._settings: dict[str, Any] = {
             "base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads
@@ -132,6 +151,7 @@ class SyntaxReader:
         self._written = Written(xml=format is RDF_XML, word=self._tags.word)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
+        self._given = 0  # bytes that the parser got
         self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._taken, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
@@ -161,6 +181,9 @@ class SyntaxReader:
             except SyntaxError as error:
                 broken = self._error(error, file)
                 self._declare(parser.prefixes)
+            except MemoryError as error:
+                # How far the source was read, which is about where the token ends that is too long.
+                broken = memory_error(error, offset=self._given, line=file.line if self._by_line else None)
             except JellyError as error:
                 broken = error
             if (batch := intake.take()) is not None:
@@ -172,25 +195,40 @@ class SyntaxReader:
         """The bytes of a source, with marks."""
         # JSON has limits of its own in pyoxigraph.
         check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
-        rest = b""
+        size = min(PIECE, self._max_text)
+        rest: list[bytes] = []
+        n = 0  # bytes of the rest
+        text = rows = 0  # bytes since there were so many statements
         begun = False
         for chunk in chunks:
-            for at in range(0, len(chunk), PIECE):
-                piece = rest + bytes(chunk[at : at + PIECE])
-                rest = b""
-                if not begun:
-                    if len(piece) < 3:
-                        rest = piece
+            for at in range(0, len(chunk), size):
+                piece = bytes(chunk[at : at + size])
+                # A tag that goes on is not looked through again for each byte of it.
+                if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
+                    rest.append(piece)
+                    n += len(piece)
+                    if begun or n < 3:
                         continue
-                    piece = piece.removeprefix(b"\xef\xbb\xbf")
+                    piece = b"".join(rest).removeprefix(b"\xef\xbb\xbf")
+                    rest = []
                     begun = True
-                piece, last = self._tags.split(piece)
-                piece, rest = self._written.split(piece)
-                rest += last
-                check(piece)
+                piece, waits = self._tags.split(b"".join([*rest, piece]))
+                piece, before = self._written.split(piece)
+                waits = before + waits
+                rest, n = [waits], len(waits)
+                if not piece:
+                    continue
+                if self._intake.rows != rows:
+                    rows, text = self._intake.rows, 0
+                elif text > self._max_text:
+                    reason = f"more than {self._max_text} bytes without a statement; raise max_text_bytes to read them"
+                    raise JellyLimitError(reason, offset=self._given)
+                text += check(piece)
+                self._given += len(piece)
                 yield self._marked(piece)
-        check(rest)
-        yield self._marked(rest)
+        if last := b"".join(rest):
+            check(last)
+            yield self._marked(last)
 
     def _marked(self, piece: bytes) -> bytes:
         piece = self._written.put(self._tags.put(piece))
@@ -229,7 +267,7 @@ def _remote(text: bytes) -> str:
     """The URL of the remote context in a part of a JSON-LD document; "" where it is not found."""
     decoder = json.JSONDecoder()
     for match in _CONTEXT.finditer(text):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found, _ = decoder.raw_decode(text[match.end() : match.end() + 4096].decode(errors="replace"))
             for part in found if isinstance(found, list) else [found]:
                 if isinstance(part, str):
@@ -256,15 +294,15 @@ def open_reader(
 # ---- Batches to quads
 
 
-def _library() -> Library:
-    """The terms of pyoxigraph, one by one."""
+def _library(mark: Callable[[bytes], bytes] | None = None) -> Library:
+    """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
     return Library(
         "pyoxigraph",
         classes=CLASSES[:4],
         iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
-        lang=_lang,
+        lang=_lang if mark is None else lambda text, tag: _lang(text, mark(f"@{tag}".encode()).decode()[1:]),
         typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
         quoted=_statement(ox.Triple),
         triple=_statement(ox.Triple),
@@ -292,7 +330,8 @@ def _statement(make: Any) -> Callable[..., Any]:
 class _Quads:
     """Makes quads or triples of Batches.
 
-    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term.
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
+    what is too long for a token has to be made.
     """
 
     def __init__(self, quads: bool, marks: Marks | None) -> None:
@@ -300,9 +339,12 @@ class _Quads:
         self._marks = marks
         self._text = TextWriter(quads=quads)
         self._capabilities = capabilities_of("pyoxigraph")
+        self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
         text = self.text_of(batch)
+        if len(text) > MAX_TOKEN and np.diff(np.asarray(batch.start)).max(initial=0) > MAX_TOKEN // 6:
+            return self._made(batch)
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -310,6 +352,11 @@ class _Quads:
         if self._named:
             return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
         return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+
+    def _made(self, batch: Batch) -> Iterator[Any]:
+        if self._library is None:
+            self._library = _library(None if self._marks is None else self._marks.put)
+        return iter(Terms(self._capabilities.fit(batch), self._library).statements())
 
     def text_of(self, batch: Batch) -> bytes:
         """The N-Triples or N-Quads of a Batch."""
@@ -344,7 +391,7 @@ _XML_FIXED = (_RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2
 # An element without a name. Where the empty prefix is declared, elements of other namespaces have this prefix too.
 _NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 # A class as the name of an element, where its IRI gives none.
-_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"]*)"([^>]*?)(/?)>', re.M)
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^<>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
 _LABEL = "where-the-header-ends"
@@ -598,6 +645,8 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     format = ox.RdfFormat.N_TRIPLES if to_graph is not None else ox.RdfFormat.N_QUADS
     try:
         store.bulk_load(file, format, to_graph=to_graph, lenient=True)
+    except MemoryError as error:
+        raise memory_error(error, source=reader.source.name or None) from None
     except SyntaxError as error:
         raise _refusal("pyoxigraph", error, 0) from None
     return reader.statements
@@ -615,20 +664,47 @@ class BrokenText(Exception):
 
 
 # The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
-_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?![a-z0-9-])(?=[^"\n]*\n)')
+
+
+class _Limited:
+    """A file in memory that takes so many bytes and no more: prefixes make much of little."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._n = 0
+
+    def write(self, data: Any) -> int:
+        self._n += len(data)
+        if self._n > self._limit:
+            reason = f"a message is longer than {self._limit} bytes as N-Quads; raise max_message_bytes to read it"
+            raise JellyLimitError(reason)
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """There is nothing to do."""
+
+    def take(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
 
 
 def to_nquads(
-    text: bytes, format: Format, base: str | None, written: Written
+    text: bytes, format: Format, base: str | None, written: Written, limit: int
 ) -> tuple[bytes, dict[str, str], str | None]:
-    """A text as N-Quads, the prefixes and the base IRI at its end; `BrokenText` or JellyLimitError.
+    """A text as N-Quads, of ``limit`` bytes at most, the prefixes and the base IRI at its end; `BrokenText` or
+    JellyLimitError.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
     that the text has ``written`` keep their marks.
     """
     marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
-        (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+        size = (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+        if size > max(limit, len(text)):
+            raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
     marked = written.put(marks.put(text))
 
     def taken(nquads: bytes) -> bytes:
@@ -637,15 +713,22 @@ def to_nquads(
         return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
 
     parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    made: Any = _Limited(limit)
     try:
-        nquads = ox.serialize(parser, format=ox.RdfFormat.N_QUADS)
+        ox.serialize(parser, made, ox.RdfFormat.N_QUADS)
+    except MemoryError as error:
+        raise memory_error(error) from None
     except SyntaxError as error:
-        quads: list[Any] = []
-        with contextlib.suppress(SyntaxError):
-            quads.extend(ox.parse(marked, SYNTAXES[format], base_iri=base))
-        before = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+        made = _Limited(limit)
+        before = _until_broken(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        ox.serialize(before, made, ox.RdfFormat.N_QUADS)
         reason = _PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
-        raise BrokenText(taken(before or b""), reason, error.lineno) from None
+        raise BrokenText(taken(made.take()), reason, error.lineno) from None
     prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
     base = parser.base_iri
-    return taken(nquads or b""), prefixes, base if base is None else written.take_str(base)
+    return taken(made.take()), prefixes, base if base is None else written.take_str(base)
+
+
+def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:
+    with contextlib.suppress(SyntaxError):
+        yield from parser

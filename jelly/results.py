@@ -24,6 +24,7 @@ Files may be compressed. TSV is read by pyoxigraph. The first two hold no result
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -46,8 +47,9 @@ from jelly.stream import fed
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 
-# Rows that are taken from Python objects at a time.
+# Rows that are taken from Python objects at a time, fewer where they are wide.
 COLLECT_ROWS = 4096
+COLLECT_CELLS = 1 << 18
 
 Pair = tuple[Batch, Any]
 
@@ -118,8 +120,10 @@ class Results:
             elif format.name == "csv":
                 raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
             else:
-                read = {"json": resultsyntax.read_json, "xml": resultsyntax.read_xml, "tsv": resultsyntax.read_tsv}
-                found, rows = read[format.name](source)
+                read, own = resultsyntax.READERS[format.name]
+                if wrong := [name for name in limits if name != own]:
+                    raise TypeError(f"{format.name} has no limit {wrong[0]!r}, only {own!r}")
+                found, rows = read(source, **limits)
                 names = tuple(found)
                 self._pairs = collected(names, rows)
             _check_names(names)
@@ -158,7 +162,7 @@ class Results:
 
 def _check_names(variables: Sequence[str]) -> None:
     if len(set(variables)) < len(variables):
-        twice = next(name for name in variables if variables.count(name) > 1)
+        twice = Counter(variables).most_common(1)[0][0]
         raise JellyFormatError(f"the variable {twice!r} stands twice in the header")
 
 
@@ -166,13 +170,14 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
     """Rows of terms, or dicts of them by variable, as pairs."""
     iterator = iter(rows)
     width = len(variables)
+    size = max(1, min(COLLECT_ROWS, COLLECT_CELLS // max(1, width)))
     while True:
         collector = Collector(3)
         find = collector.term_id
         cells: list[list[int]] = []
         broken: BaseException | None = None
         try:
-            for row in islice(iterator, COLLECT_ROWS):
+            for row in islice(iterator, size):
                 if isinstance(row, Mapping):
                     if unknown := set(row) - set(variables):
                         raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
@@ -186,7 +191,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
             yield collector.batch, np.array(cells, np.int32).reshape(len(cells), width)
         if broken is not None:
             raise broken
-        if len(cells) < COLLECT_ROWS:
+        if len(cells) < size:
             return
 
 
@@ -195,7 +200,9 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
     ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
-    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`.
+    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64
+    MiB), for
+    what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
 
     >>> import jelly
     >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")

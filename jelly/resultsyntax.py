@@ -16,16 +16,24 @@ from xml.sax.saxutils import escape, quoteattr
 from jelly.core.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
 from jelly.files import Source
+from jelly.guard import memory_error
 
-__all__ = ["WRITERS", "read_json", "read_tsv", "read_xml"]
+__all__ = ["READERS", "WRITERS", "read_json", "read_tsv", "read_xml"]
 
 Row = Sequence[Any]
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 DIRECTIONS = ("--ltr", "--rtl")
 # Triple terms in triple terms.
 MAX_NESTED = 62
+# Elements in elements: four for each triple term, and the outer ones.
+MAX_PATH = 4 * MAX_NESTED + 8
 # XML that is parsed at a time.
 PIECE = 1 << 16
+# Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
+MAX_DOCUMENT = 1 << 28
+MAX_TEXT = 1 << 26
+# As in RDF Binary. Each row has a place for each.
+MAX_VARIABLES = 1 << 16
 
 
 def _directed(tag: str) -> tuple[str, str | None]:
@@ -36,9 +44,19 @@ def _directed(tag: str) -> tuple[str, str | None]:
 # ---- JSON
 
 
-def read_json(source: Source) -> tuple[list[str], Iterator[Row]]:
-    """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole."""
-    data = b"".join(bytes(chunk) for chunk in source.chunks())
+def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[list[str], Iterator[Row]]:
+    """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole, which
+    takes about ten times ``max_document_bytes`` (256 MiB) of memory at most."""
+    parts: list[bytes] = []
+    n = 0
+    for chunk in source.chunks():
+        n += len(chunk)
+        if n > max_document_bytes:
+            reason = f"JSON is read as a whole, and this has more than {max_document_bytes} bytes"
+            raise JellyLimitError(f"{reason}; raise max_document_bytes to read it", offset=max_document_bytes)
+        parts.append(bytes(chunk))
+    data = b"".join(parts)
+    del parts
     try:
         document = json.loads(data)
         if not isinstance(document, dict):
@@ -46,6 +64,7 @@ def read_json(source: Source) -> tuple[list[str], Iterator[Row]]:
         if "boolean" in document:
             raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
         variables = [str(name) for name in document["head"].get("vars", [])]
+        _check_width(len(variables))
         bindings = list(document["results"]["bindings"])
     except RecursionError:
         raise JellyLimitError("the JSON is nested too deep") from None
@@ -57,6 +76,11 @@ def read_json(source: Source) -> tuple[list[str], Iterator[Row]]:
     except (KeyError, TypeError, AttributeError):
         raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
     return variables, _rows_of_json(variables, bindings)
+
+
+def _check_width(variables: int) -> None:
+    if variables > MAX_VARIABLES:
+        raise JellyLimitError(f"a result set has more than {MAX_VARIABLES} variables")
 
 
 def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
@@ -202,7 +226,9 @@ _PARTS = ("subject", "predicate", "object")
 class _XmlReader:
     """The handlers of expat: `variables`, and `rows` that are complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_text: int) -> None:
+        self._max_text = max_text
+        self._since = 0  # bytes since a tag
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
@@ -210,6 +236,7 @@ class _XmlReader:
         self.parser.CharacterDataHandler = self._text
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.variables: list[str] = []
+        self._known: set[str] = set()
         self.rows: list[Row] = []
         self.begun = False  # the variables are all there
         self._path: list[str] = []
@@ -221,6 +248,10 @@ class _XmlReader:
         self._name = ""
 
     def feed(self, data: bytes, final: bool = False) -> None:
+        if self._since > self._max_text:
+            reason = f"more than {self._max_text} bytes without a tag; raise max_text_bytes to read them"
+            raise JellyLimitError(reason, line=self.parser.CurrentLineNumber)
+        self._since += len(data)
         try:
             self.parser.Parse(data, final)
         except expat.ExpatError as error:
@@ -234,6 +265,9 @@ class _XmlReader:
 
     def _start(self, tag: str, about: dict[str, str]) -> None:
         name = tag.removeprefix(_SPARQL)
+        self._since = 0
+        if len(self._path) > MAX_PATH:
+            raise JellyLimitError(f"elements are nested deeper than {MAX_PATH}", line=self.parser.CurrentLineNumber)
         if not self._path and name != "sparql":
             raise self._fail(f"expected sparql, found {tag:.80}")
         self._path.append(name)
@@ -241,6 +275,8 @@ class _XmlReader:
         self._about = about
         if name == "variable":
             self.variables.append(about.get("name", ""))
+            self._known.add(self.variables[-1])
+            _check_width(len(self.variables))
         elif name == "boolean":
             raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
         elif name == "results":
@@ -260,6 +296,7 @@ class _XmlReader:
 
     def _end(self, tag: str) -> None:
         name = self._path.pop()
+        self._since = 0
         text = "".join(self._parts)
         if name == "uri":
             self._term = IRI(text)
@@ -280,21 +317,23 @@ class _XmlReader:
                 raise self._fail("a triple lacks its subject, predicate or object")
             self._term = QuotedTriple(*(parts[part] for part in _PARTS))
         elif name == "binding":
-            if self._term is None or self._name not in self.variables:
+            if self._term is None or self._name not in self._known:
                 raise self._fail(f"a binding of {self._name!r:.80} holds no term or is of no variable")
             self._row[self._name] = self._term
         elif name == "result":
             self.rows.append([self._row.get(name) for name in self.variables])
 
 
-def read_xml(source: Source) -> tuple[list[str], Iterator[Row]]:
-    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes."""
-    reader = _XmlReader()
+def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
+    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes. ``max_text_bytes``
+    (64 MiB) bounds what may come between two tags."""
+    reader = _XmlReader(max_text_bytes)
+    size = min(PIECE, max_text_bytes)
 
     def pieces() -> Iterator[bool]:
         for chunk in source.chunks():
-            for at in range(0, len(chunk), PIECE):
-                reader.feed(bytes(chunk[at : at + PIECE]))
+            for at in range(0, len(chunk), size):
+                reader.feed(bytes(chunk[at : at + size]))
                 yield True
         reader.feed(b"", True)
         if not reader.begun:
@@ -399,20 +438,25 @@ class _Pieces:
 def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
-        piece, rest = marks.split(rest + bytes(chunk))
-        check(piece)
-        yield marks.put(piece)
+        for at in range(0, len(chunk), PIECE):
+            piece, rest = marks.split(rest + bytes(chunk[at : at + PIECE]))
+            check(piece)
+            yield marks.put(piece)
     check(rest)
     yield marks.put(rest)
 
 
-def _guard() -> Callable[[bytes], None]:
-    """A check of pieces for triple terms in triple terms: the parser uses the stack for them."""
+def _guard(max_text: int) -> Callable[[bytes], None]:
+    """A check of pieces for triple terms in triple terms, for which the parser uses the stack, and for long lines."""
     depth = 0
+    length = 0
 
     def check(piece: bytes) -> None:
-        nonlocal depth
-        for line in piece.split(b"\n"):
+        nonlocal depth, length
+        for i, line in enumerate(piece.split(b"\n")):
+            length = len(line) + (0 if i else length)
+            if length > max_text:
+                raise JellyLimitError(f"a line is longer than {max_text} bytes; raise max_text_bytes to read it")
             depth = max(depth + line.count(b"<<") - line.count(b">>"), 0)
             if depth > MAX_NESTED:
                 raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
@@ -420,17 +464,20 @@ def _guard() -> Callable[[bytes], None]:
     return check
 
 
-def read_tsv(source: Source) -> tuple[list[str], Iterator[Row]]:
-    """The TSV format, by pyoxigraph."""
+def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
+    """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line."""
     from jelly.marks import Marks
     from jelly.oxigraph import ox
 
     marks = Marks()
-    pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard()))
+    pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard(max_text_bytes)))
     try:
         found: Any = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
     except SyntaxError as error:
         raise _error(error) from None
+    except MemoryError as error:
+        raise memory_error(error) from None
+    _check_width(len(found.variables))
 
     def term(x: Any) -> Any:
         if x is None:
@@ -453,9 +500,19 @@ def read_tsv(source: Source) -> tuple[list[str], Iterator[Row]]:
                 yield [term(solution[i]) for i in range(n)]
         except SyntaxError as error:
             raise _error(error) from None
+        except MemoryError as error:
+            raise memory_error(error) from None
 
     return [variable.value for variable in found.variables], rows()
 
 
 def _error(error: SyntaxError) -> JellySyntaxError:
     return JellySyntaxError(str(error.msg), line=error.lineno)
+
+
+# What reads each format, and the limit that it has.
+READERS: dict[str, tuple[Callable[..., tuple[list[str], Iterator[Row]]], str]] = {
+    "json": (read_json, "max_document_bytes"),
+    "xml": (read_xml, "max_text_bytes"),
+    "tsv": (read_tsv, "max_text_bytes"),
+}

@@ -184,11 +184,13 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: Library | None 
         terms = Terms(batch, library)
         declared = batch.namespaces
         described = batch.metadata
-        row = 0
+        row = at = 0
         for i, end in enumerate([*batch.frames.tolist(), None]):
-            statements += terms.statements(row, end)
-            if declared:
-                namespaces += [(name, iri) for _, frame, name, iri in declared if frame == i]
+            if end != row:  # many frames may be empty
+                statements += terms.statements(row, end)
+            while at < len(declared) and declared[at][1] == i:
+                namespaces.append(declared[at][2:])
+                at += 1
             if described:
                 metadata |= described.get(i, {})
             if end is None:

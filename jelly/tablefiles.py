@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, to_stream, write_arrow
-from jelly.errors import JellyError, JellyFormatError
+from jelly.arrow import (
+    BATCH_ROWS,
+    LAYOUTS,
+    Layout,
+    checked,
+    csv,
+    pa,
+    parquet,
+    read_arrow,
+    to_stream,
+    validated,
+    write_arrow,
+)
+from jelly.errors import JellyError
 from jelly.files import Sink
 from jelly.formats import TABLE_SUFFIXES, table_kind
 from jelly.options import StreamOptions
@@ -62,30 +74,46 @@ def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     kind = table_kind(path)
     name = str(os.fspath(path))
     try:
-        if kind == "parquet":
-            file = parquet.ParquetFile(name)
-            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS))
-        if kind == "csv":
-            types = {column: pa.string() for columns in (("op",), *LAYOUTS.values()) for column in columns}
-            return csv.open_csv(
-                name,
-                read_options=csv.ReadOptions(block_size=CSV_BLOCK),
-                parse_options=csv.ParseOptions(newlines_in_values=True),
-                convert_options=csv.ConvertOptions(
-                    column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-                ),
-            )
-        if kind is not None:
-            with open(name, "rb") as head:
-                is_file = head.read(6) == b"ARROW1"
-            source = pa.memory_map(name)
-            if not is_file:
-                return pa.ipc.open_stream(source)
-            opened = pa.ipc.open_file(source)
-            parts = (opened.get_batch(i) for i in range(opened.num_record_batches))
-            return pa.RecordBatchReader.from_batches(opened.schema, parts)
-    except pa.ArrowInvalid as error:
-        raise JellyFormatError(str(error), source=name) from None
+        with checked("the table", of_file=True):
+            opened = _opened(kind, name)
+    except JellyError as error:
+        error.source = name
+        raise
+    return pa.RecordBatchReader.from_batches(opened[0], _named(name, opened[1]))
+
+
+def _named(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from validated(batches, of_file=True)
+    except JellyError as error:
+        error.source = name
+        raise
+
+
+def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    if kind == "parquet":
+        file = parquet.ParquetFile(name)
+        return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
+    if kind == "csv":
+        types = {column: pa.string() for columns in (("op",), *LAYOUTS.values()) for column in columns}
+        made = csv.open_csv(
+            name,
+            read_options=csv.ReadOptions(block_size=CSV_BLOCK),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
+        )
+        return made.schema, made
+    if kind is not None:
+        with open(name, "rb") as head:
+            is_file = head.read(6) == b"ARROW1"
+        source = pa.memory_map(name)
+        if not is_file:
+            stream = pa.ipc.open_stream(source)
+            return stream.schema, stream
+        opened = pa.ipc.open_file(source)
+        return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
     raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
 
 
@@ -113,10 +141,10 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
     rows = 0
     sink = Sink(path)
     try:
-        with _writer(kind, _Out(sink), stream.schema) as (write, each):
+        with checked("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
             held: list[pa.RecordBatch] = []
             n = size = 0
-            for batch in stream:
+            for batch in validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader)):
                 rows += len(batch)
                 held.append(batch)
                 n += len(batch)

@@ -39,6 +39,7 @@ cdef enum:
     BOTH_KINDS = -32
     NAMESPACE_UNSET = -34
     NOT_KEYFRAME = -35
+    FRAMES_LIMIT = -36
     # of patches
     IS_PATCH = -200
     IS_RDF = -201
@@ -58,6 +59,8 @@ cdef enum:
     PATCH_NUMBER = -215
     PREFIX_IRI = -216
     BAD_SEGMENT = -217
+    PATCH_GRAPH = -218
+    PATCH_GRAPH_TRIPLE = -219
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41

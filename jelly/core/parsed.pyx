@@ -94,6 +94,11 @@ cdef class QuadIntake:
         self.start()
         return batch
 
+    @property
+    def rows(self) -> int:
+        """Statements taken in so far, those of the Batch that is being filled among them."""
+        return self.statements + self.batch.a.n_rows
+
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
         cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)

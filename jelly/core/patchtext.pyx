@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
 from jelly.core.chars cimport is_digit, is_letter, is_line_end
 from jelly.core.fault cimport (
-    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PREFIX_IRI, PREFIX_NAME, SYNTAX, TEXT_UTF8, fail,
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, SYNTAX, TEXT_UTF8, fail,
 )
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -127,7 +127,7 @@ cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
         token = t.at
         status = take_term(t, GRAPH, 0, &ids[GRAPH])
         if status == OK and t.batch.kind[ids[GRAPH]] == KIND_TRIPLE:
-            return miss(t, SYNTAX, token, GRAPH)
+            return miss(t, PATCH_GRAPH, token, 0)
     return status
 
 

@@ -17,6 +17,7 @@ class RowCounter:
         max_frame_bytes: int = ...,
         per_frame: bool = False,
         places: bool = False,
+        max_frames: int = ...,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...

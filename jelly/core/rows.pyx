@@ -8,7 +8,7 @@ from libc.string cimport memset
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.fault cimport MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
+from jelly.core.fault cimport FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
 from jelly.core.frames cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
 )
@@ -49,6 +49,7 @@ ctypedef struct Walk:
     bint in_frame
     int64_t row
     int64_t n_frames  # walked to their end
+    int64_t max_frames  # of which the counts may be kept
     Count now
     Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
     bint want_frames
@@ -168,8 +169,11 @@ cdef int walk(Walk* w) noexcept nogil:
         w.in_frame = False
         w.n_frames += 1
         w.all.size += w.now.size
-        if w.want_frames and append(w, &w.frames, &w.now, sizeof(Count)) != OK:
-            return NO_MEMORY
+        if w.want_frames:
+            if w.n_frames > w.max_frames:
+                return fail(&w.fault, FRAMES_LIMIT, NULL, w.max_frames)
+            if append(w, &w.frames, &w.now, sizeof(Count)) != OK:
+                return NO_MEMORY
 
 
 cdef object take_table(Writer* w, int columns):
@@ -183,7 +187,7 @@ cdef class RowCounter:
     """Counts the rows of a Jelly stream by kind and their bytes. Terms are not decoded, references are not checked.
 
     Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
-    (`take_frames`), with ``places`` where each row stands that is no lookup entry (`take_places`).
+    (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry (`take_places`).
 
     >>> import jelly
     >>> counter = RowCounter()
@@ -201,12 +205,13 @@ cdef class RowCounter:
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t max_frame_bytes=1 << 28, bint per_frame=False,
-        bint places=False,
+        bint places=False, int64_t max_frames=1 << 19,
     ):
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.w.feed, framing, max_frame_bytes)
         self.w.want_frames = per_frame
         self.w.want_places = places
+        self.w.max_frames = max_frames
         self.metadata = {}
         self.frame_keys = []
 

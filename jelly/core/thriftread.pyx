@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from jelly.core.batch cimport KIND_TEXT, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
+from jelly.core.batch cimport KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
 from jelly.core.binread cimport (
     FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
     FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
@@ -11,7 +11,7 @@ from jelly.core.binread cimport (
 )
 from jelly.core.fault cimport (
     BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
-    OPEN_PATCH, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly.core.header cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, OPEN, step_transaction,
@@ -324,6 +324,8 @@ cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at)
         ids[1] = add_iri(t, &iri)
     if header:
         ids[2] = term
+    elif term >= 0 and t.batch.kind[term] == KIND_TRIPLE:
+        return fail(&t.fault, PATCH_GRAPH_TRIPLE, at)
     elif term >= 0 and not is_default(t.batch, term):
         ids[3] = term
     return t.fault.code

@@ -325,7 +325,7 @@ class TurtleLog(TextLog):
         marked = head.encode() + b"\n" + self._sentinel.join(pieces)
         broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written)
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written, self._max)
         except JellyLimitError as error:
             if not cuts:
                 raise self._error(error, self._line) from None
@@ -448,7 +448,7 @@ class _Documents(TextLog):
     def _nquads(self, document: bytes) -> bytes:
         """The N-Quads of a document, with their end."""
         try:
-            return self._parser(document, self.format, self._base, self._written)[0] + b"MESSAGE\n"
+            return self._parser(document, self.format, self._base, self._written, self._max)[0] + b"MESSAGE\n"
         except self._broken as error:
             line = None if error.line is None else self._line + error.line - 1
             raise JellySyntaxError(error.reason, line=line) from None
@@ -510,9 +510,11 @@ class NdjsonLog(_Documents):
 
 # A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
 _MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
-_NO_DOCUMENT = re.compile(
-    rb"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)|%[^\r\n]*(?:\r\n?|\n))*[ \t]*(?:#[^\r\n]*|%[^\r\n]*)?\Z"
-)
+# The same in the last bytes of a chunk and the next one; behind the byte order mark too.
+_NEW_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(?:---|\.\.\.)[ \t\r\n]")
+_LONGEST_MARKER = 8
+# A line that is neither blank nor a comment nor a directive. CRLF may count as two line ends, where that says the same.
+_DOCUMENT_LINE = re.compile(rb"(?:\A|[\r\n])(?:[ \t]*[^ \t\r\n#%]|[ \t]+%)")
 
 
 class YamlLog(_Documents):
@@ -524,19 +526,19 @@ class YamlLog(_Documents):
         super().__init__(**settings)
         self._contexts = Contexts(contexts)
         self._load = load_documents
-        self._tail = b""
+        self._tail = b"\n"
 
     def feed(self, data: Any) -> Iterator[Batch]:
         data = bytes(data)
-        # A marker may have come in pieces.
+        # A marker may have come in pieces. What waits is looked through only where one has come: twice at most.
         head = self._tail + data
-        self._tail = head[-4:]
+        self._tail = head[1 - _LONGEST_MARKER :]
         cut = 0
-        if b"---" in head or b"..." in head:
+        if _NEW_MARKER.search(head):
             text = self._take(data)
             for match in _MARKER.finditer(text):
                 end = match.start() if match[1] == b"---" else match.end()
-                if match[1] == b"---" and _NO_DOCUMENT.match(text, cut, end):
+                if match[1] == b"---" and not _DOCUMENT_LINE.search(text[cut:end]):
                     continue  # directives belong to the document that begins here
                 yield from self._documents(text[cut:end])
                 cut = end
@@ -548,7 +550,7 @@ class YamlLog(_Documents):
         yield from super().close()
 
     def _documents(self, text: bytes) -> Iterator[Batch]:
-        if not _NO_DOCUMENT.match(text):
+        if _DOCUMENT_LINE.search(text):
             try:
                 for document in self._load(text, self._line):
                     yield from TextLog.feed(self, self._one(document))

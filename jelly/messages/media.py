@@ -60,6 +60,11 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN}|\*/\*|{_TOKEN}/\*)\s*")
 _PARAMETER = re.compile(rf';\s*(?:({_TOKEN})\s*=\s*(?:({_TOKEN})|"((?:[^"\\]|\\.)*)"))?\s*')
 
+_ESCAPED = re.compile(r"\\(.)")
+# A part of a list. A quotation mark without a second one takes the rest with it.
+_RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+', re.S)
+_WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
+
 
 def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
     """A media type in lower case, and its parameters: names in lower case, values as they are, without quotes.
@@ -79,7 +84,7 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
         if match is None:
             raise JellyError(f"the parameters of the media type {text!r} cannot be read from {text[at:]!r} on")
         if match[1]:
-            value = match[2] if match[2] is not None else re.sub(r"\\(.)", r"\1", match[3])
+            value = match[2] if match[2] is not None else _ESCAPED.sub(r"\1", match[3])
             parameters.setdefault(match[1].lower(), value)
         at = match.end()
     return found[1].lower(), parameters
@@ -149,11 +154,11 @@ def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect
     True
     """
     ranges = []
-    for part in re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+', accept):
+    for part in _RANGE.findall(accept):
         if part.strip():
             kind, parameters = parse_media_type(part)
             weight = parameters.pop("q", "1")
-            if not re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", weight):
+            if not _WEIGHT.fullmatch(weight):
                 raise JellyError(f"q={weight} in the Accept header: expected 0 to 1 with three digits")
             ranges.append((kind, parameters, float(weight)))
     best, chosen = 0.0, None

@@ -30,7 +30,9 @@ class Message:
     (1, 'first', <jelly.Message 0: 1 statements>)
     """
 
-    __slots__ = ("_begin", "_end", "_statements", "_terms", "index", "metadata", "namespaces", "prefixes")
+    __slots__ = (
+        "_begin", "_declared", "_end", "_n_declared", "_statements", "_terms", "index", "metadata", "namespaces",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class Message:
         self._begin, self._end = 0, len(self._statements)
         self.index = index
         self.namespaces = list(namespaces)
-        self.prefixes = dict(self.namespaces)
+        self._declared, self._n_declared = self.namespaces, len(self.namespaces)
         self.metadata = dict(metadata or {})
         if note:
             self.metadata[NOTE] = note.encode()
@@ -58,6 +60,11 @@ class Message:
             self._statements = self._terms.statements(self._begin, self._end)
             self._terms = None
         return self._statements
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes in force at the end of the message."""
+        return dict(self._declared[: self._n_declared])
 
     @property
     def note(self) -> str:
@@ -77,8 +84,25 @@ class Message:
         return f"<jelly.Message {self.index}: {len(self)} statements>"
 
 
-def messages_of(batch: Batch, prefixes: dict[str, str]) -> Iterator[Message]:
-    """The messages of a Batch that has whole ones only. ``prefixes`` are those in force; it is never changed."""
+class Declared:
+    """The prefixes in force in a log. Messages share one list of them: a dict for each would be quadratic."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, str] = {}
+        self.items: list[tuple[str, str]] = []  # is only ever appended to
+
+    def add(self, namespaces: Iterable[tuple[str, str]]) -> None:
+        """Some more declarations; those that change nothing are not kept."""
+        for name, iri in namespaces:
+            if self._now.get(name) != iri:
+                self._now[name] = iri
+                self.items.append((name, iri))
+        if len(self.items) > 2 * len(self._now) + 1000:
+            self.items = list(self._now.items())
+
+
+def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
+    """The messages of a Batch that has whole ones only. ``prefixes``, those in force, get those of the Batch."""
     terms = Terms(batch)
     described = batch.metadata
     declared: dict[int, list[tuple[str, str]]] = {}
@@ -92,10 +116,10 @@ def messages_of(batch: Batch, prefixes: dict[str, str]) -> Iterator[Message]:
         message._terms = terms
         message._begin, message._end = row, end
         message.index = index + i
-        message.namespaces = declared.get(i, [])
+        message.namespaces = declared.get(i, []) if declared else []
         if message.namespaces:
-            prefixes = {**prefixes, **dict(message.namespaces)}
-        message.prefixes = prefixes
+            prefixes.add(message.namespaces)
+        message._declared, message._n_declared = prefixes.items, len(prefixes.items)
         message.metadata = described.get(i, {}) if described else {}
         row = end
         yield message

@@ -15,7 +15,7 @@ from jelly.errors import JellyError, JellyLimitError
 from jelly.files import Source
 from jelly.messages.logs import JellyLog, Log, NdjsonLog, TextLog, TurtleLog, XmlLog, YamlLog
 from jelly.messages.media import Dialect, find_log
-from jelly.messages.message import Message, messages_of
+from jelly.messages.message import Declared, Message, messages_of
 from jelly.settings import LIMITS, checked, fitted
 
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
@@ -70,7 +70,7 @@ class MessageReader:
         if trailing not in ("open", "close"):
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
-        self._prefixes: dict[str, str] = {}
+        self._prefixes = Declared()
         self.messages = 0
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
@@ -158,11 +158,7 @@ class MessageReader:
 
     def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
         for batch in batches:
-            message = None
-            for message in messages_of(batch, self._prefixes):
-                yield message
-            if message is not None:
-                self._prefixes = message.prefixes
+            yield from messages_of(batch, self._prefixes)
 
     def __iter__(self) -> Iterator[Message]:
         return self._messages(self.batches())

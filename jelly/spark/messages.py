@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jelly.arrow import Layout, Maker, buffers_of, check_columns, compute, pa
+from jelly.arrow import Layout, Maker, buffers_of, check_columns, checked, compute, pa
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -73,6 +73,8 @@ class _Lists:
     def run(self, arrays: Iterator[pa.Array], quick: Callable[[pa.Array], Any] | None = None) -> Iterator[pa.Array]:
         """An array of lists, or several, for each array of values."""
         for array in arrays:
+            with checked(self._place):
+                array.validate()
             made = None if quick is None else quick(array)
             if made is not None:
                 try:
@@ -281,6 +283,8 @@ class _Packer:
         self._layout = layout
 
     def pack(self, array: pa.Array, first: int, place: str) -> pa.Array:
+        with checked(place):
+            array.validate()
         values = array.values
         ends = array.offsets.to_pylist()
         valid = array.is_valid().to_pylist()

@@ -1,0 +1,174 @@
+"""Limits that can be set, and what is linear: these took minutes or gigabytes, or ended in an error of a library."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import jelly
+import jelly.messages
+from jelly import JellyError, JellyLimitError, JellySyntaxError
+
+pytest.importorskip("pyoxigraph")
+
+RDF = b'<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"><r:Description r:about="a:b">'
+END = b"</r:Description></r:RDF>"
+LONG = "x" * (17 << 20)
+
+
+def pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def spent(work: Any) -> float:
+    began = time.process_time()
+    with contextlib.suppress(JellyError):
+        work()
+    return time.process_time() - began
+
+
+LINES = [b"\n", b"\r\n", b" ", b"<!ENTITY a ", b"<!ENTITY", b'"', b"#", b"%", b"---\n", b"...\n", b"x---", b"<!--"]
+
+
+@pytest.mark.parametrize("again", LINES)
+@pytest.mark.parametrize("size", [None, 1024])
+def test_a_megabyte_of_the_same_is_read_in_time(again: bytes, size: int | None) -> None:
+    pytest.importorskip("yaml")
+    data = again * ((1 << 20) // len(again))
+    given = (lambda: data) if size is None else (lambda: pieces(data, size))
+    for format in ("ttl", "rdf", "jsonld", "nt"):
+        assert spent(lambda: list(jelly.read_batches(given(), format=format))) < 5, format  # noqa: B023
+    for format in ("ttl", "ndjsonld", "yamlld", "rdfxml"):
+        assert spent(lambda: list(jelly.messages.read_messages(given(), format=format))) < 15, format  # noqa: B023
+    for format in ("json", "xml"):
+        assert spent(lambda: list(jelly.read_results(given(), format=format))) < 5, format  # noqa: B023
+
+
+@pytest.mark.parametrize("again", [b"\r\n", b"<!ENTITY a ", b"x---", b"<a "])
+def test_one_byte_at_a_time(again: bytes) -> None:
+    pytest.importorskip("yaml")
+    data = again * ((1 << 17) // len(again))
+    assert spent(lambda: list(jelly.read_batches(pieces(data, 1), format="rdf"))) < 5
+    assert spent(lambda: list(jelly.messages.read_messages(pieces(data, 1), format="yamlld"))) < 5
+    assert spent(lambda: list(jelly.messages.read_messages(pieces(data, 1), format="rdfxml"))) < 5
+
+
+def test_documents_of_yaml() -> None:
+    pytest.importorskip("yaml")
+    one = b'"@id": a:s\na:p: 1\n'
+    text = b"\xef\xbb\xbf%YAML 1.2\r\n# c\r\n---\n" + one + b"...\n  # nothing\n---\n" + one + b"---\n---\n" + one
+    for size in (1, 2, 3, 5, 7, 1000):
+        found = list(jelly.messages.read_messages(pieces(text, size), format="yamlld"))
+        assert [len(message) for message in found] == [1, 1, 0, 1], size
+
+
+@pytest.mark.parametrize("format", ["ttl", "trig", "n3", "jsonld"])
+def test_a_token_that_is_too_long_for_pyoxigraph(format: str) -> None:
+    text = b'{"@id":"a:b","a:p":"%b"}' if format == "jsonld" else b'<a:s> <a:p> "1" .\n<a:s> <a:p> "%b" .\n'
+    found: list[int] = []
+    with pytest.raises(JellyLimitError, match="16 MiB that pyoxigraph can read") as raised:
+        found.extend(map(len, jelly.read_batches(text % LONG.encode(), format=format)))
+    assert raised.value.offset is not None
+    assert sum(found) == (format != "jsonld")
+    if format in ("ttl", "trig"):
+        with pytest.raises(JellyLimitError, match="16 MiB"):
+            list(jelly.messages.read_messages(text % LONG.encode(), format=format))
+
+
+def test_a_long_literal_goes_where_it_can() -> None:
+    triple = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(LONG))
+    for format in ("rdf", "ttl", "nt", "jelly"):
+        out = io.BytesIO()
+        jelly.write(out, [triple], format=format)
+        if format != "ttl":
+            assert list(jelly.read(out.getvalue(), format=format)) == [triple], format
+
+
+@pytest.mark.parametrize("format", ["rdf", "ttl", "jsonld"])
+def test_max_text_bytes(format: str) -> None:
+    text = b"x" * 300_000
+    data = {
+        "rdf": RDF + b"<e:p>%b</e:p><e:p>1</e:p>" % text + END,
+        "ttl": b"<a:s> <a:p> 1 . <a:s> <a:p> '%b' ." % text,
+        "jsonld": b'[{"@id":"a:b","a:p":"%b"}]' % text,
+    }[format]
+    settings = {"base": "a:b"} if format == "rdf" else {}
+    assert sum(map(len, jelly.read_batches(data, format=format, max_text_bytes=400_000, **settings)))
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_batches(data, format=format, max_text_bytes=70_000, **settings))
+    with pytest.raises(ValueError, match="max_text_bytes"):
+        jelly.Reader(data, format=format, max_text_bytes=0)
+
+
+def test_entities_count_for_what_they_stand_for() -> None:
+    head = b'<!DOCTYPE r [<!ENTITY a "%b">]>' % (b"x" * 400)
+    data = head + RDF + b"<e:p>" + b"&a;" * 200_000 + b"</e:p>" + END
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_batches(data, format="rdf", max_text_bytes=1 << 24))
+    with pytest.raises(JellyLimitError, match="max_message_bytes"):
+        list(jelly.messages.read_messages(data, format="rdfxml", max_message_bytes=1 << 24))
+
+
+def test_a_message_is_bounded_as_n_quads_too() -> None:
+    text = b"@prefix : <http://%b> .\n" % (b"x" * 10_000) + b":a :b :c .\n" * 1000
+    assert len(next(jelly.messages.read_messages(text, format="ttl"))) == 1000
+    with pytest.raises(JellyLimitError, match="as N-Quads; raise max_message_bytes"):
+        list(jelly.messages.read_messages(text, format="ttl", max_message_bytes=1 << 20))
+
+
+def test_limits_of_results() -> None:
+    json = b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}'
+    assert list(jelly.read_results(json, format="json", max_document_bytes=len(json))) == [(None,)]
+    with pytest.raises(JellyLimitError, match="raise max_document_bytes"):
+        jelly.read_results(json, format="json", max_document_bytes=len(json) - 1)
+    sparql = b'<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="x"/></head><results>'
+    sparql += b"<result>"
+    sparql += b'<binding name="x"><literal>%b</literal></binding></result></results></sparql>' % (b"x" * 10_000)
+    assert len(list(jelly.read_results(sparql, format="xml"))) == 1
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_results(sparql, format="xml", max_text_bytes=1000))
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_results(b'?x\n"' + b"x" * 1000 + b'"\n', format="tsv", max_text_bytes=100))
+    with pytest.raises(TypeError, match="max_row_bytes"):
+        jelly.read_results(json, format="json", max_row_bytes=1)
+    many = b",".join(b'"%d"' % i for i in range(70_000))
+    with pytest.raises(JellyLimitError, match="more than 65536 variables"):
+        jelly.read_results(b'{"head":{"vars":[%b]},"results":{"bindings":[]}}' % many, format="json")
+
+
+def test_empty_frames_cost_what_they_weigh() -> None:
+    data = jelly.dumps([]) + bytes(1_000_000)
+    assert spent(lambda: jelly.inspect(data)) < 1
+    assert spent(lambda: list(jelly.messages.MessageReader(data, format="jelly", force=True).batches())) < 1
+    assert spent(lambda: sum(1 for _ in jelly.messages.read_messages(data, format="jelly", force=True))) < 3
+    assert spent(lambda: sum(1 for _ in jelly.read_frames(data))) < 3
+    with pytest.raises(JellyLimitError, match="raise max_frames"):
+        jelly.inspect(data, per_frame=True)
+    found = jelly.inspect(data, per_frame=True, max_frames=1_000_001)
+    assert len(found.frames) == 1_000_001
+    assert found.frames[-1].index == 1_000_000
+    with pytest.raises(JellyLimitError, match="times their size"):
+        jelly.inspect(bz2.compress(jelly.dumps([]) + bytes(60_000_000)))
+
+
+def test_prefixes_of_many_messages_are_not_copied_for_each() -> None:
+    lines = b"".join(b"@prefix a%d: <http://e/%d> .\n[] a 1 .\n# @message\n" % (i, i) for i in range(20_000))
+    messages = list(jelly.messages.read_messages(lines, format="ttl"))
+    assert messages[0].prefixes == {"a0": "http://e/0"}
+    assert len(messages[-1].prefixes) == 20_000
+
+
+@pytest.mark.parametrize("line", [b'PA "ex" <a:x> ', b'PD "ex" '])
+def test_a_quoted_triple_is_no_graph_of_a_namespace(line: bytes) -> None:
+    from jelly.patch import read_patches
+
+    with pytest.raises(JellySyntaxError, match="expected the graph of the namespace") as raised:
+        list(read_patches(line + b"<< <a:s> <a:p> <a:o> >> .\n", format="rdfp"))
+    assert raised.value.line == 1
+    assert len(list(read_patches(line + b"<a:g> .\n", format="rdfp"))) == 1

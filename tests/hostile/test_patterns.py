@@ -1,0 +1,241 @@
+"""Every regular expression of the package, fed with what would make it slow, 1 MB of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from measure import SANITIZED, run
+
+import jelly
+
+try:
+    from re import _constants as op
+    from re import _parser as parser
+except ImportError:  # Python 3.10
+    import sre_constants as op
+    import sre_parse as parser
+
+ROOT = Path(jelly.__file__).parent
+SIZE = 1 << 20
+# A linear pattern takes some milliseconds for it, a quadratic one minutes.
+# Patterns that are written where they are used: file, pattern. Their input is a name or a message, yet they are
+# tried too.
+INLINE = {
+    ("messages/textual.py", r'[\x00-\x20<>"{}|^`\\]'),
+    ("remote.py", r"[?\[]"),
+    ("resultsyntax.py", '[",\r\n]'),
+    ("spark/plan.py", "^file:(//(?=/))?"),
+    ("spark/session.py", r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$"),
+    ("stats.py", r"[/#]"),
+    ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
+    ("yamls.py", r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z"),
+    ("messages/logs.py", b"\n"),
+}
+FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")
+
+
+def modules() -> list[Any]:
+    found = []
+    for item in pkgutil.walk_packages([str(ROOT)], "jelly."):
+        if item.name.endswith("__main__") or "_pb2" in item.name:
+            continue
+        try:
+            found.append(importlib.import_module(item.name))
+        except ImportError:
+            continue  # an extra that is not installed
+    return found
+
+
+def patterns() -> dict[str, re.Pattern[Any]]:
+    found = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            for inner, each in [(name, value), *(vars(value).items() if isinstance(value, type) else ())]:
+                if isinstance(each, re.Pattern):
+                    found[f"{module.__name__}.{name}.{inner}"] = each
+    for file, text in INLINE:
+        found[f"{file}: {text!r}"] = re.compile(text)
+    return found
+
+
+def alphabet(tree: Any) -> Iterator[str]:
+    """Characters and strings that a parsed pattern speaks of, and some of each class."""
+    literals = ""
+    for kind, value in tree:
+        if kind in (op.LITERAL, op.NOT_LITERAL):
+            literals += chr(value)
+            yield chr(value)
+            continue
+        if literals:
+            yield literals
+            literals = ""
+        if kind is op.IN:
+            for what, inner in value:
+                if what is op.LITERAL:
+                    yield chr(inner)
+                elif what is op.RANGE:
+                    yield from (chr(inner[0]), chr(inner[1]))
+                elif what is op.CATEGORY:
+                    yield {op.CATEGORY_SPACE: " ", op.CATEGORY_DIGIT: "0"}.get(inner, "a")
+        elif kind is op.BRANCH:
+            for part in value[1]:
+                yield from alphabet(part)
+        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT, getattr(op, "POSSESSIVE_REPEAT", None)):
+            yield from alphabet(value[2])
+        elif kind is op.SUBPATTERN:
+            yield from alphabet(value[3])
+        elif kind in (op.ASSERT, op.ASSERT_NOT):
+            yield from alphabet(value[1])
+        elif kind is getattr(op, "ATOMIC_GROUP", None):
+            yield from alphabet(value)
+    if literals:
+        yield literals
+
+
+def heads(tree: Any) -> list[str]:
+    """Texts that the pattern may begin with, part by part: what leads to its repetitions."""
+    made = [""]
+    for kind, value in tree:
+        if kind is op.LITERAL:
+            piece = chr(value)
+        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT):
+            made.append(made[-1] + (next(iter(heads_of_one(value[2])), "") * max(value[0], 1)))
+            continue
+        elif kind is op.SUBPATTERN:
+            made += [made[-1] + part for part in heads(value[3])]
+            continue
+        elif kind in (op.IN, op.ANY, op.NOT_LITERAL, op.BRANCH):
+            piece = next(iter(heads_of_one([(kind, value)])), "")
+        else:
+            continue
+        made.append(made[-1] + piece)
+    return list(dict.fromkeys(made))
+
+
+def heads_of_one(tree: Any) -> list[str]:
+    made = []
+    for kind, value in tree:
+        if kind is op.BRANCH:
+            return [heads(part)[-1] for part in value[1]]
+        if kind is op.SUBPATTERN:
+            return [heads(value[3])[-1]]
+        if kind is op.LITERAL:
+            made.append(chr(value))
+        else:
+            made.append(next((c for c in alphabet([(kind, value)])), "a"))
+    return ["".join(made)]
+
+
+def attacks(pattern: re.Pattern[Any], size: int = SIZE) -> Iterator[str]:
+    tree = parser.parse(pattern.pattern, pattern.flags)
+    letters = list(dict.fromkeys([*alphabet(tree), " ", "\n", "\r\n", "a", "0", "-", '"', "<", "\\"]))
+    begins = heads(tree)
+    tails = ("", "\0", "!", "\n", '"')
+    for letter in letters:
+        run = letter * (size // len(letter))
+        for tail in tails:
+            yield run + tail
+        for begin in begins:
+            yield begin + run + "\0"
+            yield begin + run + '"'
+    for begin in begins:
+        if begin:
+            yield begin * (size // len(begin))
+            for letter in letters:
+                both = begin + letter
+                yield both * (size // len(both))
+    for first in letters:
+        for second in letters:
+            both = first + second
+            yield both * (size // len(both)) + "\0"
+
+
+def methods(name: str) -> list[str]:
+    """How the package uses a pattern: one that is only matched is never tried from each position."""
+    if ": " in name:
+        return ["match"] if name.startswith(("stats.py: '\\\\w", "yamls.py")) else ["finditer"]
+    called = rf"\b{name.split('.')[-2]}\.({'|'.join(FUNCTIONS)})\("
+    module = name.rsplit(".", 2)[0].split(".")[1:]
+    source = (ROOT / Path(*module)).with_suffix(".py")
+    text = source.read_text() if source.exists() else (ROOT / Path(*module) / "__init__.py").read_text()
+    used = set(re.findall(called, text))
+    # What is given to another name may be used in any way.
+    if not used or len(re.findall(rf"\b{name.split('.')[-2]}\b", text)) - 1 > len(re.findall(called, text)):
+        return ["finditer"]
+    return sorted({method if method in ("match", "fullmatch", "search") else "finditer" for method in used})
+
+
+def seconds(pattern: re.Pattern[Any], used: list[str], attack: str) -> float:
+    data: Any = attack.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else attack
+    began = time.process_time()
+    for method in used:
+        found = getattr(pattern, method)(data)
+        if method == "finditer":
+            for _ in found:
+                pass
+    return time.process_time() - began
+
+
+def try_pattern(name: str) -> None:
+    """All attacks on one pattern at 4 KB, and the slowest of them at 1 MB."""
+    pattern = patterns()[name]
+    used = methods(name)
+    slowest = []
+    for number, attack in enumerate(attacks(pattern, 1 << 12)):
+        spent = min(seconds(pattern, used, attack) for _ in range(2))
+        assert spent < 0.5, f"{spent:.1f} s for 4 KB of {attack[:40]!r}... by {pattern.pattern!r}"
+        slowest.append((spent, number))
+    numbers = {number for _, number in sorted(slowest)[-6:]}
+    for size in (1 << 16, SIZE):
+        for number, attack in enumerate(attacks(pattern, size)):
+            if number in numbers:
+                spent = seconds(pattern, used, attack)
+                limit = 0.5 + 2 * size / SIZE
+                assert spent < limit, f"{spent:.1f} s for {size} bytes of {attack[:40]!r}... by {pattern.pattern!r}"
+
+
+def inline() -> set[tuple[str, Any]]:
+    """Calls of re with a pattern that is written there, and those whose pattern is no literal."""
+    found: set[tuple[str, Any]] = set()
+    for path in ROOT.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        top = {id(node) for statement in tree.body for node in ast.walk(statement) if not isinstance(
+            statement, ast.FunctionDef | ast.ClassDef
+        )}  # fmt: skip
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re"):
+                continue
+            name = path.relative_to(ROOT).as_posix()
+            if node.func.attr in FUNCTIONS or (node.func.attr == "compile" and id(node) not in top):
+                first = node.args[0]
+                found.add((name, first.value if isinstance(first, ast.Constant) else ast.unparse(first)))
+    return found
+
+
+def test_every_pattern_is_known() -> None:
+    assert inline() == INLINE
+    assert len(patterns()) > 30
+
+
+def test_what_is_slow_is_found() -> None:
+    """The test of the tests: a pattern that this package had."""
+    pattern = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
+    times = [max(seconds(pattern, ["finditer"], attack) for attack in attacks(pattern, size)) for size in (1024, 4096)]
+    assert times[1] > 6 * times[0]
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers are too slow, and this is not our own C code")
+def test_every_pattern_is_linear() -> None:
+    work = "import test_patterns as t\nfor name in t.patterns():\n    t.try_pattern(name)"
+    done = run("-c", f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n{work}", timeout=280)
+    assert done.returncode == 0, done.stderr[-2000:]
