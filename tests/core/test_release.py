@@ -68,21 +68,3 @@ def test_a_source_of_zstd_is_released(data, whole):
     del reader, batches, file
     gc.collect()
     assert alive() is None
-
-
-def test_reading_zstd_takes_no_memory_for_good():
-    zstandard = pytest.importorskip("zstandard")
-    resource = pytest.importorskip("resource")
-    packed = zstandard.ZstdCompressor(level=19).compress(LINE)
-
-    def most():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    def read(times):
-        for _ in range(times):
-            assert len(list(jelly.read(packed, format="nt"))) == 1
-
-    read(200)
-    before = most()
-    read(1000)  # 29 KB each, before
-    assert most() - before < 10_000
