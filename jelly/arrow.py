@@ -47,19 +47,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from jelly.arrowcheck import checked, validated
 from jelly.core.batch import Batch
 from jelly.core.columns import Columns
 from jelly.core.intake import Intake
 from jelly.core.pool import Pool
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, MissingExtraError
 from jelly.formats import JELLY, find_format
-from jelly.guard import memory_error
 from jelly.metadata import with_metadata
 from jelly.options import PhysicalType, StreamOptions
 from jelly.seek import JellyFile
@@ -74,7 +74,6 @@ except ImportError:
 __all__ = [
     "InputTable",
     "check_columns",
-    "checked",
     "compute",
     "csv",
     "from_batches",
@@ -85,7 +84,6 @@ __all__ = [
     "schema",
     "to_stream",
     "to_table",
-    "validated",
     "write_arrow",
 ]
 
@@ -462,14 +460,11 @@ def dataset() -> Any:
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
     """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
-    # What pyarrow has, it hands over as it is: the C interface knows no sizes of buffers, so that behind it nobody can
-    # tell any more whether offsets lead out of them.
     if isinstance(data, pa.RecordBatchReader):
         return data
-    if isinstance(data, pa.Table):
-        return data.to_reader()
-    if isinstance(data, pa.RecordBatch):
-        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    # Not through the C interface, which has no sizes of buffers to check offsets against.
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return (pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data).to_reader()
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if hasattr(data, "__arrow_c_array__"):
@@ -509,45 +504,6 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     return layout
 
 
-def validated(
-    batches: Iterable[pa.RecordBatch], *, full: bool = True, of_file: bool = False
-) -> Iterator[pa.RecordBatch]:
-    """Record batches whose buffers are as long as they must be, with ``full`` also all that they hold: kernels of
-    pyarrow
-    rely on it, and end the process where it is not so. JellyFormatError, or JellyLimitError where memory is short.
-
-    An OSError means that a file is broken where they come out of one (``of_file``), else it is the caller's own.
-    What another library handed over through the C interface must be right: that tells no sizes to check against.
-    """
-    iterator = iter(batches)
-    n = 0
-    while True:
-        with checked(f"record batch {n}", of_file):
-            batch = next(iterator, None)
-            if batch is not None:
-                batch.validate(full=full)
-        if batch is None:
-            return
-        yield batch
-        del batch
-        n += 1
-
-
-@contextmanager
-def checked(what: str, of_file: bool = False) -> Iterator[None]:
-    """Within this, what pyarrow finds wrong with ``what`` is one of our errors."""
-    try:
-        yield
-    except MemoryError as error:  # that of pyarrow among them
-        raise memory_error(error) from None
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise JellyFormatError(f"{what} is broken: {error}") from None
-    except OSError as error:
-        if error.errno is not None or not of_file:  # of the disk, or of whoever gives the rows
-            raise
-        raise JellyFormatError(f"{what} is broken: {error}") from None
-
-
 class InputTable:
     """A table on its way into Batches: of statements, or with ``patch`` of changes."""
 
@@ -557,7 +513,7 @@ class InputTable:
             names = stream.schema.names
         self.layout = check_columns(names, layout, patch)
         self._patch = patch
-        # What no kernel sees, `Intake` checks itself: in half the time.
+        # What no kernel sees, `Intake` checks itself.
         self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
         self._first: list[pa.RecordBatch] = []
 

@@ -12,15 +12,14 @@ from jelly.arrow import (
     BATCH_ROWS,
     LAYOUTS,
     Layout,
-    checked,
     csv,
     pa,
     parquet,
     read_arrow,
     to_stream,
-    validated,
     write_arrow,
 )
+from jelly.arrowcheck import checked, validated
 from jelly.errors import JellyError
 from jelly.files import Sink
 from jelly.formats import TABLE_SUFFIXES, table_kind

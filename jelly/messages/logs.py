@@ -25,7 +25,7 @@ from jelly.messages.documents import Contexts, check_depth, check_entities, load
 from jelly.options import LogicalType
 
 if TYPE_CHECKING:
-    from jelly.oxigraph import BrokenText
+    from jelly.messages.nquads import BrokenText
 
 __all__ = ["JellyLog", "Log", "NdjsonLog", "TextLog", "TurtleLog", "XmlLog", "YamlLog"]
 
@@ -145,7 +145,7 @@ class TurtleLog(TextLog):
             trailing=trailing,
             max_message_bytes=NO_LIMIT,
         )
-        from jelly.oxigraph import BrokenText, to_nquads
+        from jelly.messages.nquads import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
         self._format = TRIG if format == "trig" else TURTLE
@@ -326,7 +326,7 @@ class _Documents(TextLog):
     format = JSON_LD
 
     def __init__(self, *, base: str | None, max_message_bytes: int) -> None:
-        from jelly.oxigraph import BrokenText, to_nquads
+        from jelly.messages.nquads import BrokenText, to_nquads
 
         self._broken, self._parser = BrokenText, to_nquads
         super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jelly.arrow import Layout, Maker, buffers_of, check_columns, checked, compute, pa
+from jelly.arrow import Layout, Maker, buffers_of, check_columns, compute, pa
+from jelly.arrowcheck import checked
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
