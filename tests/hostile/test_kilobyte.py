@@ -97,7 +97,7 @@ def entries() -> dict[str, Callable[[bytes], object]]:
         )
     for name in ("thrift", "protobuf", "json", "xml", "tsv"):
         found[f"results {name}"] = lambda data, name=name: used_up(jelly.read_results(data, format=name))
-    for name in ("rdfp", "jellyp", "rpt"):
+    for name in ("rdfp", "jellyp", "trp"):
         found[f"patch {name}"] = lambda data, name=name: used_up(jelly.patch.PatchReader(data, format=name).batches())
     found["frames"] = lambda data: used_up(jelly.read_frames(data))
     found["inspect"] = lambda data: jelly.inspect(data, per_frame=True)
