@@ -39,7 +39,7 @@ from jelly.errors import (
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly.guard import guard_triple_terms, guard_xml, memory_error
-from jelly.marks import Marks, Spellings, Written
+from jelly.marks import JsonMarks, Marks, Written
 from jelly.options import StreamOptions
 
 try:
@@ -158,7 +158,7 @@ class SyntaxReader:
         }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._tags = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
         self._written = Written(xml=format is RDF_XML, word=self._tags.word)
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}

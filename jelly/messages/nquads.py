@@ -10,7 +10,7 @@ from typing import Any
 from jelly.errors import JellyLimitError
 from jelly.formats import JSON_LD, RDF_XML, Format
 from jelly.guard import guard_triple_terms, guard_xml, memory_error
-from jelly.marks import Marks, Spellings, Written
+from jelly.marks import JsonMarks, Marks, Written
 from jelly.syntaxes import PLACE, SYNTAXES, ox
 
 __all__ = ["BrokenText", "to_nquads"]
@@ -25,7 +25,7 @@ class BrokenText(Exception):
 
 
 # The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
-_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?![a-z0-9-])(?=[^"\n]*\n)')
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\n)')
 
 
 class _Limited:
@@ -61,7 +61,7 @@ def to_nquads(
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
     that the text has ``written`` keep their marks.
     """
-    marks: Any = Spellings() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
         size = (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
         if size > max(limit, len(text)):
@@ -69,8 +69,9 @@ def to_nquads(
     marked = written.put(marks.put(text))
 
     def taken(nquads: bytes) -> bytes:
+        nquads = marks.take(nquads)
         if marks.of_tag is None:
-            return bytes(marks.take(nquads))
+            return nquads
         return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
 
     parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
