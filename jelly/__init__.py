@@ -18,6 +18,8 @@ from jelly.errors import (
     JellyTimeoutError,
     JellyTruncatedError,
     JellyUnsupportedError,
+    JellyWarning,
+    JoinedWarning,
     MissingExtraError,
 )
 from jelly.inspect import FrameInspection, Inspection, inspect
@@ -59,6 +61,8 @@ __all__ = [
     "JellyTimeoutError",
     "JellyTruncatedError",
     "JellyUnsupportedError",
+    "JellyWarning",
+    "JoinedWarning",
     "Literal",
     "LogicalType",
     "MissingExtraError",

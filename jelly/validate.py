@@ -16,9 +16,11 @@ from jelly.core.rows import KINDS, RowCounter
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
 from jelly.files import Source
+from jelly.formats import JELLY, Format, find_format
+from jelly.inspect import UNKNOWN_ROW, restart_problem
 from jelly.options import StreamOptions
 from jelly.stream import options as read_options
-from jelly.stream import read
+from jelly.stream import Reader, read
 
 __all__ = ["Problem", "validate"]
 
@@ -39,17 +41,20 @@ _SHOWN = 10
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong. ``frame`` and ``row`` (in the frame) count from 0, ``offset`` is the byte in the
-    decompressed stream; None where they do not apply."""
+    decompressed stream, ``line`` that of a text, from 1; None where they do not apply."""
 
     message: str
     frame: int | None = None
     row: int | None = None
     offset: int | None = None
+    line: int | None = None
 
     def __str__(self) -> str:
         place = [
             f"{name} {value}"
-            for name, value in (("frame", self.frame), ("row", self.row), ("byte", self.offset))
+            for name, value in (
+                ("frame", self.frame), ("row", self.row), ("byte", self.offset), ("line", self.line)
+            )
             if value is not None
         ]
         return f"{', '.join(place)}: {self.message}" if place else self.message
@@ -58,6 +63,7 @@ class Problem:
 def validate(
     src: Any,
     *,
+    format: str | None = None,
     against: Any = None,
     against_format: str | None = None,
     ordered: bool = True,
@@ -67,13 +73,18 @@ def validate(
     max_frame_bytes: int = 1 << 28,
     limit: int = 1000,
     progress: Callable[[int, int | None, int], object] | None = None,
+    joined: bool = False,
     **limits: Any,
 ) -> list[Problem]:
     """All problems of the Jelly stream ``src``; an empty list where there are none.
 
     Found are: what the `Decoder` refuses (nothing behind it can be checked), statements that need RDF-star or
     generalized statements where the options say there are none, namespace declarations in version 1, a graph that
-    does not end, rows of no known kind. After ``limit`` problems it stops.
+    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat`` (unless it
+    is read with ``joined=True``). After ``limit`` problems it stops.
+
+    ``src`` may be in another format: that is told by ``format``, else by the suffix of the file. Found are then the
+    errors of syntax, in N-Triples and N-Quads each line that has one; ``options`` and ``delimited`` are of Jelly alone.
 
     ``against`` is another RDF file (Jelly, N-Triples or N-Quads) that must have the same statements: at the same
     positions, or with ``ordered=False`` in any order, and in both cases up to the names of blank nodes. With
@@ -87,13 +98,20 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
     """
-    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     source = Source(src)
+    known = _format_of(format, source.name)
+    if known is not JELLY:
+        if options is not None or delimited is not None or joined:
+            source.close()
+            raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+        return _validate_text(src, source, known, against, against_format, ordered, frame, limit, progress, limits)
+    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     check = _Check(limit, wanted)
-    if against is not None:
-        theirs = map(as_quad, read(against, format=against_format))
-        check.compare = _InOrder(theirs, frame, check) if ordered else _AnyOrder(theirs, frame, check)
-    decoder = Decoder(delimited=delimited, max_frame_bytes=max_frame_bytes, **limits)
+    check.against(against, against_format, ordered, frame)
+    # Rows of no known kind are told of, and what is behind them checked.
+    limits["unknown_rows"] = "skip"
+    decoder = Decoder(delimited=delimited, max_frame_bytes=max_frame_bytes, joined=joined, **limits)
+    decoder.quiet = True
     counter = RowCounter(delimited=delimited, max_frame_bytes=max_frame_bytes, places=True)
     try:
         for chunk in source.chunks():
@@ -112,11 +130,59 @@ def validate(
         check.add(message, error.frame, error.row, error.offset)
     finally:
         source.close()
-    # In the order of the stream; what has no place comes last.
-    problems = sorted(check.problems, key=lambda problem: inf if problem.offset is None else problem.offset)
-    if check.is_full:
-        problems.append(Problem(f"stopped after {limit} problems"))
-    return problems
+    if decoder.restarts:
+        number, row, offset, times = decoder.restarts
+        check.add(restart_problem(times), number, row, offset)
+    return check.sorted()
+
+
+def _format_of(format: str | None, name: str) -> Format:
+    """The format; a file whose suffix says nothing is taken for Jelly."""
+    try:
+        return find_format(format, name)
+    except JellyError:
+        if format is not None:
+            raise
+        return JELLY
+
+
+def _validate_text(
+    src: Any,
+    source: Source,
+    format: Format,
+    against: Any,
+    against_format: str | None,
+    ordered: bool,
+    frame: int | None,
+    limit: int,
+    progress: Callable[[int, int | None, int], object] | None,
+    limits: dict[str, Any],
+) -> list[Problem]:
+    """`validate` for what is not Jelly."""
+    source.close()
+    by_line = format.name in ("nt", "nq")
+    check = _Check(limit, None)
+    check.against(against, against_format, ordered, frame)
+    with Reader(src, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
+        try:
+            for batch in reader.source.watched(reader.batches(), progress):
+                check.compare_with(batch)
+            check.compare_end()
+        except JellyError as error:
+            if check.failed:
+                raise
+            check.add(f"{error.reason}; nothing behind it was checked", offset=error.offset, line=error.line)
+        for line, message in reader.skipped:
+            check.add(message, line=line)
+        if reader.n_skipped > len(reader.skipped):
+            check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
+    return check.sorted()
+
+
+def _in_order(problem: Problem) -> float:
+    # What has no place comes last.
+    place = problem.offset if problem.line is None else problem.line
+    return inf if place is None else place
 
 
 class _Check:
@@ -128,6 +194,8 @@ class _Check:
         self.failed = False  # the error is not one of the stream
         self._limit = limit
         self._wanted = wanted
+        self._rows = np.empty((0, 3), np.int64)
+        self._first: int | None = None
         self._options: StreamOptions | None = None
         self._namespaces = 0
 
@@ -135,9 +203,41 @@ class _Check:
     def is_full(self) -> bool:
         return len(self.problems) >= self._limit
 
-    def add(self, message: str, frame: int | None = None, row: int | None = None, offset: int | None = None) -> None:
+    def add(
+        self,
+        message: str,
+        frame: int | None = None,
+        row: int | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+    ) -> None:
         if not self.is_full:
-            self.problems.append(Problem(message, frame, row, offset))
+            self.problems.append(Problem(message, frame, row, offset, line))
+
+    def sorted(self) -> list[Problem]:
+        """The problems in the order of the stream."""
+        problems = sorted(self.problems, key=_in_order)
+        if self.is_full:
+            problems.append(Problem(f"stopped after {self._limit} problems"))
+        return problems
+
+    def against(self, other: Any, format: str | None, ordered: bool, frame: int | None) -> None:
+        """Have the statements compared with those of another file, unless that is None."""
+        if other is not None:
+            theirs = map(as_quad, read(other, format=format))
+            self.compare = _InOrder(theirs, frame, self) if ordered else _AnyOrder(theirs, frame, self)
+
+    def compare_with(self, batch: Batch) -> None:
+        if self.compare is not None:
+            self.failed = True  # an error from here on is one of the other file
+            self.compare.take(batch)
+            self.failed = False
+
+    def compare_end(self) -> None:
+        if self.compare is not None:
+            self.failed = True
+            self.compare.finish()
+            self.failed = False
 
     def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
         """Check the Batches of a chunk (None: the end)."""
@@ -154,8 +254,8 @@ class _Check:
         self._declared = places[kinds == KINDS.index("namespace"), 1:]
         self._headers = places[kinds == KINDS.index("options"), 1:]
         for place in places[kinds == KINDS.index("other"), 1:].tolist():
-            self.add("the row has no field that this version knows", *place)
-        self._first: int | None = None
+            self.add(UNKNOWN_ROW, *place)
+        self._first = None
         self._namespaces = 0
         for batch in batches:
             if self._first is None:
@@ -163,10 +263,7 @@ class _Check:
             if self._options is None:
                 self._check_options(batch.options)
             self._check_flags(batch)
-            if self.compare is not None:
-                self.failed = True  # an error from here on is one of the other file
-                self.compare.take(batch)
-                self.failed = False
+            self.compare_with(batch)
             if self.is_full:
                 return
 
@@ -174,9 +271,7 @@ class _Check:
         rows = counter.rows
         if rows["graph_start"] > rows["graph_end"]:
             self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
-        if self.compare is not None:
-            self.failed = True
-            self.compare.finish()
+        self.compare_end()
 
     def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
         """Frame, row and offset of a statement of the present chunk."""
@@ -194,7 +289,7 @@ class _Check:
                 self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
 
     def _check_flags(self, batch: Batch) -> None:
-        options = self._options
+        options = batch.options or self._options
         if options is None:
             return
         if options.version == 1:

@@ -3,6 +3,10 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from jelly.core.header cimport (
+    OP_ABORT, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
+
 import numpy
 
 
@@ -361,6 +365,7 @@ cdef class Column:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if flags & PyBUF_WRITABLE:
             raise BufferError("a Batch is read-only")
+        self.owner.exports += 1
         view.obj = self
         view.buf = self.data
         view.len = self.shape[0] * self.strides[0]
@@ -374,7 +379,7 @@ cdef class Column:
         view.internal = NULL
 
     def __releasebuffer__(self, Py_buffer* view):
-        pass
+        self.owner.exports -= 1
 
 
 cdef object column(Batch owner, void* data, int64_t n, bytes code, int size):
@@ -395,6 +400,34 @@ cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64
     return batch
 
 
+cdef int check_operations(Batch batch, op, kind) except -1:
+    """Rows of a patch that are no statements: what must be there, and what must not."""
+    wanted = {
+        # subject is checked with the others; then predicate, object, graph: True a term, False none, None either
+        OP_HEADER: (False, True, False),
+        OP_NAMESPACE_ADD: (True, False, None),
+        OP_NAMESPACE_DELETE: (None, False, None),
+    }
+    nothing = (False, False, False)
+    for code in numpy.unique(op).tolist():
+        if code == OP_ADD or code == OP_DELETE:
+            continue
+        rows = op == code
+        if code not in wanted and (batch.s[rows] >= 0).any():
+            raise ValueError("a mark of a patch has a term as s")
+        for name, must in zip("pog", wanted.get(code, nothing)):
+            ids = getattr(batch, name)
+            if ids is None or must is None:
+                continue
+            if ((ids[rows] >= 0) != must).any():
+                raise ValueError(f"operation {code} has {'no term' if must else 'a term'} in column {name}")
+        if code == OP_NAMESPACE_ADD or code == OP_NAMESPACE_DELETE:
+            iris = batch.p[rows]
+            if (kind[iris[iris >= 0]] != KIND_IRI).any():
+                raise ValueError("a namespace is no IRI")
+    return 0
+
+
 cdef class Batch:
     """Some statements of a stream as arrays, and the terms they use.
 
@@ -403,7 +436,12 @@ cdef class Batch:
     1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted triple, 7 text that is no
     term (a language tag). ``aux[i]`` is the term id of the language tag or datatype, or the row of ``quoted``.
 
-    Term ids are valid in this Batch only. A Batch never changes, owns its memory, and its arrays are views of it.
+    Term ids are valid in this Batch only. Equal ids are equal terms, but equal terms may have several ids: a term is
+    given another one where finding the first again would cost more than it saves. Compare or count terms by what they
+    say (``term(i)``, statements, the dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. There
+    may be terms that no statement uses.
+
+    A Batch never changes, owns its memory, and its arrays are views of it.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
@@ -439,7 +477,7 @@ cdef class Batch:
         """Bytes in use by the arrays."""
         cdef Arena* a = &self.a
         return (
-            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * 4 * a.arity
+            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
             + (a.n_frames + a.n_names + a.n_meta) * 8 + a.n_meta_text
         )
 
@@ -567,19 +605,32 @@ cdef class Batch:
                     raise ValueError(f"term {i} is a quoted triple of terms that are none")
             if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
+        op = self.op
+        if op is not None and len(op) and (op.min() < OP_ADD or op.max() > OP_PUNCTUATION or (
+            (op > OP_ABORT) & (op < OP_HEADER)
+        ).any()):
+            raise ValueError("unknown operation")
+        statement = numpy.ones(a.n_rows, bool) if op is None else op <= OP_DELETE
         for name in "spog":
             ids = getattr(self, name)
-            if ids is None or not len(ids):
+            if ids is None or not a.n_rows:
                 continue
-            if a.op != NULL:
-                # The other operations have no term in some columns, and a text as subject.
-                ids = ids[self.op <= 3] if self.op.min() >= 2 else ids
-                if not len(ids):
-                    continue
-            if ids.max() >= a.n_terms or ids.min() < (NO_TERM if name == "g" else 0):
+            if ids.max() >= a.n_terms or ids.min() < NO_TERM:
                 raise ValueError(f"column {name} has a term id out of range")
-            if (kind[ids[ids >= 0]] == KIND_TEXT).any():
+            if name != "g" and (ids[statement] < 0).any():
+                raise ValueError(f"column {name} has a term id out of range")
+            is_text = ids >= 0
+            is_text[is_text] = kind[ids[is_text]] == KIND_TEXT
+            if name == "s":
+                # The other operations have no term in some columns. A namespace or a header has its name there.
+                named = ~statement & (op != OP_PUNCTUATION) & ((op < OP_START) | (op > OP_ABORT)) if op is not None else None
+                if named is not None and not is_text[named].all():
+                    raise ValueError("a namespace or header has no name")
+                is_text = is_text & statement
+            if is_text.any():
                 raise ValueError(f"column {name} has a text that is no term")
+        if op is not None and a.n_rows:
+            check_operations(self, op, kind)
         frames = self.frames
         if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
             raise ValueError("frame ends are not in order")

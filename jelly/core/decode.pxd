@@ -10,6 +10,7 @@ from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     Header, Limits,
 )
+from jelly.core.restart cimport Restart
 from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
@@ -58,10 +59,19 @@ ctypedef struct Decode:
     int64_t n_frames  # frames ended so far
     Header header
     bint has_header
+    Header next  # the options that NEED_TABLES is about
+    bint joined  # repeated options begin another stream
+    Restart restart  # what follows repeated options, where they should not
+    # Where another stream seems to begin nevertheless: how often, and the first place.
+    int64_t n_restarts
+    int64_t restart_frame
+    int64_t restart_row
+    int64_t restart_offset
     int arity
     bint patch  # Jelly-Patch; else Jelly-RDF
     int first_entry  # field of the name entries; those of prefixes and datatypes follow
-    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED: others are skipped
+    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED
+    bint skip_unknown  # rows of no known kind are skipped, else they are a fault
     uint32_t allowed  # ROWS_*
     int transaction  # CLOSED, OPEN or EITHER
     bint in_graph
@@ -80,3 +90,4 @@ ctypedef struct Decode:
 
 
 cdef int run(Decode* d) noexcept nogil
+cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil

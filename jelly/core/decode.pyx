@@ -7,14 +7,15 @@ from jelly.core.batch cimport (
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
 from jelly.core.fault cimport (
-    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN,
+    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN,
     GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
-    ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
+    NO_TERM_TO_REPEAT, OK, OPEN_PATCH, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
+    ROW_FORBIDDEN, ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
 )
 from jelly.core.frames cimport next_frame, take_metadata
-from jelly.core.header cimport check_header, read_header, same_header, step_transaction
-from jelly.core.tables cimport Table, find_datatype, find_iri, set_entry
+from jelly.core.header cimport OPEN, check_header, read_header, same_header, step_transaction
+from jelly.core.restart cimport DATATYPES, NAMES, PREFIXES, TABLES, begin_look, look_on
+from jelly.core.tables cimport Table, find_datatype, find_iri, free_entries, set_entry
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport skip_field, take_span, take_varint
 
@@ -26,18 +27,69 @@ cdef int malformed(Decode* d, Reader* r) noexcept nogil:
 
 
 cdef int read_options(Decode* d, Reader* r) noexcept nogil:
-    """The options row. NEED_TABLES for the first one."""
+    """The options row. NEED_TABLES for the first one of a stream."""
     cdef const uint8_t* at = r.at
     cdef Header h
     if read_header(r, &h, d.patch, &d.fault) != OK:
         return d.fault.code
-    if d.has_header:
-        return OK if same_header(&d.header, &h) else fail(&d.fault, OPTIONS_CHANGED, at)
+    if d.has_header and not d.joined:
+        if not same_header(&d.header, &h):
+            return fail(&d.fault, OPTIONS_CHANGED, at)
+        look_behind(d)
+        return OK
     if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
         return d.fault.code
-    d.header = h
-    d.has_header = True
+    d.next = h
     return NEED_TABLES
+
+
+cdef void note_restart(Decode* d, int64_t offset) noexcept nogil:
+    d.n_restarts += 1
+    if d.n_restarts == 1:
+        d.restart_frame = d.n_frames
+        d.restart_row = d.row
+        d.restart_offset = offset
+
+
+cdef void look_behind(Decode* d) noexcept nogil:
+    """See whether the ids behind a repeated options row are those of another stream."""
+    cdef int64_t entries[TABLES]
+    cdef int64_t tops[TABLES]
+    cdef int64_t sizes[TABLES]
+    cdef Table* tables[TABLES]
+    cdef int i
+    tables[NAMES] = &d.t.names
+    tables[PREFIXES] = &d.t.prefixes
+    tables[DATATYPES] = &d.t.datatypes
+    for i in range(TABLES):
+        entries[i] = tables[i].last
+        tops[i] = tables[i].made
+        sizes[i] = tables[i].size
+    begin_look(&d.restart, entries, tops, sizes, d.t.last_name, d.t.last_prefix, d.patch, d.arity)
+    if look_on(&d.restart, d.frame):
+        note_restart(d, d.frame_offset + (d.frame.at - d.frame_start))
+
+
+cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil:
+    """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
+    before counts any more. `in_patch`: rows stand behind the end of the last patch."""
+    cdef int slot
+    if d.has_header:
+        if d.transaction == OPEN:
+            return fail(&d.fault, OPEN_PATCH, NULL)
+        # As at the end of its stream.
+        if in_patch and add_operation(d, OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM) != OK:
+            return d.fault.code
+        free_entries(&d.t.names)
+        free_entries(&d.t.prefixes)
+        free_entries(&d.t.datatypes)
+        d.t.last_name = d.t.last_prefix = 0
+        d.in_graph = False
+        for slot in range(4):
+            d.last[slot] = UNSET
+    d.header = d.next
+    d.has_header = True
+    return OK
 
 
 # ---- lookup entries
@@ -160,7 +212,9 @@ cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
             kind = KIND_TYPED
         else:
             aux = NO_TERM
-    elif has_language and language.end > language.at:
+    elif has_language:
+        if language.end == language.at:
+            return fail(&d.fault, EMPTY_LANGUAGE, begin)
         aux = find_language(d, &language)
         if aux < 0:
             return aux
@@ -289,7 +343,18 @@ cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
         return read_bnode(d, r)
     if kind == 3:
         return read_literal(d, r)
+    skip_empty(d, r)
     return NO_TERM
+
+
+cdef inline int skip_empty(Decode* d, Reader* r) noexcept nogil:
+    """A message without fields may have some that nobody knows."""
+    cdef int64_t tag
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+    return OK
 
 
 cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept nogil:
@@ -470,6 +535,8 @@ cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogi
         return read_namespace(d, body, field)
     if field == OP_HEADER:
         return read_patch_header(d, body)
+    if skip_empty(d, body) != OK:
+        return d.fault.code
     return read_mark(d, body.at, field)
 
 
@@ -484,13 +551,14 @@ cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
         if not d.in_graph:
             return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
         d.in_graph = False
-        return OK
+        return skip_empty(d, body)
     if field == pb.RDF_STREAM_ROW_NAMESPACE:
         return read_namespace(d, body, 0)
     return read_options(d, body)
 
 
 cdef int read_row(Decode* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
     cdef int64_t tag
     cdef Reader body
     cdef bint seen = False
@@ -528,6 +596,8 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
             status = read_rdf_row(d, &body, field)
         if status < 0:
             return status
+    if not seen and not d.skip_unknown:
+        return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, begin)
     return status
 
 
@@ -586,6 +656,8 @@ cdef int run(Decode* d) noexcept nogil:
             d.in_frame = True
             d.frame_start = d.frame.at
             d.row = 0
+            if d.restart.looking and look_on(&d.restart, d.frame):
+                note_restart(d, d.frame_offset)
         status = read_rows(d)
         if status != OK:
             return status

@@ -39,6 +39,8 @@ cdef enum:
     BOTH_KINDS = -32
     NAMESPACE_UNSET = -34
     NOT_KEYFRAME = -35
+    ROW_UNKNOWN = -36
+    EMPTY_LANGUAGE = -37
     # of patches
     IS_PATCH = -200
     IS_RDF = -201
