@@ -327,6 +327,20 @@ class Sink:
         if not self.name:
             self.flush()
 
+    @property
+    def is_part(self) -> bool:
+        """Whether what is written is a file that gets its name only at the end."""
+        return self._temporary is not None
+
+    def part(self) -> str | None:
+        """Close the file that is not finished, and give its path; `abort` removes it. None where there is nothing to
+        rename: what was written to a pipe, a device or a file of the caller's is out of reach."""
+        if self._temporary is None:
+            return None
+        while self._opened:
+            self._opened.pop().close()
+        return str(self._temporary)
+
     def abort(self) -> None:
         """Close, and remove the file that is not finished."""
         while self._opened:

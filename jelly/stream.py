@@ -392,6 +392,17 @@ class Writer(SinkWriter):
         self._sink.write(self._encoder.close())
         self._collector = None
 
+    def part(self) -> str | None:
+        """End the stream, but leave the file without its name: the path of what was written, which `abort` removes.
+
+        None, and nothing is ended, where the destination is no file that gets its name at the end.
+        """
+        if not self._sink.is_part:
+            return None
+        self._finish()
+        self._closed = True
+        return self._sink.part()
+
     def abort(self) -> None:
         """Give up: a file that was being written is removed."""
         self._collector = None

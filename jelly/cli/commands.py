@@ -7,8 +7,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from itertools import islice
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -19,7 +20,8 @@ from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.results import results
-from jelly.convert import choose_options
+from jelly.convert import LateError, Widening, changed, choose_options, chosen_fields, join_options, widened
+from jelly.core.encoder import lacking
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
 from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, table_kind
@@ -36,12 +38,25 @@ _PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 _KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
 
 
+def _show_warning(text: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """A warning of ours on one line, without the line of Python that it came from."""
+    if issubclass(category, jelly.JellyWarning):
+        say(f"warning: {message(jelly.JellyError(str(text).replace('joined=True', '--joined')))}", "yellow")
+    else:
+        _python_warning(text, category, *place, **more)
+
+
+_python_warning = warnings.showwarning
+
+
 class Commands(click.Group):
     """Turns every error into one line on standard error and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:
@@ -65,6 +80,26 @@ def _format_of(value: str | None, name: str, option: str) -> Format:
 
 _format = click.Choice(list(FORMATS))
 from_option = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+
+
+def jelly_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of the commands that read Jelly."""
+    command = click.option(
+        "--joined", is_flag=True, help="Read Jelly files that were joined with cat as the streams they are."
+    )(command)
+    return click.option(
+        "--skip-unknown-rows", is_flag=True, help="Leave out rows of Jelly of a kind that this version does not know."
+    )(command)
+
+
+def of_jelly(from_format: str | None, file: str, joined: bool, skip_unknown_rows: bool) -> dict[str, Any]:
+    """The settings of a Reader that `jelly_options` ask for; none for files in other formats."""
+    if _format_of(from_format, file, "--from") is not JELLY:
+        return {}
+    settings: dict[str, Any] = {"joined": True} if joined else {}
+    return settings | ({"unknown_rows": "skip"} if skip_unknown_rows else {})
+
+
 shape_option = click.option(
     "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
 )
@@ -111,6 +146,7 @@ for group in (messages, patch, results):
     help=f"Logical stream type, what a frame means: {', '.join(_LOGICAL)}.",
 )
 @click.option("--generalized", is_flag=True, help="Allow generalized statements.")
+@click.option("--namespaces", "allow_namespaces", is_flag=True, help="Allow namespaces, even if they come late.")
 @click.option("--no-star", is_flag=True, help="Refuse quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Name to write into the stream options.")
 @click.option(
@@ -144,6 +180,7 @@ for group in (messages, patch, results):
     "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+@jelly_options
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Read IN and write it to OUT. What cannot be finished leaves no file.
 
@@ -176,7 +213,10 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
         seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
-    with progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+    with (
+        wide_advice(),
+        progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
+    ):
         done = jelly.convert(
             src,
             dst,
@@ -193,6 +233,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
             **_of_syntax(source, given),
+            **of_jelly(from_format, src, given["joined"], given["skip_unknown_rows"]),
         )
     if not quiet:
         _summary(done)
@@ -266,6 +307,8 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
     if given["generalized"]:
         changes["generalized_statements"] = True
+    if given["allow_namespaces"]:
+        changes["version"] = 2
     if given["no_star"]:
         changes["rdf_star"] = False
     if given["stream_name"] is not None:
@@ -305,7 +348,8 @@ def _count(n: float) -> str:
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
 @shape_option
-def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
+@click.option("--joined", is_flag=True, help="The file was joined with cat: that is no problem.")
+def inspect_(file: str, per_frame: bool, shape: str | None, joined: bool) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
     \b
@@ -314,7 +358,9 @@ def inspect_(file: str, per_frame: bool, shape: str | None) -> None:
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     with progress_bar("Inspecting") as progress:
-        found = jelly.inspect(file, per_frame, progress=progress)
+        found = jelly.inspect(file, per_frame, progress=progress, joined=joined)
+    for problem in found.problems:
+        say(f"{file}: {problem}", "yellow")
     show(found, shape, lambda display: display.show_inspection(file, found))
 
 
@@ -343,8 +389,14 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-def validate(file: str, against: str | None, unordered: bool, as_json: bool, **given: Any) -> None:
+@click.option("--joined", is_flag=True, help="Read Jelly files that were joined with cat as the streams they are.")
+@from_option
+def validate(
+    file: str, against: str | None, unordered: bool, as_json: bool, from_format: str | None, **given: Any
+) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
+
+    FILE may be in another format: then its errors of syntax are found, and it can be compared.
 
     \b
     Examples:
@@ -354,9 +406,11 @@ def validate(file: str, against: str | None, unordered: bool, as_json: bool, **g
     if against is not None:
         _format_of(None, against, "a known suffix")
     with progress_bar("Validating") as progress:
-        problems = jelly.validate(file, against=against, ordered=not unordered, progress=progress, **given)
+        problems = jelly.validate(
+            file, format=from_format, against=against, ordered=not unordered, progress=progress, **given
+        )
     if as_json:
-        fields = ("message", "frame", "row", "offset")
+        fields = ("message", "frame", "row", "offset", "line")
         click.echo(json.dumps([{name: getattr(problem, name) for name in fields} for problem in problems], indent=2))
     else:
         for problem in problems:
@@ -372,11 +426,56 @@ def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
         _format_of(from_format, file, "--from")
 
 
+def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
+    options = [
+        click.option("--physical", type=click.Choice(_PHYSICAL), help="Physical stream type of Jelly output."),
+        click.option("--generalized", is_flag=True, help="Allow generalized statements in Jelly output."),
+        click.option("--namespaces", is_flag=True, help="Allow namespaces in Jelly output."),
+        click.option("--star", is_flag=True, help="Allow quoted triples in Jelly output."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
+    """The stream options that `wide_options` ask for."""
+    changes: dict[str, Any] = {}
+    if given["physical"]:
+        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
+    for name, option, value in (
+        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "star", True)
+    ):
+        if given[option]:
+            changes[name] = value
+    return changes
+
+
+_WIDE = {
+    "physical_type": "--physical quads", "generalized_statements": "--generalized", "version": "--namespaces",
+    "rdf_star": "--star",
+}
+
+
+@contextlib.contextmanager
+def wide_advice() -> Iterator[None]:
+    """Within this, what turned up late is an error that names the options of the command line."""
+    try:
+        yield
+    except LateError as error:
+        raise LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}") from None
+
+
 @cli.command(short_help="Print files as N-Quads, one after the other.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
-def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None:
+@wide_options
+@jelly_options
+def cat(
+    files: tuple[str, ...], from_format: str | None, to_format: str, joined: bool, skip_unknown_rows: bool, **given: Any
+) -> None:
     """Print the statements of files on standard output.
 
     N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
@@ -385,21 +484,66 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
     Examples:
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+
+    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the order
+    of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
+    --generalized, --namespaces or --star.
     """
     _check_formats(files, from_format)
     if to_format == "jelly" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    changes = wide_changes(given)
+    if changes and to_format != "jelly":
+        raise click.UsageError("--physical, --generalized, --namespaces and --star go with --to jelly")
     with contextlib.ExitStack() as stack:
-        writer: jelly.Writer | None = None
-        for file in files:
-            reader = stack.enter_context(jelly.Reader(file, format=from_format))
-            for batch in reader.batches():
-                if writer is None:
-                    options = choose_options(None, reader, batch.arity)
-                    writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
+        inputs = [
+            _Input(file, from_format, of_jelly(from_format, file, joined, skip_unknown_rows)) for file in files
+        ]
+        options: jelly.StreamOptions | None = None
+        if to_format == "jelly":
+            looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
+            options = changed(join_options(looked), changes) if looked else None
+        if options is None and to_format == "jelly":
+            stack.enter_context(jelly.Writer("-", jelly.StreamOptions(**changes) if changes else None, format=to_format))
+            return
+        stack.enter_context(wide_advice())
+        writer = stack.enter_context(
+            Widening("-", options, fixed=chosen_fields(changes), format=to_format)
+            if options is not None
+            else jelly.Writer("-", format=to_format)
+        )
+        for one in inputs:
+            for batch in one.batches(stack):
                 writer.add_batch(batch)
-        if writer is None:
-            stack.enter_context(jelly.Writer("-", format=to_format))
+
+
+class _Input:
+    """A file that is looked at before it is read."""
+
+    def __init__(self, file: str, format: str | None, settings: dict[str, Any]) -> None:
+        self._open = lambda: jelly.Reader(file, format=format, **settings)
+        self._again = file != "-" and os.path.isfile(file)
+        self._looked: Iterator[jelly.Batch] | None = None
+
+    def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
+        """The stream options for what the file shows at its beginning; None where it has nothing."""
+        reader = stack.enter_context(self._open())
+        batches = reader.batches()
+        first = next(batches, None)
+        options = None
+        if first is not None:
+            options = choose_options(None, reader, first.arity)
+            options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+        if self._again:
+            reader.close()  # there may be more files than a process can have open
+        else:
+            self._looked = batches if first is None else chain([first], batches)
+        return options
+
+    def batches(self, stack: contextlib.ExitStack) -> Iterator[jelly.Batch]:
+        if self._looked is not None:
+            return self._looked
+        return stack.enter_context(self._open()).batches()
 
 
 @cli.command(short_help="Print the first statements of a file.")
@@ -408,7 +552,8 @@ def cat(files: tuple[str, ...], from_format: str | None, to_format: str) -> None
     "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
 )
 @from_option
-def head(file: str, number: int, from_format: str | None) -> None:
+@jelly_options
+def head(file: str, number: int, from_format: str | None, joined: bool, skip_unknown_rows: bool) -> None:
     """Print the first statements of a file as N-Quads; no more of it is read than that takes.
 
     \b
@@ -416,7 +561,8 @@ def head(file: str, number: int, from_format: str | None) -> None:
       jelly head -n 3 people.jelly
     """
     _check_formats((file,), from_format)
-    with jelly.Reader(file, format=from_format, batch_rows=min(number or 1, HEAD_ROWS)) as reader:
+    settings = of_jelly(from_format, file, joined, skip_unknown_rows)
+    with jelly.Reader(file, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **settings) as reader:
         statements = islice(reader, number)
         with jelly.Writer("-", format="nq") as writer:
             writer.extend(statements)
@@ -511,9 +657,11 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
 @click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
 @click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
+@jelly_options
 def stats_(
-    file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None
-) -> None:
+    file: str, from_format: str | None, shape: str | None, top: int, threads: int, plot: str | None, joined: bool,
+    skip_unknown_rows: bool,
+) -> None:  # fmt: skip
     """Show what the statements of a file consist of, and how they are distributed.
 
     \b
@@ -528,7 +676,8 @@ def stats_(
 
         check_suffix(plot)
     with progress_bar("Counting") as progress:
-        found = stats(file, threads=threads, top=top, progress=progress, format=from_format)
+        settings = of_jelly(from_format, file, joined, skip_unknown_rows)
+        found = stats(file, threads=threads, top=top, progress=progress, format=from_format, **settings)
     if plot is not None:
         plot_stats(found, plot, os.path.basename(file))
     show(found, shape, lambda display: display.show_stats(file, found))

@@ -16,8 +16,10 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.commands import cli, from_option
+from jelly.cli.commands import cli, from_option, jelly_options, of_jelly, wide_advice, wide_changes, wide_options
 from jelly.cli.common import progress_bar, say
+from jelly.convert import LateError, choose_options, widened
+from jelly.core.encoder import lacking
 
 __all__ = ["cli"]
 
@@ -132,6 +134,27 @@ def _batches(
     return chain(first, batches), reader.options
 
 
+def _published(
+    reader: jelly.Reader,
+    changes: dict[str, Any],
+    progress: Callable[[int, int | None, int | None], object] | None,
+) -> tuple[Iterator[Any], jelly.StreamOptions]:
+    """The Batches to publish, and options for all of them as far as the first shows."""
+    batches = reader.source.watched(reader.batches(), progress)
+    first = next(batches, None)
+    options = choose_options(changes, reader, 3 if first is None else first.arity)
+    if first is not None:
+        options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+
+    def checked() -> Iterator[Any]:
+        for batch in batches if first is None else chain([first], batches):
+            if fields := lacking(options, batch):
+                raise LateError.of(fields, "give options that allow it")
+            yield batch
+
+    return checked(), options
+
+
 async def _serve(server: Any, topics: Any) -> None:
     broker = server.handler
     done = asyncio.Event()
@@ -162,8 +185,16 @@ def _counts(broker: Any) -> str:
 @from_option
 @click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Of frames, where not kept.")
 @_client_options
-def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
+@wide_options
+@jelly_options
+def publish(
+    file: str, address: str, topic: str, from_format: str | None, frame_rows: int, joined: bool, skip_unknown_rows: bool,
+    **given: Any,
+) -> None:  # fmt: skip
     """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
+
+    The first publication decides what a topic can hold: named graphs, generalized statements and quoted triples need
+    --physical quads, --generalized and --star there, unless its beginning has some. Namespaces it can always hold.
 
     The topic is sent as the stream name and as call metadata jelly-topic. A token is taken from the
     variable JELLY_TOKEN.
@@ -174,11 +205,12 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
     with (
-        jelly.Reader(file, format=from_format) as reader,
+        jelly.Reader(file, format=from_format, **of_jelly(from_format, file, joined, skip_unknown_rows)) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
+        wide_advice(),
     ):
-        batches, options = _batches(reader, progress)
+        batches, options = _published(reader, wide_changes(given), progress)
         sent = client.publish(batches, topic=topic, options=options, frame_rows=frame_rows, timeout=given["timeout"])
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 
