@@ -3,7 +3,7 @@
 A Jelly stream says at its start what it may hold, and inputs show it late: the options come from the input's own, from
 what its format says and from its first Batch. Where a later Batch needs more, what was written is written anew with
 wider options, Batch by Batch from the file that has not got its name yet; so nothing is announced that is not there.
-What went to a pipe or to a file object cannot be taken back: there it is a `LateError`, which names the options to give.
+What went to a pipe or a file object cannot be taken back: there it is a `LateError`, which names the options to give.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
 class Widening(SinkWriter):
     """A `Writer` of Batches that starts anew with wider options where a Batch needs them, if that can be.
 
-    ``fixed`` are the fields of the options that stay as they are. Only Jelly has options; other formats are just written.
+    ``fixed`` are the fields of the options that stay as they are. Formats other than Jelly have none.
     """
 
     def __init__(self, dst: Any, options: StreamOptions, *, fixed: Collection[str] = (), **settings: Any) -> None:
@@ -266,7 +266,7 @@ class Widening(SinkWriter):
         try:
             self._writer = Writer(self._dst, options, **self._settings)
             self._sink = self._writer._sink
-            limits = {name: MAX_TABLE_SIZE for name in ("max_names", "max_prefixes", "max_datatypes")}
+            limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
             with Reader(path, format=JELLY.name, max_frame_bytes=1 << 40, **limits) as reader:
                 for batch in reader.batches():
                     self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)

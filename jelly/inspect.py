@@ -44,8 +44,8 @@ class Inspection:
     ``rows`` and ``row_bytes`` are by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
     datatype (the entries of the lookup tables) and other (rows without a known field). ``metadata`` tells for each
     key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
-    compressed. ``frames`` is a list only where ``per_frame`` was asked for. ``problems`` says what shows without decoding:
-    rows of no known kind, and that the file seems to be several that were joined with ``cat``.
+    compressed. ``frames`` is a list only where ``per_frame`` was asked for. ``problems`` says what shows without
+    decoding: rows of no known kind, and that the file seems to be several that were joined with ``cat``.
     """
 
     options: StreamOptions

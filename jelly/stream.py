@@ -36,6 +36,9 @@ class Reader(SourceReader):
     ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"`` (or a suffix or media type); by default the suffix of the file
     decides, else it is Jelly.
 
+    Of Jelly, ``joined=True`` reads files that were joined with ``cat`` as the streams they are, and
+    ``unknown_rows="skip"`` leaves out rows of a kind that is not known, which else are an error (see `Decoder`).
+
     For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
     notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
     of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of

@@ -19,8 +19,8 @@ from jelly.files import Source
 from jelly.formats import JELLY, Format, find_format
 from jelly.inspect import UNKNOWN_ROW, restart_problem
 from jelly.options import StreamOptions
-from jelly.stream import options as read_options
 from jelly.stream import Reader, read
+from jelly.stream import options as read_options
 
 __all__ = ["Problem", "validate"]
 
@@ -80,8 +80,8 @@ def validate(
 
     Found are: what the `Decoder` refuses (nothing behind it can be checked), statements that need RDF-star or
     generalized statements where the options say there are none, namespace declarations in version 1, a graph that
-    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat`` (unless it
-    is read with ``joined=True``). After ``limit`` problems it stops.
+    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat``
+    (unless it is read with ``joined=True``). After ``limit`` problems it stops.
 
     ``src`` may be in another format: that is told by ``format``, else by the suffix of the file. Found are then the
     errors of syntax, in N-Triples and N-Quads each line that has one; ``options`` and ``delimited`` are of Jelly alone.

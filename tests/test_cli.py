@@ -737,7 +737,7 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("always::jelly.JoinedWarning")
 def test_joined_and_unknown_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    parts = [jelly.dumps([(jelly.IRI(f"http://{x}.org/s"), jelly.IRI(f"http://{x}.org/x/p"), jelly.IRI("a:o"))]) for x in "ab"]
+    parts = [jelly.dumps([(IRI(f"http://{x}.org/s"), IRI(f"http://{x}.org/x/p"), IRI("a:o"))]) for x in "ab"]
     Path("ab.jelly").write_bytes(b"".join(parts))
     text = b"".join(run_text(part) for part in parts)
     for command in (["cat", "ab.jelly"], ["head", "ab.jelly"], ["convert", "ab.jelly", "-", "-q"]):

@@ -38,12 +38,19 @@ _PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 _KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
 
 
-def _show_warning(text: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
     """A warning of ours on one line, without the line of Python that it came from."""
     if issubclass(category, jelly.JellyWarning):
-        say(f"warning: {message(jelly.JellyError(str(text).replace('joined=True', '--joined')))}", "yellow")
+        say(f"warning: {str(message).replace('joined=True', '--joined')}", "yellow")
     else:
-        _python_warning(text, category, *place, **more)
+        _python_warning(message, category, filename, lineno, file, line)
 
 
 _python_warning = warnings.showwarning
@@ -485,8 +492,8 @@ def cat(
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
 
-    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the order
-    of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
+    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the
+    order of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
     --generalized, --namespaces or --star.
     """
     _check_formats(files, from_format)
@@ -504,14 +511,15 @@ def cat(
             looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
             options = changed(join_options(looked), changes) if looked else None
         if options is None and to_format == "jelly":
-            stack.enter_context(jelly.Writer("-", jelly.StreamOptions(**changes) if changes else None, format=to_format))
+            chosen = jelly.StreamOptions(**changes) if changes else None
+            stack.enter_context(jelly.Writer("-", chosen, format=to_format))
             return
         stack.enter_context(wide_advice())
-        writer = stack.enter_context(
-            Widening("-", options, fixed=chosen_fields(changes), format=to_format)
-            if options is not None
-            else jelly.Writer("-", format=to_format)
-        )
+        writer: Widening | jelly.Writer
+        if options is None:
+            writer = stack.enter_context(jelly.Writer("-", format=to_format))
+        else:
+            writer = stack.enter_context(Widening("-", options, fixed=chosen_fields(changes), format=to_format))
         for one in inputs:
             for batch in one.batches(stack):
                 writer.add_batch(batch)
@@ -521,7 +529,7 @@ class _Input:
     """A file that is looked at before it is read."""
 
     def __init__(self, file: str, format: str | None, settings: dict[str, Any]) -> None:
-        self._open = lambda: jelly.Reader(file, format=format, **settings)
+        self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, format=format, **settings)
         self._again = file != "-" and os.path.isfile(file)
         self._looked: Iterator[jelly.Batch] | None = None
 

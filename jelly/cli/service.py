@@ -83,8 +83,18 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
       jelly serve --store topics/
       jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
     """
+    # What gRPC writes to standard error by itself, of a port in use say, is told by the error.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import AsyncServer, Broker, Topics
     from jelly.grpc import tokens as known_tokens
+    from jelly.grpc.server import is_loopback
+
+    if not (given["cert"] or given["insecure"] or is_loopback(listen)):
+        raise jelly.JellyOptionsError(
+            f"{listen} can be reached from other machines: give --cert and --key, or --insecure where that is meant"
+        )
+    if bool(given["cert"]) != bool(given["key"]):
+        raise click.UsageError("--cert and --key go together")
 
     pairs = [_pair(file) for file in files]
     people = None
@@ -188,8 +198,8 @@ def _counts(broker: Any) -> str:
 @wide_options
 @jelly_options
 def publish(
-    file: str, address: str, topic: str, from_format: str | None, frame_rows: int, joined: bool, skip_unknown_rows: bool,
-    **given: Any,
+    file: str, address: str, topic: str, from_format: str | None, frame_rows: int, joined: bool,
+    skip_unknown_rows: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
 

@@ -9,8 +9,8 @@ from libc.string cimport memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
-    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free, clear_arena, clear_interner,
-    free_interner, init_interner, intern_term, new_batch,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
+    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error
 from jelly.core.library cimport Library

@@ -4,8 +4,8 @@ A repeated options row says nothing by itself: the lookup tables stand, and a st
 (specification, "Stream options"). What tells the two apart are the ids after it. They are read twice, as if the stream
 went on and as if another began. Whoever defines an entry uses it in the next statement. So where the second way of
 reading fits and uses more of what is defined than the first, or the first leads out of the tables, another stream
-begins; where both fit, nothing is said. Nothing is decoded for that, and only what stands behind a repeated options row is looked at, up to some
-statements.
+begins; where both fit, nothing is said. Nothing is decoded for that, and only what stands behind a repeated options row
+is looked at, up to some statements.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -52,6 +52,7 @@ ctypedef struct Restart:
 
 
 cdef void begin_look(
-    Restart* k, const int64_t* entries, const int64_t* tops, const int64_t* sizes, int64_t name, int64_t prefix, bint patch, int arity
+    Restart* k, const int64_t* entries, const int64_t* tops, const int64_t* sizes, int64_t name, int64_t prefix,
+    bint patch, int arity,
 ) noexcept nogil
 cdef bint look_on(Restart* k, Reader rows) noexcept nogil

@@ -1,7 +1,7 @@
 from libc.string cimport memset
 
 from jelly.core cimport schema as pb
-from jelly.core.wire cimport WIRE_LEN, WIRE_VARINT, skip_field, take_span, take_varint
+from jelly.core.wire cimport WIRE_LEN, skip_field, take_span, take_varint
 
 cdef enum:
     # Quoted triples are followed so deep.

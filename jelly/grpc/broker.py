@@ -133,7 +133,7 @@ class Broker(AsyncHandler):
 
 
 def _served(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
-    """The options for a subscriber, see `serve_options`; who asks for version 1 gets the statements without namespaces."""
+    """The options for a subscriber, see `serve_options`; one that asks for version 1 gets no namespaces."""
     if requested is not None and requested.version == 1:
         own = own.replace(version=1)
     return serve_options(own, requested)

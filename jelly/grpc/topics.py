@@ -189,8 +189,9 @@ class Topic:
             if self._file is None:
                 self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
             try:
-                if self._file.write(data) < len(data):
-                    raise OSError(f"{self.path}: the message could be written in part only")
+                rest = memoryview(data)
+                while rest:  # a disk that fills takes a part; why no more of it, the next attempt tells
+                    rest = rest[self._file.write(rest) :]
             except OSError:
                 self._file.truncate(self._size)
                 raise
