@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import click
 
 import jelly
+from jelly.cli.cat import cat
 from jelly.cli.common import can_have_index, parse_range, progress_bar, say
 from jelly.cli.errors import INTERRUPTED, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
+from jelly.cli.reading import (
+    FORMAT,
+    PHYSICAL,
+    check_formats,
+    format_of,
+    from_option,
+    jelly_options,
+    of_jelly,
+    wide_advice,
+)
 from jelly.cli.results import results
-from jelly.convert import LateError, Widening, changed, choose_options, chosen_fields, join_options, widened
-from jelly.core.encoder import lacking
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, THRIFT, TURTLE, Format, find_format, table_kind
+from jelly.formats import JELLY, THRIFT, TURTLE, Format, find_format, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.patch import PATCH_FORMATS
 from jelly.sidecar import make_sidecar
@@ -33,7 +41,6 @@ from jelly.stats import Stats, stats
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
-_PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 # Lookup tables and the options that set their sizes.
 _KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
 
@@ -77,34 +84,6 @@ class Commands(click.Group):
             ctx.exit(1)
 
 
-def _format_of(value: str | None, name: str, option: str) -> Format:
-    try:
-        return find_format(value, "" if name == "-" else name)
-    except jelly.JellyError as error:
-        reason = error.reason.partition(";")[0]
-        raise click.UsageError(f"{reason}; say what it is with {option}") from None
-
-
-_format = click.Choice(list(FORMATS))
-from_option = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
-
-
-def jelly_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of the commands that read Jelly."""
-    command = click.option(
-        "--joined", is_flag=True, help="Read Jelly files that were joined with cat as the streams they are."
-    )(command)
-    return click.option(
-        "--skip-unknown-rows", is_flag=True, help="Leave out rows of Jelly of a kind that this version does not know."
-    )(command)
-
-
-def of_jelly(from_format: str | None, file: str, joined: bool, skip_unknown_rows: bool) -> dict[str, Any]:
-    """The settings of a Reader that `jelly_options` ask for; none for files in other formats."""
-    if _format_of(from_format, file, "--from") is not JELLY:
-        return {}
-    settings: dict[str, Any] = {"joined": True} if joined else {}
-    return settings | ({"unknown_rows": "skip"} if skip_unknown_rows else {})
 
 
 shape_option = click.option(
@@ -132,20 +111,20 @@ def cli() -> None:
     """
 
 
-for group in (messages, patch, results):
-    cli.add_command(group)
+for command in (cat, messages, patch, results):
+    cli.add_command(command)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @from_option
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix.")
 @click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of the lookup tables, all three.")
 @click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Entries of the name table.")
 @click.option("--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the prefix table; 0: none.")
 @click.option("--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the datatype table.")
-@click.option("--physical", type=click.Choice(_PHYSICAL), help="Physical stream type.")
+@click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type.")
 @click.option(
     "--logical",
     metavar="TYPE",
@@ -209,10 +188,10 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     if table_kind(src) or table_kind(dst):
         _convert_table(src, dst, from_format, to_format, quiet, given)
         return
-    source = _format_of(from_format, src, "--from")
+    source = format_of(from_format, src, "--from")
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
-    target = _format_of(to_format, dst, "--to")
+    target = format_of(to_format, dst, "--to")
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
     seekable = given["seekable"]
@@ -281,7 +260,7 @@ def _convert_table(
         raise click.UsageError("--prefix and --values do not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
-    target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
+    target = None if table_kind(dst) else format_of(to_format, dst, "--to")
     seekable = target is JELLY and given["seekable"] is not False and can_have_index(dst)
     statements = convert_table(
         src,
@@ -411,7 +390,7 @@ def validate(
       jelly validate people.jelly --against people.nt --unordered
     """
     if against is not None:
-        _format_of(None, against, "a known suffix")
+        format_of(None, against, "a known suffix")
     with progress_bar("Validating") as progress:
         problems = jelly.validate(
             file, format=from_format, against=against, ordered=not unordered, progress=progress, **given
@@ -425,133 +404,6 @@ def validate(
         if not problems:
             click.echo(f"{file}: no problems")
     click.get_current_context().exit(1 if problems else 0)
-
-
-def _check_formats(files: tuple[str, ...], from_format: str | None) -> None:
-    """A name that tells no format is a mistake in the call, to be told before anything is read."""
-    for file in files:
-        _format_of(from_format, file, "--from")
-
-
-def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
-    options = [
-        click.option("--physical", type=click.Choice(_PHYSICAL), help="Physical stream type of Jelly output."),
-        click.option("--generalized", is_flag=True, help="Allow generalized statements in Jelly output."),
-        click.option("--namespaces", is_flag=True, help="Allow namespaces in Jelly output."),
-        click.option("--star", is_flag=True, help="Allow quoted triples in Jelly output."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
-    """The stream options that `wide_options` ask for."""
-    changes: dict[str, Any] = {}
-    if given["physical"]:
-        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
-    for name, option, value in (
-        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "star", True)
-    ):
-        if given[option]:
-            changes[name] = value
-    return changes
-
-
-_WIDE = {
-    "physical_type": "--physical quads", "generalized_statements": "--generalized", "version": "--namespaces",
-    "rdf_star": "--star",
-}
-
-
-@contextlib.contextmanager
-def wide_advice() -> Iterator[None]:
-    """Within this, what turned up late is an error that names the options of the command line."""
-    try:
-        yield
-    except LateError as error:
-        raise LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}") from None
-
-
-@cli.command(short_help="Print files as N-Quads, one after the other.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
-@wide_options
-@jelly_options
-def cat(
-    files: tuple[str, ...], from_format: str | None, to_format: str, joined: bool, skip_unknown_rows: bool, **given: Any
-) -> None:
-    """Print the statements of files on standard output.
-
-    N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
-
-    \b
-    Examples:
-      jelly cat people.jelly | grep Alice
-      jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
-
-    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the
-    order of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
-    --generalized, --namespaces or --star.
-    """
-    _check_formats(files, from_format)
-    if to_format == "jelly" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    changes = wide_changes(given)
-    if changes and to_format != "jelly":
-        raise click.UsageError("--physical, --generalized, --namespaces and --star go with --to jelly")
-    with contextlib.ExitStack() as stack:
-        inputs = [
-            _Input(file, from_format, of_jelly(from_format, file, joined, skip_unknown_rows)) for file in files
-        ]
-        options: jelly.StreamOptions | None = None
-        if to_format == "jelly":
-            looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
-            options = changed(join_options(looked), changes) if looked else None
-        if options is None and to_format == "jelly":
-            chosen = jelly.StreamOptions(**changes) if changes else None
-            stack.enter_context(jelly.Writer("-", chosen, format=to_format))
-            return
-        stack.enter_context(wide_advice())
-        writer: Widening | jelly.Writer
-        if options is None:
-            writer = stack.enter_context(jelly.Writer("-", format=to_format))
-        else:
-            writer = stack.enter_context(Widening("-", options, fixed=chosen_fields(changes), format=to_format))
-        for one in inputs:
-            for batch in one.batches(stack):
-                writer.add_batch(batch)
-
-
-class _Input:
-    """A file that is looked at before it is read."""
-
-    def __init__(self, file: str, format: str | None, settings: dict[str, Any]) -> None:
-        self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, format=format, **settings)
-        self._again = file != "-" and os.path.isfile(file)
-        self._looked: Iterator[jelly.Batch] | None = None
-
-    def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
-        """The stream options for what the file shows at its beginning; None where it has nothing."""
-        reader = stack.enter_context(self._open())
-        batches = reader.batches()
-        first = next(batches, None)
-        options = None
-        if first is not None:
-            options = choose_options(None, reader, first.arity)
-            options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
-        if self._again:
-            reader.close()  # there may be more files than a process can have open
-        else:
-            self._looked = batches if first is None else chain([first], batches)
-        return options
-
-    def batches(self, stack: contextlib.ExitStack) -> Iterator[jelly.Batch]:
-        if self._looked is not None:
-            return self._looked
-        return stack.enter_context(self._open()).batches()
 
 
 @cli.command(short_help="Print the first statements of a file.")
@@ -568,7 +420,7 @@ def head(file: str, number: int, from_format: str | None, joined: bool, skip_unk
     Example:
       jelly head -n 3 people.jelly
     """
-    _check_formats((file,), from_format)
+    check_formats((file,), from_format)
     settings = of_jelly(from_format, file, joined, skip_unknown_rows)
     with jelly.Reader(file, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **settings) as reader:
         statements = islice(reader, number)
@@ -589,7 +441,7 @@ def count(files: tuple[str, ...], from_format: str | None) -> None:
       jelly count people.jelly
       jelly count *.jelly *.nq.gz
     """
-    _check_formats(files, from_format)
+    check_formats(files, from_format)
     total = 0
     for file in files:
         with progress_bar("Counting") as progress:
@@ -631,7 +483,7 @@ def index(file: str) -> None:
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
+@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix, else nq.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
 def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: str | None, output: str) -> None:
     """Print the statements A to B, the first is 0 and B is left out. No more of the file is read than that takes.
@@ -641,7 +493,7 @@ def slice_(file: str, wanted: tuple[int, int | None], frames: bool, to_format: s
       jelly slice people.jelly 1000000:1000100
       jelly slice people.jelly --frames :3 -o begin.jelly
     """
-    target = _format_of(to_format or ("nq" if output == "-" else None), output, "--to")
+    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file) as source:
@@ -678,7 +530,7 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
-    _check_formats((file,), from_format)
+    check_formats((file,), from_format)
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

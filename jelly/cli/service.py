@@ -16,8 +16,9 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.commands import cli, from_option, jelly_options, of_jelly, wide_advice, wide_changes, wide_options
+from jelly.cli.commands import cli
 from jelly.cli.common import progress_bar, say
+from jelly.cli.reading import from_option, jelly_options, of_jelly, wide_advice, wide_changes, wide_options
 from jelly.convert import LateError, choose_options, widened
 from jelly.core.encoder import lacking
 

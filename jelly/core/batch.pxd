@@ -91,7 +91,6 @@ cdef int add_frame(Arena* b) noexcept nogil
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
-cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
 
 

@@ -4,7 +4,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from jelly.core.header cimport (
-    OP_ABORT, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 
 import numpy
@@ -218,33 +218,6 @@ cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogi
     return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
 
 
-cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
-    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
-    cdef Arena kept
-    cdef int slot
-    cdef int32_t term
-    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
-        return NO_MEMORY
-    for slot in range(4):
-        term = last[slot]
-        if term == UNSET:
-            continue
-        if term == CARRIED:
-            term = carried[slot]
-            if term >= 0:
-                term = copy_term(carry, term, &kept)
-        elif term >= 0:
-            term = copy_term(b, term, &kept)
-        if term < NO_TERM:
-            free_arena(&kept)
-            return term
-        carried[slot] = term
-        last[slot] = CARRIED
-    free_arena(carry)
-    carry[0] = kept
-    return 0
-
-
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
     """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
     cdef int64_t n
@@ -400,32 +373,11 @@ cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64
     return batch
 
 
-cdef int check_operations(Batch batch, op, kind) except -1:
-    """Rows of a patch that are no statements: what must be there, and what must not."""
-    wanted = {
-        # subject is checked with the others; then predicate, object, graph: True a term, False none, None either
-        OP_HEADER: (False, True, False),
-        OP_NAMESPACE_ADD: (True, False, None),
-        OP_NAMESPACE_DELETE: (None, False, None),
-    }
-    nothing = (False, False, False)
-    for code in numpy.unique(op).tolist():
-        if code == OP_ADD or code == OP_DELETE:
-            continue
-        rows = op == code
-        if code not in wanted and (batch.s[rows] >= 0).any():
-            raise ValueError("a mark of a patch has a term as s")
-        for name, must in zip("pog", wanted.get(code, nothing)):
-            ids = getattr(batch, name)
-            if ids is None or must is None:
-                continue
-            if ((ids[rows] >= 0) != must).any():
-                raise ValueError(f"operation {code} has {'no term' if must else 'a term'} in column {name}")
-        if code == OP_NAMESPACE_ADD or code == OP_NAMESPACE_DELETE:
-            iris = batch.p[rows]
-            if (kind[iris[iris >= 0]] != KIND_IRI).any():
-                raise ValueError("a namespace is no IRI")
-    return 0
+# By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
+_ROWS = {
+    OP_ADD: "ttto", OP_DELETE: "ttto", OP_HEADER: "x-t-", OP_NAMESPACE_ADD: "xi-o", OP_NAMESPACE_DELETE: "xj-o",
+    OP_START: "----", OP_COMMIT: "----", OP_ABORT: "----", OP_PUNCTUATION: "----",
+}
 
 
 cdef class Batch:
@@ -606,31 +558,24 @@ cdef class Batch:
             if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
         op = self.op
-        if op is not None and len(op) and (op.min() < OP_ADD or op.max() > OP_PUNCTUATION or (
-            (op > OP_ABORT) & (op < OP_HEADER)
-        ).any()):
-            raise ValueError("unknown operation")
-        statement = numpy.ones(a.n_rows, bool) if op is None else op <= OP_DELETE
-        for name in "spog":
-            ids = getattr(self, name)
-            if ids is None or not a.n_rows:
-                continue
-            if ids.max() >= a.n_terms or ids.min() < NO_TERM:
-                raise ValueError(f"column {name} has a term id out of range")
-            if name != "g" and (ids[statement] < 0).any():
-                raise ValueError(f"column {name} has a term id out of range")
-            is_text = ids >= 0
-            is_text[is_text] = kind[ids[is_text]] == KIND_TEXT
-            if name == "s":
-                # The other operations have no term in some columns. A namespace or a header has its name there.
-                named = ~statement & (op != OP_PUNCTUATION) & ((op < OP_START) | (op > OP_ABORT)) if op is not None else None
-                if named is not None and not is_text[named].all():
-                    raise ValueError("a namespace or header has no name")
-                is_text = is_text & statement
-            if is_text.any():
-                raise ValueError(f"column {name} has a text that is no term")
-        if op is not None and a.n_rows:
-            check_operations(self, op, kind)
+        for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
+            if code not in _ROWS:
+                raise ValueError(f"unknown operation {code}")
+            for name, wanted in zip("spog", _ROWS[code]):
+                ids = getattr(self, name)
+                if op is not None and ids is not None:
+                    ids = ids[op == code]
+                if ids is None or not len(ids):
+                    continue
+                if ids.max() >= a.n_terms or ids.min() < (0 if wanted in "txi" else NO_TERM):
+                    raise ValueError(f"column {name} has a term id out of range")
+                if wanted == "-" and ids.max() >= 0:
+                    raise ValueError(f"operation {code} has a term in column {name}")
+                kinds = kind[ids[ids >= 0]]
+                if wanted != "x" and (kinds == KIND_TEXT).any():
+                    raise ValueError(f"column {name} has a text that is no term")
+                if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
+                    raise ValueError(f"operation {code} has no name or no IRI in column {name}")
         frames = self.frames
         if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
             raise ValueError("frame ends are not in order")

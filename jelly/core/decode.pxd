@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena
-from jelly.core.fault cimport Fault
+from jelly.core.fault cimport Fault, fail
 from jelly.core.frames cimport Feed
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -62,11 +62,6 @@ ctypedef struct Decode:
     Header next  # the options that NEED_TABLES is about
     bint joined  # repeated options begin another stream
     Restart restart  # what follows repeated options, where they should not
-    # Where another stream seems to begin nevertheless: how often, and the first place.
-    int64_t n_restarts
-    int64_t restart_frame
-    int64_t restart_row
-    int64_t restart_offset
     int arity
     bint patch  # Jelly-Patch; else Jelly-RDF
     int first_entry  # field of the name entries; those of prefixes and datatypes follow
@@ -90,4 +85,14 @@ ctypedef struct Decode:
 
 
 cdef int run(Decode* d) noexcept nogil
-cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil
+
+
+cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
+    """Note the fault where adding a term failed."""
+    if term < 0:
+        return fail(&d.fault, term, at, MAX_BATCH_TEXT)
+    return term
+
+
+cdef inline bint much_metadata(Arena* b) noexcept nogil:
+    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT

@@ -9,15 +9,15 @@ from jelly.core.batch cimport (
 from jelly.core.fault cimport (
     BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN, GRAPH_OPEN,
     GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    NO_TERM_TO_REPEAT, OK, OPEN_PATCH, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
+    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
     ROW_FORBIDDEN, ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
 )
 from jelly.core.frames cimport next_frame, take_metadata
-from jelly.core.header cimport OPEN, check_header, read_header, same_header, step_transaction
-from jelly.core.restart cimport DATATYPES, NAMES, PREFIXES, TABLES, begin_look, look_on
-from jelly.core.tables cimport Table, find_datatype, find_iri, free_entries, set_entry
+from jelly.core.header cimport check_header, read_header, same_header, step_transaction
+from jelly.core.restart cimport look_behind, look_on
+from jelly.core.tables cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
 from jelly.core.utf8 cimport check_utf8
-from jelly.core.wire cimport skip_field, take_span, take_varint
+from jelly.core.wire cimport skip_field, skip_fields, take_span, take_varint
 
 
 # ---- stream options
@@ -35,61 +35,13 @@ cdef int read_options(Decode* d, Reader* r) noexcept nogil:
     if d.has_header and not d.joined:
         if not same_header(&d.header, &h):
             return fail(&d.fault, OPTIONS_CHANGED, at)
-        look_behind(d)
+        d.restart.arity = d.arity
+        look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
         return OK
     if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
         return d.fault.code
     d.next = h
     return NEED_TABLES
-
-
-cdef void note_restart(Decode* d, int64_t offset) noexcept nogil:
-    d.n_restarts += 1
-    if d.n_restarts == 1:
-        d.restart_frame = d.n_frames
-        d.restart_row = d.row
-        d.restart_offset = offset
-
-
-cdef void look_behind(Decode* d) noexcept nogil:
-    """See whether the ids behind a repeated options row are those of another stream."""
-    cdef int64_t entries[TABLES]
-    cdef int64_t tops[TABLES]
-    cdef int64_t sizes[TABLES]
-    cdef Table* tables[TABLES]
-    cdef int i
-    tables[NAMES] = &d.t.names
-    tables[PREFIXES] = &d.t.prefixes
-    tables[DATATYPES] = &d.t.datatypes
-    for i in range(TABLES):
-        entries[i] = tables[i].last
-        tops[i] = tables[i].made
-        sizes[i] = tables[i].size
-    begin_look(&d.restart, entries, tops, sizes, d.t.last_name, d.t.last_prefix, d.patch, d.arity)
-    if look_on(&d.restart, d.frame):
-        note_restart(d, d.frame_offset + (d.frame.at - d.frame_start))
-
-
-cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil:
-    """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
-    before counts any more. `in_patch`: rows stand behind the end of the last patch."""
-    cdef int slot
-    if d.has_header:
-        if d.transaction == OPEN:
-            return fail(&d.fault, OPEN_PATCH, NULL)
-        # As at the end of its stream.
-        if in_patch and add_operation(d, OP_PUNCTUATION, NO_TERM, NO_TERM, NO_TERM, NO_TERM) != OK:
-            return d.fault.code
-        free_entries(&d.t.names)
-        free_entries(&d.t.prefixes)
-        free_entries(&d.t.datatypes)
-        d.t.last_name = d.t.last_prefix = 0
-        d.in_graph = False
-        for slot in range(4):
-            d.last[slot] = UNSET
-    d.header = d.next
-    d.has_header = True
-    return OK
 
 
 # ---- lookup entries
@@ -118,13 +70,6 @@ cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept
 
 
 # ---- terms
-
-cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
-    """Note the fault where adding a term failed."""
-    if term < 0:
-        return fail(&d.fault, term, at, MAX_BATCH_TEXT)
-    return term
-
 
 cdef inline int32_t read_iri(Decode* d, Reader* r) noexcept nogil:
     cdef int64_t prefix = 0
@@ -220,11 +165,6 @@ cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
             return aux
         kind = KIND_LANG
     return checked(d, add_term(d.b, kind, aux, lex.at, lex.end - lex.at), lex.at)
-
-
-cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
-    cdef int64_t n = b.start[iri + 1] - b.start[iri]
-    return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
 
 
 cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
@@ -343,18 +283,9 @@ cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
         return read_bnode(d, r)
     if kind == 3:
         return read_literal(d, r)
-    skip_empty(d, r)
+    if skip_fields(r) < 0:
+        malformed(d, r)
     return NO_TERM
-
-
-cdef inline int skip_empty(Decode* d, Reader* r) noexcept nogil:
-    """A message without fields may have some that nobody knows."""
-    cdef int64_t tag
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
-    return OK
 
 
 cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept nogil:
@@ -535,8 +466,8 @@ cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogi
         return read_namespace(d, body, field)
     if field == OP_HEADER:
         return read_patch_header(d, body)
-    if skip_empty(d, body) != OK:
-        return d.fault.code
+    if skip_fields(body) < 0:
+        return malformed(d, body)
     return read_mark(d, body.at, field)
 
 
@@ -551,7 +482,7 @@ cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
         if not d.in_graph:
             return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
         d.in_graph = False
-        return skip_empty(d, body)
+        return OK if skip_fields(body) == 0 else malformed(d, body)
     if field == pb.RDF_STREAM_ROW_NAMESPACE:
         return read_namespace(d, body, 0)
     return read_options(d, body)
@@ -612,10 +543,6 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 
-cdef inline bint much_metadata(Arena* b) noexcept nogil:
-    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT
-
-
 cdef int read_rows(Decode* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""
     cdef Reader* frame = &d.frame
@@ -656,8 +583,8 @@ cdef int run(Decode* d) noexcept nogil:
             d.in_frame = True
             d.frame_start = d.frame.at
             d.row = 0
-            if d.restart.looking and look_on(&d.restart, d.frame):
-                note_restart(d, d.frame_offset)
+            if d.restart.looking:
+                look_on(&d.restart, d.frame, d.n_frames, 0, d.frame_offset)
         status = read_rows(d)
         if status != OK:
             return status

@@ -11,10 +11,9 @@ from functools import lru_cache
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Arena, add_graphs, carry_terms, free_arena
+from jelly.core.batch cimport UNSET, Arena, add_graphs, free_arena
 from jelly.core.decode cimport (
-    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode,
-    begin_stream, run,
+    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
 from jelly.core.fault cimport FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error
 from jelly.core.feeder cimport Feeder
@@ -22,7 +21,9 @@ from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN,
 from jelly.core.header cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place, same_header,
 )
-from jelly.core.snapshot cimport load_state, save_state
+from jelly.core.join cimport carry_terms
+from jelly.core.restart cimport Restart
+from jelly.core.snapshot cimport begin_stream, load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
 from jelly.errors import JoinedWarning
@@ -139,8 +140,8 @@ cdef class Decoder(Feeder):
     def restarts(self) -> list:
         """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
         of the first such place, and how many there are; empty where there is none."""
-        cdef Decode* d = &self.d
-        return [d.restart_frame, d.restart_row, d.restart_offset, d.n_restarts] if d.n_restarts else []
+        cdef Restart* k = &self.d.restart
+        return [k.frame, k.row, k.offset, k.found] if k.found else []
 
     cdef bint is_used_up(self) noexcept:
         return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
@@ -160,7 +161,7 @@ cdef class Decoder(Feeder):
             self.start_batch()
         with nogil:
             status = run(&self.d)
-        if self.d.n_restarts > self.n_warned:
+        if self.d.restart.found > self.n_warned:
             self.warn()
         if status == FULL or status == NEED_MORE:
             return status
@@ -198,13 +199,13 @@ cdef class Decoder(Feeder):
         if self.n_warned == 0 and not self.quiet:
             try:
                 warnings.warn(
-                    f"another stream seems to begin at frame {self.d.restart_frame}, byte {self.d.restart_offset}, as in "
+                    f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
                     "files that were joined with cat: what follows is read wrong; joined=True reads such files",
                     JoinedWarning, stacklevel=2,
                 )
             except JoinedWarning as error:
                 self.error = error
-        self.n_warned = self.d.n_restarts
+        self.n_warned = self.d.restart.found
         return 0
 
     cdef int end_input(self) except -1:

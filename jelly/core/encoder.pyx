@@ -11,10 +11,11 @@ import numpy
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, carry_terms, free_arena,
+    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena,
 )
 from jelly.core.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
 from jelly.core.fault cimport OK, fail, fault_error
+from jelly.core.join cimport carry_terms
 from jelly.core.pack cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve

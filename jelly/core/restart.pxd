@@ -10,6 +10,7 @@ is looked at, up to some statements.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
 cdef enum:
@@ -49,10 +50,18 @@ ctypedef struct Restart:
     Ids on  # as if the stream went on
     Ids anew  # as if another began
     int64_t size[TABLES]  # the entries that each may have
+    # Where another stream seems to begin: how often, and the first place.
+    int64_t found
+    int64_t frame
+    int64_t row
+    int64_t offset
 
 
 cdef void begin_look(
     Restart* k, const int64_t* entries, const int64_t* tops, const int64_t* sizes, int64_t name, int64_t prefix,
     bint patch, int arity,
 ) noexcept nogil
-cdef bint look_on(Restart* k, Reader rows) noexcept nogil
+cdef void look_behind(
+    Restart* k, Lookup* t, Reader rows, bint patch, int64_t frame, int64_t row, int64_t offset
+) noexcept nogil
+cdef void look_on(Restart* k, Reader rows, int64_t frame, int64_t row, int64_t offset) noexcept nogil

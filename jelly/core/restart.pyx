@@ -1,6 +1,7 @@
 from libc.string cimport memset
 
 from jelly.core cimport schema as pb
+from jelly.core.tables cimport Table
 from jelly.core.wire cimport WIRE_LEN, skip_field, take_span, take_varint
 
 cdef enum:
@@ -15,7 +16,11 @@ cdef void begin_look(
     """Begin behind an options row that is not the first. Of the three tables `entries` are the last entries, `tops` those
     with the highest ids, `sizes` what they may have."""
     cdef int table
-    memset(k, 0, sizeof(Restart))
+    memset(k.n_new, 0, sizeof(k.n_new))
+    memset(&k.on, 0, sizeof(Ids))
+    memset(&k.anew, 0, sizeof(Ids))
+    k.has_statement = False
+    k.n_statements = 0
     k.looking = True
     k.patch = patch
     k.arity = arity
@@ -260,12 +265,32 @@ cdef int look_row(Restart* k, Reader* r, bint* found) noexcept nogil:
     return status
 
 
-cdef bint look_on(Restart* k, Reader rows) noexcept nogil:
-    """Look at the rows of a frame, or at what is left of one: True where another stream has begun.
+cdef void look_behind(
+    Restart* k, Lookup* t, Reader rows, bint patch, int64_t frame, int64_t row, int64_t offset
+) noexcept nogil:
+    """Look behind an options row at what is left of its frame; the tables are those of the stream up to here."""
+    cdef int64_t entries[TABLES]
+    cdef int64_t tops[TABLES]
+    cdef int64_t sizes[TABLES]
+    cdef Table* tables[TABLES]
+    cdef int i
+    tables[NAMES] = &t.names
+    tables[PREFIXES] = &t.prefixes
+    tables[DATATYPES] = &t.datatypes
+    for i in range(TABLES):
+        entries[i] = tables[i].last
+        tops[i] = tables[i].made
+        sizes[i] = tables[i].size
+    begin_look(k, entries, tops, sizes, t.last_name, t.last_prefix, patch, k.arity)
+    look_on(k, rows, frame, row, offset)
+
+
+cdef void look_on(Restart* k, Reader rows, int64_t frame, int64_t row, int64_t offset) noexcept nogil:
+    """Look at the rows of a frame, or at what is left of one, which stands there; note where another stream has begun.
 
     Looking ends, or goes on with the next frame while `looking` is set. Malformed input ends it: a reader will say so.
     """
-    cdef Reader row
+    cdef Reader body
     cdef int64_t tag
     cdef bint found = False
     while k.looking and rows.at < rows.end:
@@ -273,6 +298,12 @@ cdef bint look_on(Restart* k, Reader rows) noexcept nogil:
         if tag != pb.RDF_STREAM_FRAME_ROWS_TAG:
             if tag < 0 or skip_field(&rows, tag) < 0:
                 k.looking = False
-        elif take_span(&rows, &row) < 0 or look_row(k, &row, &found) < 0:
+        elif take_span(&rows, &body) < 0 or look_row(k, &body, &found) < 0:
             k.looking = False
-    return found
+    if not found:
+        return
+    k.found += 1
+    if k.found == 1:
+        k.frame = frame
+        k.row = row
+        k.offset = offset

@@ -54,10 +54,6 @@ ctypedef struct Walk:
     int64_t tops[TABLES]  # the highest
     int64_t sizes[TABLES]  # no limit: the options are not read here
     Restart restart
-    # Where another stream seems to begin: how often, and the first place.
-    int64_t n_restarts
-    int64_t restart_frame
-    int64_t restart_offset
     Count now
     Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
     bint want_frames
@@ -122,13 +118,6 @@ cdef int walk_entry(Walk* w, Reader r, int table) noexcept nogil:
     return OK
 
 
-cdef void note_restart(Walk* w, int64_t offset) noexcept nogil:
-    w.n_restarts += 1
-    if w.n_restarts == 1:
-        w.restart_frame = w.n_frames
-        w.restart_offset = offset
-
-
 cdef int walk_metadata(Walk* w) noexcept nogil:
     cdef Reader key, value
     cdef int64_t head[2]
@@ -165,8 +154,7 @@ cdef int walk_frame(Walk* w) noexcept nogil:
             if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
                 # Which IRIs came last is not known, as terms are not decoded.
                 begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, False, 3)
-                if look_on(&w.restart, frame[0]):
-                    note_restart(w, w.now.offset + (frame.at - w.frame_start))
+                look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
             w.now.rows[kind] += 1
             w.now.bytes[kind] += frame.at - begin
             w.all.rows[kind] += 1
@@ -196,8 +184,8 @@ cdef int walk(Walk* w) noexcept nogil:
         w.in_frame = True
         w.frame_start = w.frame.at
         w.row = 0
-        if w.restart.looking and look_on(&w.restart, w.frame):
-            note_restart(w, w.now.offset)
+        if w.restart.looking:
+            look_on(&w.restart, w.frame, w.n_frames, 0, w.now.offset)
         w.now.size = w.frame.end - w.frame.at
         w.now.metadata_bytes = 0
         memset(w.now.rows, 0, sizeof(w.now.rows))
@@ -304,8 +292,8 @@ cdef class RowCounter:
     def restarts(self) -> list:
         """Where another stream seems to begin, as in files that were joined: frame and byte offset of the first such
         place, and how many there are; empty where there is none. See `Decoder.restarts`, which finds some more."""
-        cdef Walk* w = &self.w
-        return [w.restart_frame, w.restart_offset, w.n_restarts] if w.n_restarts else []
+        cdef Restart* k = &self.w.restart
+        return [k.frame, k.offset, k.found] if k.found else []
 
     def feed(self, data) -> None:
         """Count a chunk of bytes: all frames that are complete by now."""

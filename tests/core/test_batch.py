@@ -275,15 +275,15 @@ def test_check_of_patches() -> None:
         ("op", 5, 16, "unknown operation"),
         ("s", 0, n, "out of range"),
         ("o", 0, -2, "out of range"),
-        ("o", 0, -1, "operation 14 has no term in column o"),
+        ("o", 0, -1, "column o has a term id out of range"),
         ("p", 0, int(batch.p[2]), "operation 14 has a term in column p"),
-        ("s", 1, 0, "has a term as s|a text"),
+        ("s", 1, 0, "operation 6 has a term in column s"),
         ("o", 1, int(batch.o[3]), "operation 6 has a term in column o"),
-        ("s", 2, int(batch.s[3]), "no name"),
-        ("p", 2, int(batch.s[3]), "namespace is no IRI"),
-        ("p", 2, -1, "operation 4 has no term in column p"),
+        ("s", 2, int(batch.s[3]), "no name or no IRI in column s"),
+        ("p", 2, int(batch.s[3]), "no name or no IRI in column p"),
+        ("p", 2, -1, "column p has a term id out of range"),
         ("s", 3, -1, "out of range"),
-        ("o", 5, 0, "a text|operation 15 has a term"),
+        ("o", 5, 0, "operation 15 has a term in column o"),
     ):
         with pytest.raises(ValueError, match=message):
             changed(column, row, value)
