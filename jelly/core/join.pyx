@@ -1,10 +1,41 @@
-"""Many small Batches as one, so that what costs per Batch is paid once for a column of small messages."""
+"""From Batch to Batch: the terms that the next one may repeat; and many small Batches as one, so that what costs per
+Batch is paid once for a column of small messages."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, new_batch
+from jelly.core.batch cimport (
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena, new_batch,
+)
+from jelly.core.fault cimport NO_MEMORY
+
+
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    cdef Arena kept
+    cdef int slot
+    cdef int32_t term
+    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        term = last[slot]
+        if term == UNSET:
+            continue
+        if term == CARRIED:
+            term = carried[slot]
+            if term >= 0:
+                term = copy_term(carry, term, &kept)
+        elif term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return term
+        carried[slot] = term
+        last[slot] = CARRIED
+    free_arena(carry)
+    carry[0] = kept
+    return 0
 
 
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:

@@ -18,7 +18,7 @@ from jelly.core.decoder import Decoder
 from jelly.core.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
-from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
