@@ -738,7 +738,7 @@ def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
     Path("a.nt").write_bytes(text)
     error = run("cat", "--to", "jelly", "a.nt", code=1).stderr
     assert error == (
-        "error: a generalized statement turned up after stream options that allow none were written: "
+        "error: standard output: a generalized statement turned up after stream options that allow none were written: "
         "give --generalized\n"
     )
     data = run("cat", "--to", "jelly", "--generalized", "a.nt").stdout_bytes
