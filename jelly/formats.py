@@ -78,7 +78,7 @@ class Format:
 
 
 _OWN = "jelly.codecs"
-_OXIGRAPH = "jelly.oxigraph"
+_OXIGRAPH = "jelly.syntaxes"
 _BINARY = "jelly.binary"
 
 JELLY = Format("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly", _OWN, True, True)

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 
-__all__ = ["Marks", "Spellings", "Written"]
+from jelly.core.langtag import is_language_tag
+
+__all__ = ["JsonMarks", "Marks", "Written"]
 
 # RFC 5646, section 2.1: these are whole tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
@@ -18,10 +21,13 @@ _TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?![A-Za-z0-9])"
 # In the Turtle family, N-Quads among them; in RDF/XML.
 _AT = re.compile(b"@" + _TAG)
 _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
+_JSON_LANGUAGE = re.compile(rb'"@language"\s{0,64}:\s{0,64}"' + _TAG + rb'(?=")')
 # Any tag as a string of JSON.
 _STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
 # Where a piece must not end: within a tag.
-_OPEN_STRING = re.compile(rb'"[A-Za-z0-9-]{0,64}"?\Z')
+_OPEN_STRING = re.compile(
+    rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,256}"?)?)?|"@?[A-Za-z0-9-]{0,64}"?)\Z'
+)
 _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
@@ -77,9 +83,10 @@ class Marks:
     """Carries the capitals of language tags through software that makes them small.
 
     ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
-    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. What looks like a tag and is none,
-    within an IRI, a string or a comment, gets one too: `take`, which restores the letters and removes the mark, does
-    so wherever it finds one, so that all other text is again what it was.
+    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. A tag that is too long for that, or
+    that nothing may follow, becomes a private tag of its length and its bytes: ``@x-1f0c9a52-00000005-692d414d49``.
+    What looks like a tag and is none, within an IRI, a string or a comment, gets a mark too: `take`, which restores
+    the letters and removes the mark, does so wherever it finds one, so that all other text is again what it was.
 
     >>> marks = Marks()
     >>> marks.take(marks.put(b'"colour"@en-GB').lower())
@@ -89,7 +96,7 @@ class Marks:
     def __init__(self, *, xml: bool = False) -> None:
         self.used = False
         self.word = secrets.token_hex(4)  # that every mark holds
-        self._word = f"-x-{self.word}-".encode()
+        self._word = f"x-{self.word}-".encode()
         self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
 
     def put(self, data: bytes) -> bytes:
@@ -99,12 +106,17 @@ class Marks:
     def _put(self, match: re.Match[bytes]) -> bytes:
         tag = match[1]
         if len(tag) > _LONGEST or tag.lower() in _GRANDFATHERED:
-            return match[0]
+            if not is_language_tag(tag):
+                return match[0]
+            self.used = True
+            coded = tag.hex().encode()
+            groups = b"-".join(coded[i : i + 8] for i in range(0, len(coded), 8))
+            return b"%b%b%08x-%b" % (match[0][: -len(tag)], self._word, len(tag), groups)
         self.used = True
         bits = 1 << len(tag)  # the topmost tells the length
         for i, letter in enumerate(tag):
             bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
-        return b"%b%b%08x" % (match[0], self._word, bits)
+        return b"%b-%b%08x" % (match[0], self._word, bits)
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
         """The text up to a tag that goes on in the next piece, and the rest."""
@@ -121,57 +133,54 @@ class Marks:
             if digits is None:
                 raise ValueError(f"a mark without its letters, after {found[-1][-80:]!r}")
             bits = int(digits[0], 16)
-            n = bits.bit_length() - 1
-            tag = bytearray(found[-1][-n:])
-            for i in range(len(tag)):
-                if bits >> i & 1:
-                    tag[i] &= 0xDF
-            found[-1] = found[-1][:-n]
-            found += [bytes(tag), part[digits.end() :]]
+            end = digits.end()
+            if found[-1].endswith(b"-"):
+                n = bits.bit_length()  # of the letters, and the hyphen behind them
+                tag = bytearray(found[-1][-n:-1])
+                for i in range(len(tag)):
+                    if bits >> i & 1:
+                        tag[i] &= 0xDF
+                found[-1] = found[-1][:-n]
+            else:
+                begin, end = end, end + 2 * bits + (bits + 3) // 4
+                tag = bytearray.fromhex(part[begin:end].replace(b"-", b"").decode())
+            found += [bytes(tag), part[end:]]
         return b"".join(found)
 
     def take_str(self, text: str) -> str:
         """The same of a str."""
         return self.take(text.encode()).decode()
 
-    # What becomes of a tag: nothing more.
-    of_tag = None
+    # What becomes of a tag that has no mark: nothing more.
+    of_tag: Callable[[str], str] | None = None
 
 
-class Spellings:
-    """Gives language tags that lost their capitals those that the document has, as far as that is certain.
+class JsonMarks(Marks):
+    """The same for JSON-LD: the tags that ``@language`` gives are marked.
 
-    It has the methods of `Marks`, and marks nothing: it notes every string of JSON that looks like a tag.
+    Those of language maps, and of names that a context gives to ``@language``, cannot be told from other strings. They
+    get the capitals that the document has, if all of its strings of these letters have the same.
 
-    >>> tags = Spellings()
-    >>> tags.put(b'{"@language": "en-GB"}')
-    b'{"@language": "en-GB"}'
-    >>> tags.of_tag("en-gb")
-    'en-GB'
+    >>> tags = JsonMarks()
+    >>> tags.take(tags.put(b'[{"@language": "en-GB"}, {"@language": "EN-gb"}, {"lang": "de-DE"}]').lower())
+    b'[{"@language": "en-GB"}, {"@language": "EN-gb"}, {"lang": "de-de"}]'
+    >>> tags.of_tag("de-de")
+    'de-DE'
     """
 
-    word = ""
-    used = False
-
     def __init__(self) -> None:
+        super().__init__()
+        self._tag, self._open = _JSON_LANGUAGE, _OPEN_STRING
         self._known: dict[str, str] = {}
 
     def put(self, data: bytes) -> bytes:
-        """The text as it is."""
+        """The text with marks."""
         if len(self._known) < _MANY:
             for found in set(_STRING.findall(data)):
                 tag = found.decode()
                 if self._known.setdefault(tag.lower(), tag) != tag:
                     self._known[tag.lower()] = tag.lower()
-        return data
-
-    def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a tag that goes on in the next piece, and the rest."""
-        return _split(_OPEN_STRING, data)
-
-    def take_str(self, text: str) -> str:
-        """The text as it is."""
-        return text
+        return super().put(data)
 
     def of_tag(self, tag: str) -> str:
         """The tag as the document spells it; in lower case where it has several spellings."""

@@ -467,7 +467,7 @@ def _guard(max_text: int) -> Callable[[bytes], None]:
 def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
     """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line."""
     from jelly.marks import Marks
-    from jelly.oxigraph import ox
+    from jelly.syntaxes import ox
 
     marks = Marks()
     pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard(max_text_bytes)))

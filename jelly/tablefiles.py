@@ -8,19 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jelly.arrow import (
-    BATCH_ROWS,
-    LAYOUTS,
-    Layout,
-    checked,
-    csv,
-    pa,
-    parquet,
-    read_arrow,
-    to_stream,
-    validated,
-    write_arrow,
-)
+from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, write_arrow
+from jelly.arrowinput import pyarrow_errors, to_stream, validated
 from jelly.errors import JellyError
 from jelly.files import Sink
 from jelly.formats import TABLE_SUFFIXES, table_kind
@@ -74,7 +63,7 @@ def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     kind = table_kind(path)
     name = str(os.fspath(path))
     try:
-        with checked("the table", of_file=True):
+        with pyarrow_errors("the table", of_file=True):
             opened = _opened(kind, name)
     except JellyError as error:
         error.source = name
@@ -141,7 +130,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
     rows = 0
     sink = Sink(path)
     try:
-        with checked("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
+        with pyarrow_errors("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
             held: list[pa.RecordBatch] = []
             n = size = 0
             for batch in validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader)):

@@ -193,7 +193,7 @@ def test_declared_keywords() -> None:
 
 def test_declared_keywords_of_syntaxes() -> None:
     pytest.importorskip("pyoxigraph")
-    module = importlib.import_module("jelly.oxigraph")
+    module = importlib.import_module("jelly.syntaxes")
     taken = set(inspect.signature(module.SyntaxReader).parameters) - {"format"}
     for name in ("ttl", "trig", "rdf", "jsonld", "n3"):
         assert FORMATS[name].reading == taken
@@ -202,7 +202,7 @@ def test_declared_keywords_of_syntaxes() -> None:
 def test_each_declared_keyword_is_taken() -> None:
     values = {"base": "http://e/", "lenient": True, "quads": True, "joined": True, "unknown_rows": "skip"}
     for format in FORMATS.values():
-        if format.codec == "jelly.oxigraph":
+        if format.codec == "jelly.syntaxes":
             pytest.importorskip("pyoxigraph")
         for name in format.reading:
             jelly.Reader(b"", format=format.name, **{name: values.get(name, 1000)}).close()

@@ -94,9 +94,10 @@ cdef bint is_well_formed(const uint8_t* at, const uint8_t* end) noexcept nogil:
     return is_grandfathered(begin, end)
 
 
-# Test door.
+def is_language_tag(bytes tag not None) -> bool:
+    """Whether a text in UTF-8 is a well-formed language tag (RFC 5646, section 2.1).
 
-def _is_well_formed(str tag):
-    """`is_well_formed` of a str."""
-    cdef bytes data = tag.encode()
-    return is_well_formed(<const uint8_t*>data, <const uint8_t*>data + len(data))
+    >>> is_language_tag(b"en-GB"), is_language_tag(b"en_GB")
+    (True, False)
+    """
+    return is_well_formed(<const uint8_t*>tag, <const uint8_t*>tag + len(tag))

@@ -4,7 +4,7 @@ from libc.string cimport memcpy
 from jelly.core.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
 from jelly.core.chars cimport is_digit, is_letter, is_line_end
 from jelly.core.fault cimport (
-    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, SYNTAX, TEXT_UTF8, fail,
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,

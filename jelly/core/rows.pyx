@@ -219,7 +219,8 @@ cdef class RowCounter:
     """Counts the rows of a Jelly stream by kind and their bytes. Terms are not decoded, references are not checked.
 
     Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
-    (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry (`take_places`).
+    (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
+    (`take_places`).
 
     >>> import jelly
     >>> counter = RowCounter()

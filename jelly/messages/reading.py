@@ -13,7 +13,8 @@ from jelly.core.scope import number_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError, JellyLimitError
 from jelly.files import Source
-from jelly.messages.logs import JellyLog, Log, NdjsonLog, TextLog, TurtleLog, XmlLog, YamlLog
+from jelly.messages.documentlogs import NdjsonLog, XmlLog, YamlLog
+from jelly.messages.logs import JellyLog, Log, TextLog, TurtleLog
 from jelly.messages.media import Dialect, find_log
 from jelly.messages.message import Declared, Message, messages_of
 from jelly.settings import LIMITS, checked, fitted

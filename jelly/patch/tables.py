@@ -156,7 +156,7 @@ def write_arrow(
     >>> [str(operation) for patch in loads(out.getvalue()) for operation in patch]
     ['H id <uuid:1> .', 'TX .', 'A <a:s> <a:p> "o" .', 'D <a:s> <a:p> _:b .', 'TC .']
     """
-    from jelly.arrow import InputTable
+    from jelly.arrowinput import InputTable
 
     table = InputTable(data, layout, patch=True)
     if options is None:

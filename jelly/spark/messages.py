@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jelly.arrow import Layout, Maker, buffers_of, check_columns, checked, compute, pa
+from jelly.arrow import Layout, Maker, compute, pa
+from jelly.arrowinput import buffers_of, check_columns, pyarrow_errors
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.decoder import Decoder
@@ -73,7 +74,7 @@ class _Lists:
     def run(self, arrays: Iterator[pa.Array], quick: Callable[[pa.Array], Any] | None = None) -> Iterator[pa.Array]:
         """An array of lists, or several, for each array of values."""
         for array in arrays:
-            with checked(self._place):
+            with pyarrow_errors(self._place):
                 array.validate()
             made = None if quick is None else quick(array)
             if made is not None:
@@ -283,7 +284,7 @@ class _Packer:
         self._layout = layout
 
     def pack(self, array: pa.Array, first: int, place: str) -> pa.Array:
-        with checked(place):
+        with pyarrow_errors(place):
             array.validate()
         values = array.values
         ends = array.offsets.to_pylist()

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from jelly.arrow import Layout, check_columns, pa, write_arrow
+from jelly.arrow import Layout, pa, write_arrow
+from jelly.arrowinput import check_columns
 from jelly.codecs import default_options
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.remote import is_url

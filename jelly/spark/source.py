@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jelly.arrow import LAYOUTS, Layout, check_columns, pa
+from jelly.arrow import LAYOUTS, Layout, pa
+from jelly.arrowinput import check_columns
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.formats import find_format
 from jelly.spark.output import Output, Written

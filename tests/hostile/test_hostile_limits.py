@@ -172,3 +172,20 @@ def test_a_quoted_triple_is_no_graph_of_a_namespace(line: bytes) -> None:
         list(read_patches(line + b"<< <a:s> <a:p> <a:o> >> .\n", format="rdfp"))
     assert raised.value.line == 1
     assert len(list(read_patches(line + b"<a:g> .\n", format="rdfp"))) == 1
+
+
+def test_a_quoted_triple_is_no_graph_of_a_namespace_in_thrift() -> None:
+    from jelly.patch import read_patches
+
+    def string(text: bytes) -> bytes:
+        return bytes([0x18, len(text)]) + text
+
+    iri = b"\x1c" + string(b"a:b") + b"\0\0"
+    quoted = b"\x9c" + 3 * (b"\x1c" + iri) + b"\0\0"
+
+    def row(graph: bytes) -> bytes:
+        return b"\x4c\x1c" + graph + string(b"ex") + string(b"a:x") + b"\0\0"
+
+    assert len(list(read_patches(row(iri), format="trp"))) == 1
+    with pytest.raises(JellyError, match="graph of a namespace is a quoted triple"):
+        list(read_patches(row(quoted), format="trp"))
