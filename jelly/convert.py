@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal
 
-from typing_extensions import Self
-
 from jelly.codecs import default_options
 from jelly.core.batch import Batch
 from jelly.core.encoder import lacking
@@ -236,7 +234,7 @@ class Widening:
         self._settings = settings
         self._writer = Writer(dst, options, **settings)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Widening:
         return self
 
     def __exit__(

@@ -435,7 +435,7 @@ def test_keywords_of_pyjelly_are_refused_by_name(name, use):
 @pytest.mark.parametrize("call", [
     lambda options: jelly_of([], options=options),
     lambda options: ours.write_graphs(io.BytesIO(), [], options),
-    lambda options: ours.writer(io.BytesIO(), options),
+    lambda options: ours.writer(io.BytesIO(), options).close(),
 ])  # fmt: skip
 def test_other_options_are_refused(call):
     for options in (5, {"stream_name": "x"}, jelly.patch.PatchOptions()):

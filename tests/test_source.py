@@ -26,9 +26,10 @@ EVERYTHING = [
 
 # Whoever stands here may import from those before it. encode and pack share a struct, so each sees the other's .pxd.
 ORDER = [
-    "wire", "fault", "schema", "batch", "feeder", "utf8", "chars", "tables", "frames", "restart", "rows",
-    "header", "decode",
-    "snapshot", "encode", "pack", "join", "decoder", "encoder", "scope", "lexer", "markup", "textread", "lines",
+    "wire", "fault", "schema", "batch", "feeder", "utf8", "chars", "iri", "langtag", "labels", "tables", "frames",
+    "restart", "rows", "header", "decode",
+    "snapshot", "encode", "pack", "join", "decoder", "encoder", "termrules", "capabilities", "scope",
+    "lexer", "markup", "textread", "lines",
     "textwrite", "patchtext", "text", "pool", "render", "columns", "cells", "intake", "model", "library", "terms",
     "collector", "operations", "parsed", "prefixes", "values", "thrift", "binread", "thriftread", "pbread", "binwrite",
     "thriftwrite", "pbwrite", "binaryin", "binaryout",

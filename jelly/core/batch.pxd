@@ -90,7 +90,6 @@ cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogi
 cdef int add_frame(Arena* b) noexcept nogil
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
-cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
 

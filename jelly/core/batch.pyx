@@ -195,42 +195,6 @@ cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t
     return 0
 
 
-cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noexcept nogil:
-    if n == 0 or source == NULL:
-        return 0
-    if resize(block, n, size) < 0:
-        return NO_MEMORY
-    memcpy(block[0], source, n * size)
-    return 0
-
-
-cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil:
-    """Copy all but the text and where it starts into an empty Arena."""
-    if (
-        duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
-        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.s, b.s, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.p, b.p, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
-        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
-    ):
-        return NO_MEMORY
-    copy.n_terms = copy.cap_terms = b.n_terms
-    copy.n_quoted = copy.cap_quoted = b.n_quoted
-    copy.n_rows = copy.cap_rows = b.n_rows
-    copy.n_frames = copy.cap_frames = b.n_frames
-    copy.n_names = copy.cap_names = b.n_names
-    copy.n_meta = copy.cap_meta = b.n_meta
-    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
-    return 0
-
-
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil:
     """Copy a term, with what it refers to, into another Arena; give its id there."""
     cdef int32_t aux = source.aux[term]
