@@ -19,6 +19,8 @@ from jelly.errors import (
     JellyTimeoutError,
     JellyTruncatedError,
     JellyUnsupportedError,
+    JellyWarning,
+    JoinedWarning,
     MissingExtraError,
 )
 from jelly.inspect import FrameInspection, Inspection, inspect
@@ -61,6 +63,8 @@ __all__ = [
     "JellyTimeoutError",
     "JellyTruncatedError",
     "JellyUnsupportedError",
+    "JellyWarning",
+    "JoinedWarning",
     "Literal",
     "LogicalType",
     "MissingExtraError",

@@ -15,6 +15,8 @@ __all__ = [
     "JellyTimeoutError",
     "JellyTruncatedError",
     "JellyUnsupportedError",
+    "JellyWarning",
+    "JoinedWarning",
     "MissingExtraError",
 ]
 
@@ -134,6 +136,14 @@ class JellyServiceError(JellyError, ConnectionError):
 
 class JellyTimeoutError(JellyServiceError, TimeoutError):
     """A call was not over by its deadline."""
+
+
+class JellyWarning(UserWarning):
+    """Something that is probably not what was meant, where nothing is against the specification."""
+
+
+class JoinedWarning(JellyWarning):
+    """A Jelly stream seems to be several that were joined with ``cat``, and is not read with ``joined=True``."""
 
 
 class MissingExtraError(JellyError, ImportError):

@@ -416,6 +416,17 @@ class Sink:
         if not self.name:
             self.flush()
 
+    def part(self) -> str:
+        """Close a file that is not `is_live`, but leave it without its name, and give its path; `abort` removes it."""
+        assert self._part is not None, "what others see already is no part"
+        try:
+            while self._opened:
+                self._opened.pop().close()
+        except OSError as error:
+            self._place(error)
+            raise
+        return self._part.path
+
     def abort(self) -> None:
         """Close, and remove the file that is not finished."""
         if self._part is not None and self._opened:
@@ -452,6 +463,11 @@ class SinkWriter:
     def name(self) -> str:
         """The name of the file, or ""."""
         return self._sink.name
+
+    @property
+    def label(self) -> str:
+        """What errors call the destination, see `Sink`."""
+        return self._sink.label
 
     @property
     def bytes_written(self) -> int:

@@ -15,6 +15,7 @@ from jelly.files import split_suffix
 __all__ = [
     "FORMATS",
     "READING",
+    "SEEKING",
     "TABLE_SUFFIXES",
     "WRITING",
     "Format",
@@ -119,10 +120,11 @@ FORMATS = {
 
 _BATCHES = frozenset({"batch_rows", "batch_bytes"})
 _LINES = _BATCHES | {"max_line_bytes"}
-_SYNTAX = _BATCHES | {"base", "lenient"}
+_SYNTAX = _BATCHES | {"base", "lenient", "max_text_bytes"}
 _ROWS = _BATCHES | {"quads", "max_row_bytes", "max_prefixes"}
 _READING = {
-    "jelly": _BATCHES | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes"},
+    "jelly": _BATCHES
+    | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes", "joined", "unknown_rows"},
     **dict.fromkeys(("nt", "nq"), _LINES),
     **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), _SYNTAX),
     **dict.fromkeys(("thrift", "protobuf"), _ROWS),
@@ -132,6 +134,9 @@ _WRITING = {
     **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), frozenset({"lenient"})),
     **dict.fromkeys(("thrift", "protobuf"), frozenset({"prefixes", "shorten", "values", "base", "default_quads"})),
 }
+
+# The keywords of those who read a part of a Jelly file: it is one stream.
+SEEKING = _READING["jelly"] - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, for all formats.
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*_READING.values())
@@ -152,12 +157,17 @@ def format_of(src: Any, format: str | None = None) -> Format:
 
 
 def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """``settings`` without the limits that are not known: one of lines is of no use to Jelly.
+    """``settings`` without what is of no use here and known elsewhere: limits, such as one of lines for Jelly, and what
+    only Jelly has.
 
     >>> having({"max_line_bytes": 1, "max_names": 2, "base": "a:b"}, FORMATS["jelly"].reading)
     {'max_names': 2, 'base': 'a:b'}
     """
-    return {name: value for name, value in settings.items() if name in known or not name.startswith("max_")}
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in known or not (name.startswith("max_") or name in ("joined", "unknown_rows"))
+    }
 
 
 def find_format(format: str | None, name: str = "") -> Format:

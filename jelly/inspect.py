@@ -24,6 +24,7 @@ from jelly.settings import LIMITS, checked, fitted
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
 _TRIPLE, _QUAD = KINDS.index("triple"), KINDS.index("quad")
+UNKNOWN_ROW = "the row has no field that this version knows"
 _ROWS = 3  # before the rows of each kind stand offset, size and bytes of metadata
 
 
@@ -58,7 +59,8 @@ class Inspection:
     datatype (the entries of the lookup tables) and other (rows without a known field). ``metadata`` tells for each
     key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
     compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is
-    taken.
+    taken. ``problems`` says what shows without decoding: rows of no known kind, and that the file seems to be several
+    that were joined with ``cat``.
     """
 
     options: StreamOptions
@@ -72,6 +74,7 @@ class Inspection:
     metadata_bytes: int
     metadata: dict[str, int]
     frames: Sequence[FrameInspection] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
@@ -140,9 +143,9 @@ def _plain(found: Any) -> dict[str, Any]:
             value |= {name: value[name].name for name in ("physical_type", "logical_type")}
         elif item.name in ("rows", "row_bytes"):
             value = {kind: n for kind, n in value.items() if n}
+        elif item.name in ("frames", "problems") and not value:
+            continue
         elif item.name == "frames":
-            if not value:
-                continue
             value = [frame.as_dict() for frame in value]
         plain[item.name] = value
     return plain
@@ -182,6 +185,7 @@ def inspect(
     )
     # The Decoder reads the options; after them it is not needed any more.
     decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
+    decoder.quiet = True
     options: StreamOptions | None = None
     frames = _Frames()
     with source.named(), closing(source):
@@ -211,6 +215,27 @@ def inspect(
         metadata_bytes=counter.metadata_bytes,
         metadata=counter.metadata,
         frames=frames if per_frame else [],
+        problems=_problems(counter, limits),
+    )
+
+
+def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:
+    """What is wrong, unless the settings take it for right."""
+    found = []
+    if (other := counter.rows["other"]) and settings.get("unknown_rows") != "skip":
+        found.append(f"{other} rows have no field that this version knows" if other > 1 else UNKNOWN_ROW)
+    if counter.restarts and not settings.get("joined"):
+        frame, offset, times = counter.restarts
+        found.append(f"frame {frame}, byte {offset}: {restart_problem(times)}")
+    return found
+
+
+def restart_problem(times: int) -> str:
+    """What is wrong where another stream seems to begin, for the first of some times."""
+    more = f" (and {times - 1} times more)" if times > 1 else ""
+    return (
+        f"another stream seems to begin here{more}, as in files that were joined with cat; read on as one, statements "
+        "come out wrong: joined=True reads them as the streams they are"
     )
 
 

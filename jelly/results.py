@@ -54,7 +54,7 @@ COLLECT_CELLS = 1 << 18
 Pair = tuple[Batch, Any]
 
 # The keywords of reading RDF Thrift and RDF Protobuf.
-LIMITS = THRIFT.reading - {"quads"}
+_ROWS = THRIFT.reading - {"quads"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,14 @@ class ResultFormat:
     def binary(self) -> bool:
         """Whether it is RDF Thrift or RDF Protobuf."""
         return self.name in ("thrift", "protobuf")
+
+    @property
+    def limits(self) -> frozenset[str]:
+        """The limits that reading it has."""
+        if self.binary:
+            return _ROWS
+        reader = resultsyntax.READERS.get(self.name)
+        return frozenset() if reader is None else frozenset({reader[1]})
 
 
 RESULT_FORMATS = {
@@ -98,6 +106,10 @@ def find_result_format(format: str | None, name: str = "") -> ResultFormat:
     raise JellyError(f"{what} of query results: expected one of {', '.join(RESULT_FORMATS)}; give it as format=")
 
 
+# The limits of `read_results`, for all formats.
+LIMITS = frozenset[str]().union(*(format.limits for format in RESULT_FORMATS.values()))
+
+
 class Results:
     """The results of a SELECT query being read: ``variables``, and rows to be taken once, as they are read.
 
@@ -109,8 +121,8 @@ class Results:
         self._source = source
         self._pairs: Iterator[Pair]
         try:
-            refuse_unknown(limits, LIMITS if format.binary else (), f"{format.name} of query results")
-            limits = fitted(limits, LIMITS if format.binary else (), source.size)
+            refuse_unknown(limits, format.limits, f"{format.name} of query results")
+            limits = fitted(limits, format.limits, source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
                 pairs = cast("Iterator[Pair]", fed(reader, source))
@@ -120,9 +132,7 @@ class Results:
             elif format.name == "csv":
                 raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
             else:
-                read, own = resultsyntax.READERS[format.name]
-                if wrong := [name for name in limits if name != own]:
-                    raise TypeError(f"{format.name} has no limit {wrong[0]!r}, only {own!r}")
+                read, _ = resultsyntax.READERS[format.name]
                 found, rows = read(source, **limits)
                 names = tuple(found)
                 self._pairs = collected(names, rows)
@@ -200,9 +210,8 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     """The results of a SELECT query in ``src``, which is what `Reader` takes.
 
     ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
-    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64
-    MiB), for
-    what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
+    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64 MiB),
+    for what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
 
     >>> import jelly
     >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")

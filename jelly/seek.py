@@ -13,7 +13,7 @@ from jelly.core.model import Quad, Triple
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
 from jelly.files import open_local
-from jelly.formats import JELLY
+from jelly.formats import JELLY, SEEKING
 from jelly.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly.options import StreamOptions
 from jelly.settings import checked, fitted, refuse_unknown
@@ -38,11 +38,11 @@ class IndexedFile(Generic[Item]):
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
     ) -> None:
         self.path = os.fspath(path)
-        refuse_unknown(limits, JELLY.reading, JELLY.title)
+        refuse_unknown(limits, SEEKING, JELLY.title)
         self._file = opener(self.path)
         try:
             size = self._file.seek(0, os.SEEK_END)
-            self._limits = fitted(limits, JELLY.reading, size)
+            self._limits = fitted(limits, SEEKING, size)
             options = partial(first_options, self._file, self._patch, self._limits)
             index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
             if index is None:
@@ -184,7 +184,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
             yield from Terms(batch).statements(low, high)
 
 
-@checked(JELLY.reading)
+@checked(SEEKING)
 def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
     """Open a Jelly file for random access by its index, or by the sidecar that ``jelly index`` makes.
 

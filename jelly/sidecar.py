@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from jelly.core.decoder import Decoder
 from jelly.errors import JellyError, JellyFormatError
 from jelly.files import Sink, open_local
-from jelly.formats import JELLY
+from jelly.formats import SEEKING
 from jelly.index import Damaged, Index, Keyframe, checksum_options, read_exactly
 from jelly.options import PatchOptions, StreamOptions
 from jelly.settings import checked, fitted
@@ -55,7 +55,7 @@ def checksum_ends(file: Any, size: int) -> int:
     return zlib.crc32(file.read(length), crc)
 
 
-@checked(JELLY.reading)
+@checked(SEEKING)
 def make_sidecar(
     path: str | os.PathLike[str],
     *,
@@ -77,7 +77,7 @@ def make_sidecar(
     places: list[tuple[int, ...]] = []
     with builtins.open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        decoder = Decoder(patch=patch, **fitted(limits, JELLY.reading, size))
+        decoder = Decoder(patch=patch, **fitted(limits, SEEKING, size))
         statements = last = 0
         try:
             refuse_other(file.read(HEAD))

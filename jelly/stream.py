@@ -39,6 +39,9 @@ class Reader(SourceReader):
     ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"`` (or a suffix or media type); by default the suffix of the file
     decides, else it is Jelly.
 
+    Of Jelly, ``joined=True`` reads files that were joined with ``cat`` as the streams they are, and
+    ``unknown_rows="skip"`` leaves out rows of a kind that is not known, which else are an error (see `Decoder`).
+
     For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
     notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
     of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
@@ -423,6 +426,17 @@ class Writer(SinkWriter):
         self._flush()
         self._put(self._encoder.close)
         self._collector = None
+
+    def part(self) -> str | None:
+        """End the stream, but leave the file without its name: the path of what was written, which `abort` removes.
+
+        None, and nothing is ended, where the destination is no file that gets its name at the end.
+        """
+        if self._sink.is_live:
+            return None
+        self._finish()
+        self._closed = True
+        return self._sink.part()
 
     def abort(self) -> None:
         """Give up: a file that was being written is removed."""

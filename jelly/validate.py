@@ -16,12 +16,13 @@ from jelly.core.rows import KINDS, RowCounter
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
 from jelly.files import Source
-from jelly.formats import JELLY, READING, format_of
+from jelly.formats import JELLY, READING, Format, find_format, format_of
+from jelly.inspect import UNKNOWN_ROW, restart_problem
 from jelly.options import StreamOptions
 from jelly.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly.sniff import explain
+from jelly.stream import Reader, read
 from jelly.stream import options as read_options
-from jelly.stream import read
 
 __all__ = ["Problem", "validate"]
 
@@ -42,17 +43,20 @@ _SHOWN = 10
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong. ``frame`` and ``row`` (in the frame) count from 0, ``offset`` is the byte in the
-    decompressed stream; None where they do not apply."""
+    decompressed stream, ``line`` that of a text, from 1; None where they do not apply."""
 
     message: str
     frame: int | None = None
     row: int | None = None
     offset: int | None = None
+    line: int | None = None
 
     def __str__(self) -> str:
         place = [
             f"{name} {value}"
-            for name, value in (("frame", self.frame), ("row", self.row), ("byte", self.offset))
+            for name, value in (
+                ("frame", self.frame), ("row", self.row), ("byte", self.offset), ("line", self.line)
+            )
             if value is not None
         ]
         return f"{', '.join(place)}: {self.message}" if place else self.message
@@ -62,6 +66,7 @@ class Problem:
 def validate(
     src: Any,
     *,
+    format: str | None = None,
     against: Any = None,
     against_format: str | None = None,
     ordered: bool = True,
@@ -70,19 +75,25 @@ def validate(
     delimited: bool | None = None,
     limit: int = 1000,
     progress: Callable[[int, int | None, int], object] | None = None,
+    joined: bool = False,
     **limits: Any,
 ) -> list[Problem]:
     """All problems of the Jelly stream ``src``; an empty list where there are none.
 
     Found are: what the `Decoder` refuses (nothing behind it can be checked), statements that need RDF-star or
     generalized statements where the options say there are none, namespace declarations in version 1, a graph that
-    does not end, rows of no known kind. After ``limit`` problems it stops.
+    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat``
+    (unless it is read with ``joined=True``; rows of no known kind are none with ``unknown_rows="skip"``). After
+    ``limit`` problems it stops.
+
+    ``src`` may be in another format: that is told by ``format``, else by the suffix of the file. Found are then the
+    errors of syntax, in N-Triples and N-Quads each line that has one; ``options`` and ``delimited`` are of Jelly alone.
 
     ``against`` is another RDF file (Jelly, N-Triples or N-Quads) that must have the same statements: at the same
     positions, or with ``ordered=False`` in any order, and in both cases up to the names of blank nodes. With
     ``frame`` only that frame of ``src`` is compared. ``options`` are `StreamOptions`, or a Jelly stream whose options
-    must be the same. ``progress`` is as for `convert`. ``limits`` are those of the `Decoder`, and of the reader of
-    ``against``.
+    must be the same. ``progress`` is as for `convert`. ``limits`` are those of the `Decoder`, or the reader of ``src``,
+    and of the reader of ``against``.
 
     >>> import jelly
     >>> s, p, o = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")
@@ -91,19 +102,29 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
     """
-    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     source = Source(src)
+    known = format_to_check(format, source.name)
+    if known is not JELLY:
+        source.close()  # only its name was wanted
+        if options is not None or delimited is not None or joined:
+            raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
     check = _Check(limit, wanted)
-    known: frozenset[str] = frozenset()
+    other: frozenset[str] = frozenset()
     if against is not None:
-        known = format_of(against, against_format).reading
-        theirs = read(against, format=against_format, **{name: limits[name] for name in limits.keys() & known})
+        other = format_of(against, against_format).reading
+        theirs = read(against, format=against_format, **{name: limits[name] for name in limits.keys() & other})
         compare = _InOrder if ordered else _AnyOrder
         check.compare = compare(map(as_quad, theirs), frame, check)
-    refuse_unknown(limits, JELLY.reading | known, JELLY.title)
-    limits = {name: limits[name] for name in limits.keys() & JELLY.reading}
-    limits = fitted(limits, JELLY.reading, source.size)
-    decoder = Decoder(delimited=delimited, **limits)
+    refuse_unknown(limits, known.reading | other, known.title)
+    limits = {name: limits[name] for name in limits.keys() & known.reading}
+    if known is not JELLY:
+        return _validate_text(src, known, check, progress, limits)
+    check.skips_unknown = limits.get("unknown_rows") == "skip"
+    # Rows of no known kind are told of, and what is behind them checked.
+    limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
+    decoder = Decoder(delimited=delimited, joined=joined, **limits)
+    decoder.quiet = True
     most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
     counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True)
     try:
@@ -124,11 +145,51 @@ def validate(
         check.add(message, error.frame, error.row, error.offset)
     finally:
         source.close()
-    # In the order of the stream; what has no place comes last.
-    problems = sorted(check.problems, key=lambda problem: inf if problem.offset is None else problem.offset)
-    if check.is_full:
-        problems.append(Problem(f"stopped after {limit} problems"))
-    return problems
+    if decoder.restarts:
+        number, row, offset, times = decoder.restarts
+        check.add(restart_problem(times), number, row, offset)
+    return check.sorted()
+
+
+def format_to_check(format: str | None, name: str) -> Format:
+    """The format; a file whose suffix says nothing is taken for Jelly."""
+    try:
+        return find_format(format, name)
+    except JellyError:
+        if format is not None:
+            raise
+        return JELLY
+
+
+def _validate_text(
+    src: Any,
+    format: Format,
+    check: _Check,
+    progress: Callable[[int, int | None, int], object] | None,
+    limits: dict[str, Any],
+) -> list[Problem]:
+    """`validate` for what is not Jelly."""
+    by_line = format.name in ("nt", "nq")
+    with Reader(src, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
+        try:
+            for batch in reader.source.watched(reader.batches(), progress):
+                check.compare_with(batch)
+            check.compare_end()
+        except JellyError as error:
+            if check.failed:
+                raise
+            check.add(f"{error.reason}; nothing behind it was checked", offset=error.offset, line=error.line)
+        for line, message in reader.skipped:
+            check.add(message, line=line)
+        if reader.n_skipped > len(reader.skipped):
+            check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
+    return check.sorted()
+
+
+def _in_order(problem: Problem) -> float:
+    # What has no place comes last.
+    place = problem.offset if problem.line is None else problem.line
+    return inf if place is None else place
 
 
 class _Check:
@@ -138,8 +199,11 @@ class _Check:
         self.problems: list[Problem] = []
         self.compare: _InOrder | _AnyOrder | None = None
         self.failed = False  # the error is not one of the stream
+        self.skips_unknown = False  # rows of no known kind are no problem
         self._limit = limit
         self._wanted = wanted
+        self._rows = np.empty((0, 3), np.int64)
+        self._first: int | None = None
         self._options: StreamOptions | None = None
         self._namespaces = 0
 
@@ -147,9 +211,35 @@ class _Check:
     def is_full(self) -> bool:
         return len(self.problems) >= self._limit
 
-    def add(self, message: str, frame: int | None = None, row: int | None = None, offset: int | None = None) -> None:
+    def add(
+        self,
+        message: str,
+        frame: int | None = None,
+        row: int | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+    ) -> None:
         if not self.is_full:
-            self.problems.append(Problem(message, frame, row, offset))
+            self.problems.append(Problem(message, frame, row, offset, line))
+
+    def sorted(self) -> list[Problem]:
+        """The problems in the order of the stream."""
+        problems = sorted(self.problems, key=_in_order)
+        if self.is_full:
+            problems.append(Problem(f"stopped after {self._limit} problems"))
+        return problems
+
+    def compare_with(self, batch: Batch) -> None:
+        if self.compare is not None:
+            self.failed = True  # an error from here on is one of the other file
+            self.compare.take(batch)
+            self.failed = False
+
+    def compare_end(self) -> None:
+        if self.compare is not None:
+            self.failed = True
+            self.compare.finish()
+            self.failed = False
 
     def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
         """Check the Batches of a chunk (None: the end)."""
@@ -166,8 +256,9 @@ class _Check:
         self._declared = places[kinds == KINDS.index("namespace"), 1:]
         self._headers = places[kinds == KINDS.index("options"), 1:]
         for place in places[kinds == KINDS.index("other"), 1:].tolist():
-            self.add("the row has no field that this version knows", *place)
-        self._first: int | None = None
+            if not self.skips_unknown:
+                self.add(UNKNOWN_ROW, *place)
+        self._first = None
         self._namespaces = 0
         for batch in batches:
             if self._first is None:
@@ -175,10 +266,7 @@ class _Check:
             if self._options is None:
                 self._check_options(batch.options)
             self._check_flags(batch)
-            if self.compare is not None:
-                self.failed = True  # an error from here on is one of the other file
-                self.compare.take(batch)
-                self.failed = False
+            self.compare_with(batch)
             if self.is_full:
                 return
 
@@ -186,9 +274,7 @@ class _Check:
         rows = counter.rows
         if rows["graph_start"] > rows["graph_end"]:
             self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
-        if self.compare is not None:
-            self.failed = True
-            self.compare.finish()
+        self.compare_end()
 
     def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
         """Frame, row and offset of a statement of the present chunk."""
@@ -206,7 +292,7 @@ class _Check:
                 self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
 
     def _check_flags(self, batch: Batch) -> None:
-        options = self._options
+        options = batch.options or self._options
         if options is None:
             return
         if options.version == 1:

@@ -2,8 +2,10 @@
 
 import bz2
 import gzip
+import itertools
 import json
 import os
+import random
 import re
 import select
 import signal
@@ -687,3 +689,113 @@ def test_convert_tables(tmp_path, suffix, layout):
     assert (tmp_path / "y.nq").read_bytes() == text
     with jelly.open(tmp_path / "y.jelly") as file:
         assert len(file) == 3
+
+
+# ---- one stream of Jelly from several files
+
+
+def test_cat_to_jelly_in_any_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "a.nt": b"<a:s> <a:p> <a:o> .\n",
+        "b.ttl": b"@prefix e: <http://e/> . e:s e:p e:o .",
+        "c.nq": b"<a:s> <a:p> <a:o> <a:g> .\n",
+        "d.nt": b'"l" <a:p> <a:o> .\n',
+    }
+    for name, data in files.items():
+        Path(name).write_bytes(data)
+    for name, statement in (
+        ("e.jelly", jelly.Triple(jelly.QuotedTriple(*[jelly.IRI("a:s")] * 3), *[jelly.IRI("a:s")] * 2)),
+        ("f.jelly", jelly.Triple(*[jelly.IRI("a:s")] * 2, jelly.Literal("1", datatype="a:d"))),
+    ):
+        star = name == "e.jelly"
+        options = jelly.StreamOptions(physical_type=1, rdf_star=star, max_datatype_table_size=0 if star else 32)
+        jelly.write(name, [statement], options)
+    pytest.importorskip("pyoxigraph")
+    names = [*files, "e.jelly", "f.jelly"]
+    for order in itertools.permutations(names):
+        if order[0] > order[-1]:
+            continue  # 360 of 720
+        if random.Random(str(order)).random() > 0.1:
+            continue
+        data = run("cat", "--to", "jelly", *order).stdout_bytes
+        wanted = [jelly.Quad(*s) for name in order for s in jelly.read(name)]
+        assert [jelly.Quad(*s) for s in jelly.read(data)] == wanted
+        assert jelly.validate(data) == []
+    # What nobody needs is not announced.
+    assert jelly.options(run("cat", "--to", "jelly", "a.nt", "a.nt").stdout_bytes) == jelly.options(
+        jelly.dumps(jelly.read("a.nt"))
+    ).replace(version=1)
+    # Standard input is looked at, too, and read once.
+    data = run("cat", "--to", "jelly", "--from", "nq", "a.nt", "-", stdin=files["c.nq"]).stdout_bytes
+    assert len(list(jelly.read(data))) == 2
+    assert list(jelly.read(run("cat", "--to", "jelly", "-", "--from", "nt", stdin=b"").stdout_bytes)) == []
+
+
+def test_cat_to_a_pipe_names_the_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = b"".join(b"<a:s> <a:p> <a:o%d> .\n" % i for i in range(40_000)) + b'"l" <a:p> <a:o> .\n'
+    Path("a.nt").write_bytes(text)
+    error = run("cat", "--to", "jelly", "a.nt", code=1).stderr
+    assert error == (
+        "error: standard output: a generalized statement turned up after stream options that allow none were written: "
+        "give --generalized\n"
+    )
+    data = run("cat", "--to", "jelly", "--generalized", "a.nt").stdout_bytes
+    assert sum(1 for _ in jelly.read(data)) == 40_001
+    with jelly.Writer("b.rt") as writer:
+        writer.extend([jelly.Triple(*[jelly.IRI("a:s")] * 3)] * 40_000)
+        writer.namespace("e", "http://e/")
+        writer.add(jelly.Quad(*[jelly.IRI("a:s")] * 4))
+    error = run("cat", "--to", "jelly", "b.rt", code=1).stderr
+    assert "give --physical quads\n" in error
+    data = run("cat", "--to", "jelly", "--physical", "quads", "b.rt").stdout_bytes
+    assert jelly.options(data).logical_type.name == "FLAT_QUADS"
+    assert sum(1 for _ in jelly.read(data)) == 40_001
+    assert "go with --to jelly" in run("cat", "--generalized", "a.nt", code=2).stderr
+
+
+@pytest.mark.filterwarnings("always::jelly.JoinedWarning")
+def test_joined_and_unknown_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parts = [jelly.dumps([(IRI(f"http://{x}.org/s"), IRI(f"http://{x}.org/x/p"), IRI("a:o"))]) for x in "ab"]
+    Path("ab.jelly").write_bytes(b"".join(parts))
+    text = b"".join(run_text(part) for part in parts)
+    for command in (["cat", "ab.jelly"], ["head", "ab.jelly"], ["convert", "ab.jelly", "-", "-q"]):
+        assert "warning: another stream seems to begin at frame 1" in run(*command).stderr
+        assert "--joined reads such files" in run(*command).stderr
+        right = run(*command, "--joined")
+        assert (right.stdout_bytes, right.stderr) == (text, "")
+    assert run("stats", "ab.jelly", "--joined", "--format", "json").stderr == ""
+    assert "another stream seems to begin here" in run("validate", "ab.jelly", code=1).stdout
+    run("validate", "ab.jelly", "--joined")
+    assert "another stream seems to begin here" in run("inspect", "ab.jelly").stderr
+    assert "problems" in run("inspect", "ab.jelly").stdout
+    assert run("inspect", "ab.jelly", "--joined").stderr == ""
+    Path("u.jelly").write_bytes(craft.frame(craft.options(), craft.row(7, b"x"), craft.triple(p=(craft.BNODE, b"p"))))
+    assert "kind of the row is not set or unknown" in run("cat", "u.jelly", code=1).stderr
+    assert run("cat", "u.jelly", "--skip-unknown-rows").stdout_bytes == b"_:s _:p _:o .\n"
+    assert "no field that this version knows" in run("inspect", "u.jelly").stderr
+
+
+def run_text(data):
+    return run("cat", "--from", "jelly", "-", stdin=data).stdout_bytes
+
+
+def test_validate_takes_other_formats(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\nbad\n<a:s> <a:p> <a:q> .\n")
+    Path("b.nt").write_bytes(b"<a:s> <a:p> <a:q> .\n<a:s> <a:p> <a:o> .\n")
+    assert run("validate", "b.nt").stdout == "b.nt: no problems\n"
+    assert run("validate", "a.nt", code=1).stdout == (
+        "a.nt: line 2: column 1: expected a term as subject, found 'b'\n"
+    )
+    Path("a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:q> .\n")
+    assert "statement differs" in run("validate", "b.nt", "--against", "a.nt", code=1).stdout
+    run("validate", "b.nt", "--against", "a.nt", "--unordered")
+    jelly.convert("b.nt", "b.jelly")
+    run("validate", "b.nt", "--against", "b.jelly")
+    run("validate", "--from", "nt", "-", "--against", "b.jelly", stdin=Path("b.nt").read_bytes())
+    pytest.importorskip("pyoxigraph")
+    Path("c.ttl").write_bytes(b"<a:s> <a:p> <a:o>, .")
+    assert "nothing behind it was checked" in run("validate", "c.ttl", code=1).stdout

@@ -274,3 +274,92 @@ def test_real_text_there_and_back(name, tmp_path):
     jelly.convert(path, tmp_path / "a.jelly", options={"physical_type": 3} if ".nq" in name else None)
     back, _ = convert(tmp_path / "a.jelly", to_format="nq")
     assert all(x == y for x, y in zip(jelly.read(path), jelly.read(back, format=path.suffixes[0]), strict=True))
+
+
+# ---- what turns up late
+
+NT = b"".join(b"<a:s> <a:p> <a:o%d> .\n" % i for i in range(40_000))
+
+
+def thrift(*parts, namespaces=()):
+    """RDF Thrift of some statements after one another; a namespace stands in front of the part with its number."""
+    out = io.BytesIO()
+    with jelly.Writer(out, format="thrift") as writer:
+        for i, part in enumerate(parts):
+            for name, iri in dict(namespaces).get(i, ()):
+                writer.namespace(name, iri)
+            writer.extend(part)
+    return out.getvalue()
+
+
+PLAIN = [Quad(S, P, Literal(str(i)), jelly.DefaultGraph()) for i in range(40_000)]
+LATE = {
+    "graph": [Quad(S, P, O, IRI("a:g"))],
+    "star": [Quad(QuotedTriple(S, P, O), P, O, jelly.DefaultGraph())],
+    "generalized": [Quad(O, O, O, jelly.DefaultGraph())],
+    "nested": [Quad(QuotedTriple(O, P, O), P, O, jelly.DefaultGraph())],
+}
+
+
+@pytest.mark.parametrize("suffix", [".jelly", ".jelly.gz"])
+@pytest.mark.parametrize("seekable", [False, True])
+@pytest.mark.parametrize("late", [*LATE, "namespace"])
+def test_what_turns_up_late_in_a_file(tmp_path, late, seekable, suffix):
+    if late == "namespace":
+        data, wanted = thrift(PLAIN, PLAIN[:1], namespaces={1: [("ex", "http://e/")]}), PLAIN + PLAIN[:1]
+    else:
+        data, wanted = thrift(PLAIN, LATE[late]), PLAIN + LATE[late]
+    path = tmp_path / f"out{suffix}"
+    source = io.BytesIO(data)
+    options = {"version": 1} if late == "namespace" else None
+    if late == "namespace":  # thrift has namespaces, so that only who chose version 1 has an error
+        with pytest.raises(jelly.JellyOptionsError, match="version=2"):
+            jelly.convert(source, path, from_format="thrift", options=options, seekable=seekable)
+        assert list(tmp_path.iterdir()) == []
+        options = None
+    jelly.convert(io.BytesIO(data), path, from_format="thrift", options=options, seekable=seekable)
+    assert [Quad(*s) for s in jelly.read(path)] == wanted
+    assert list(tmp_path.iterdir()) == [path]
+    assert jelly.validate(path) == []
+    if seekable and suffix == ".jelly":
+        with jelly.open(path) as file:
+            assert len(file) == len(wanted)
+
+
+def test_late_in_text_and_what_is_not_late(tmp_path):
+    path = tmp_path / "x.jelly"
+    jelly.convert(NT + b'"l" <a:p> <a:o> .', path, from_format="nt")
+    assert jelly.options(path).generalized_statements
+    jelly.convert(b'"l" <a:p> <a:o> .\n' + NT, path, from_format="nt")
+    assert jelly.options(path).generalized_statements
+    # Nothing is announced that is not there.
+    jelly.convert(NT, path, from_format="nt")
+    options = jelly.options(path)
+    assert (options.physical_type, options.generalized_statements, options.version) == (1, False, 1)
+    # Chosen options stay.
+    for chosen in ({"rdf_star": False}, StreamOptions(physical_type=1)):
+        with pytest.raises(jelly.JellyOptionsError, match="needs rdf_star=True"):
+            jelly.convert(NT + b"<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .", path, from_format="nt", options=chosen)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_late_where_nothing_can_be_taken_back():
+    out = io.BytesIO()
+    with pytest.raises(jelly.JellyOptionsError, match=r"statement turned up .*'generalized_statements': True"):
+        jelly.convert(NT + b'"l" <a:p> <a:o> .', out, from_format="nt")
+    jelly.convert(
+        NT + b'"l" <a:p> <a:o> .', io.BytesIO(), from_format="nt", options={"generalized_statements": True}
+    )
+
+
+def test_sources_that_hold_more_than_they_say(tmp_path):
+    """Their own options are wrong, which is no reason to lose them: what is written says what it holds."""
+    data = craft.frame(
+        craft.options(star=False, generalized=False), craft.name("a:p"),
+        *[craft.triple(p=(craft.IRI, craft.iri(1)))] * 40_000,
+        craft.triple(s=(craft.QUOTED, craft.quoted(2)), p=(craft.LITERAL, craft.literal("l"))),
+    )
+    jelly.convert(data, tmp_path / "x.jelly")
+    assert list(jelly.read(tmp_path / "x.jelly")) == list(jelly.read(data))
+    options = jelly.options(tmp_path / "x.jelly")
+    assert (options.rdf_star, options.generalized_statements) == (True, True)

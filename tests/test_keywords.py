@@ -116,7 +116,7 @@ def test_a_keyword_of_another_format() -> None:
         jelly.read(b"", format="nt", max_frame_bytes=1)
     with pytest.raises(JellyArgumentError, match="Jelly has no keyword 'lenient': expected one of batch_bytes, batch_"):
         jelly.read(b"", lenient=True)
-    with pytest.raises(JellyArgumentError, match="N-Quads has no keyword 'prefixes': it takes none"):
+    with pytest.raises(JellyArgumentError, match="N-Quads has no keyword 'prefixes': expected one of quoted"):
         jelly.Writer(OUT(), format="nq", prefixes={})
     with pytest.raises(JellyArgumentError, match="RDF Patch has no keyword 'max_names'"):
         read_patches(b"", format="rdfp", max_names=1)
@@ -183,7 +183,7 @@ def test_declared_keywords() -> None:
         assert FORMATS[name].reading == keywords_of("text", "TextReader") - messages - {
             "quads", "strict", "on_error", "patch"
         }  # fmt: skip
-        assert FORMATS[name].writing == frozenset()
+        assert FORMATS[name].writing == {"quoted"}
     for name in ("thrift", "protobuf"):
         assert FORMATS[name].reading == keywords_of("binaryin", "BinaryReader") - {"patch"}
         assert FORMATS[name].writing == keywords_of("binaryout", "BinaryWriter") - {"patch"}
@@ -200,7 +200,7 @@ def test_declared_keywords_of_syntaxes() -> None:
 
 
 def test_each_declared_keyword_is_taken() -> None:
-    values = {"base": "http://e/", "lenient": True, "quads": True, "prefixes": {}}
+    values = {"base": "http://e/", "lenient": True, "quads": True, "joined": True, "unknown_rows": "skip"}
     for format in FORMATS.values():
         if format.codec == "jelly.syntaxes":
             pytest.importorskip("pyoxigraph")

@@ -6,6 +6,7 @@ import gzip
 import io
 import re
 import struct
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from jelly.formats import READING
 from jelly.messages import MessageReader, MessageWriter, read_messages
 from jelly.messages.reading import MESSAGE_READING
 from jelly.patch.formats import PATCH_READING
+from jelly.results import LIMITS as RESULT_LIMITS
 from jelly.settings import LIMITS
 
 LONG = "x" * 3000
@@ -52,10 +54,17 @@ def named() -> set[str]:
 def test_each_limit_that_an_error_names_is_a_keyword_and_an_option() -> None:
     limits = named()
     assert limits >= {"max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_message_bytes", "max_names"}
-    assert limits <= READING | PATCH_READING | MESSAGE_READING
+    limits |= {"max_text_bytes", "max_document_bytes"}  # of the readers in Python
+    of_inspect = set(signature(jelly.inspect).parameters)
+    assert limits <= READING | PATCH_READING | MESSAGE_READING | RESULT_LIMITS | of_inspect
     offered = {
         parameter.name
-        for command in (cli.commands["cat"], cli.commands["messages"].commands["cat"])  # type: ignore[attr-defined]
+        for command in (
+            cli.commands["cat"],
+            cli.commands["inspect"],
+            cli.commands["messages"].commands["cat"],  # type: ignore[attr-defined]
+            cli.commands["results"].commands["cat"],  # type: ignore[attr-defined]
+        )
         for parameter in command.params
     }
     assert limits <= offered
@@ -174,6 +183,55 @@ def test_patches_messages_and_results(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "raise --max-message-bytes to read it" in done.stderr
     done = CliRunner().invoke(cli, ["results", "cat", "a.srt", "--max-row-bytes", "1K"])
     assert "raise --max-row-bytes to read it" in done.stderr
+
+
+@pytest.mark.parametrize("file", ["x.ttl", "x.rdf", "x.srx", "x.tsv", "x.srj"])
+def test_texts_and_documents(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pyoxigraph gets whole is bounded, too."""
+    pytest.importorskip("pyoxigraph")
+    monkeypatch.chdir(tmp_path)
+    command = ["cat"] if file in ("x.ttl", "x.rdf") else ["results", "cat"]
+    if command == ["cat"]:
+        jelly.write(file, [Triple(IRI("a:s"), IRI("a:p/q"), Literal(LONG * 100))])
+    else:
+        jelly.write_results(file, ["x"], [[Literal(LONG * 100)]])
+    option = "--max-document-bytes" if file == "x.srj" else "--max-text-bytes"
+    done = CliRunner().invoke(cli, [*command, file, option, "1K"])
+    assert done.exit_code == 1
+    assert f"raise {option} to read" in done.stderr
+    done = CliRunner().invoke(cli, [*command, file, option, "1M"])
+    assert done.exit_code == 0, done.stderr
+    assert LONG in done.stdout
+    other = "--max-row-bytes"
+    done = CliRunner().invoke(cli, [*command, file, other, "1K"])
+    assert (done.exit_code, f"{other} does not go with" in done.stderr) == (2, True)
+
+
+def test_frames_that_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, [STATEMENT] * 5, frame_rows=1)
+    done = CliRunner().invoke(cli, ["inspect", str(path), "--per-frame", "--max-frames", "2"])
+    assert (done.exit_code, "more than 2 frames; raise --max-frames to tell of each" in done.stderr) == (1, True)
+    assert CliRunner().invoke(cli, ["inspect", str(path), "--per-frame", "--max-frames", "1K"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["inspect", str(path), "--max-frames", "2"]).exit_code == 0
+
+
+def test_switches_go_with_jelly(tmp_path: Path) -> None:
+    """The switches of reading are keywords as limits are: for the files that know them."""
+    (tmp_path / "a.nt").write_bytes(TEXT)
+    (tmp_path / "a.jelly").write_bytes(jelly.dumps([STATEMENT]) * 2)
+    files = [str(tmp_path / "a.nt"), str(tmp_path / "a.jelly")]
+    done = CliRunner().invoke(cli, ["cat", *files, "--joined", "--skip-unknown-rows"])
+    assert (done.exit_code, done.stdout) == (0, 3 * TEXT.decode())
+    assert CliRunner().invoke(cli, ["count", files[1], "--joined"]).stdout.startswith("2\t")
+    for switch in ("--joined", "--skip-unknown-rows"):
+        for command in (["cat"], ["head"], ["stats"], ["validate"], ["count"]):
+            done = CliRunner().invoke(cli, [*command, files[0], switch])
+            assert (done.exit_code, f"{switch} does not go with" in done.stderr) == (2, True)
+    # An index is of one stream.
+    assert "no such option" in CliRunner().invoke(cli, ["index", files[1], "--joined"]).stderr.lower()
+    with pytest.raises(jelly.JellyArgumentError, match="'joined'"):
+        jelly.open(files[1], joined=True)
 
 
 def test_a_message_log_speaks_of_messages(small: None) -> None:

@@ -224,10 +224,10 @@ def test_what_cannot_be_written_names_the_output(folder: Path) -> None:
         with pytest.raises((jelly.JellyError, TypeError)) as caught:
             call()
     assert isinstance(caught.value, TypeError)
-    with pytest.raises(jelly.JellyOptionsError) as named:
+    with pytest.raises(jelly.JellyUnsupportedError) as named:
         jelly.convert("q.jelly", "out.nt")
     assert named.value.source == "out.nt"
-    with pytest.raises(jelly.JellyOptionsError) as unnamed:
+    with pytest.raises(jelly.JellyUnsupportedError) as unnamed:
         jelly.convert("q.jelly", io.BytesIO(), to_format="nt")
     assert unnamed.value.source is None
     assert not os.path.exists("out.nt")

@@ -435,7 +435,7 @@ def test_keywords_of_pyjelly_are_refused_by_name(name, use):
 @pytest.mark.parametrize("call", [
     lambda options: jelly_of([], options=options),
     lambda options: ours.write_graphs(io.BytesIO(), [], options),
-    lambda options: ours.writer(io.BytesIO(), options),
+    lambda options: ours.writer(io.BytesIO(), options).close(),
 ])  # fmt: skip
 def test_other_options_are_refused(call):
     for options in (5, {"stream_name": "x"}, jelly.patch.PatchOptions()):
@@ -779,7 +779,9 @@ def test_memo(memo):
     read = [o for _, _, o in jelly.core.terms.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
     if memo > 64:
-        assert read[0] is read[len(terms)]
+        # Where a term with a tag or datatype goes hangs on an address, so now and then it takes another's place.
+        same = sum(first is again for first, again in zip(read, read[len(terms) :], strict=False))
+        assert same > len(terms)  # of two times as many
 
 
 def test_a_library_checks_its_arguments():

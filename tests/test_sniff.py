@@ -150,7 +150,7 @@ def test_an_empty_input_says_so() -> None:
 
 def test_errors_far_from_the_beginning_are_of_that_format() -> None:
     frames = b"".join(jelly.dumps([STATEMENT] * 3) for _ in range(3))
-    assert "looks like" not in reason(lambda: list(jelly.read(frames[:-1])))
+    assert "looks like" not in reason(lambda: list(jelly.read(frames[:-1], joined=True)))
 
 
 def test_an_absurd_length_gives_no_advice() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -14,37 +14,57 @@ from typing import Any
 import click
 
 import jelly
+from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
-    limit_options,
     limits_of,
     parse_range,
     progress_bar,
     quoted_option,
+    reading_options,
     say,
 )
-from jelly.cli.errors import INTERRUPTED, message, silence_stdout
+from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
+from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, settings_of, wide_advice
 from jelly.cli.results import results
-from jelly.convert import choose_options
 from jelly.core.terms import Terms
 from jelly.files import split_suffix
-from jelly.formats import FORMATS, JELLY, NQ, NT, THRIFT, TURTLE, Format, find_format, having, table_kind
+from jelly.formats import JELLY, NQ, NT, SEEKING, THRIFT, TURTLE, Format, table_kind
 from jelly.options import MAX_TABLE_SIZE
 from jelly.patch import PATCH_FORMATS
 from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
+from jelly.validate import format_to_check
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
+_SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
 HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
-_PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 # Lookup tables and the options that set their sizes.
 _KINDS = {"name": "names", "prefix": "prefixes", "datatype": "datatypes"}
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """A warning of ours on one line, without the line of Python that it came from."""
+    if issubclass(category, jelly.JellyWarning):
+        say(f"warning: {in_options(str(message))}", "yellow")
+    else:
+        _python_warning(message, category, filename, lineno, file, line)
+
+
+_python_warning = warnings.showwarning
 
 
 class Commands(click.Group):
@@ -52,7 +72,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except KeyboardInterrupt:
@@ -66,16 +88,6 @@ class Commands(click.Group):
             ctx.exit(1)
 
 
-def _format_of(value: str | None, name: str, option: str) -> Format:
-    try:
-        return find_format(value, "" if name == "-" else name)
-    except jelly.JellyError as error:
-        reason = error.reason.partition(";")[0]
-        raise click.UsageError(f"{reason}; say what it is with {option}") from None
-
-
-_format = click.Choice(list(FORMATS))
-from_option = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
 shape_option = click.option(
     "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
 )
@@ -101,20 +113,20 @@ def cli() -> None:
     """
 
 
-for group in (messages, patch, results):
-    cli.add_command(group)
+for command in (cat, messages, patch, results):
+    cli.add_command(command)
 
 
 @cli.command(short_help="Convert a file to another format, or to other stream options.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @from_option
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix.")
 @click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of the lookup tables, all three.")
 @click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Entries of the name table.")
 @click.option("--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the prefix table; 0: none.")
 @click.option("--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the datatype table.")
-@click.option("--physical", type=click.Choice(_PHYSICAL), help="Physical stream type.")
+@click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type.")
 @click.option(
     "--logical",
     metavar="TYPE",
@@ -122,6 +134,7 @@ for group in (messages, patch, results):
     help=f"Logical stream type, what a frame means: {', '.join(_LOGICAL)}.",
 )
 @click.option("--generalized", is_flag=True, help="Allow generalized statements.")
+@click.option("--namespaces", "allow_namespaces", is_flag=True, help="Allow namespaces, even if they come late.")
 @click.option("--no-star", is_flag=True, help="Refuse quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Name to write into the stream options.")
 @click.option(
@@ -156,7 +169,7 @@ for group in (messages, patch, results):
     "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
-@limit_options(*STATEMENTS)
+@reading_options(*STATEMENTS)
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Read IN and write it to OUT. What cannot be finished leaves no file.
 
@@ -178,10 +191,10 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     if table_kind(src) or table_kind(dst):
         _convert_table(src, dst, from_format, to_format, quiet, given)
         return
-    source = _format_of(from_format, src, "--from")
+    source = format_of(from_format, src, "--from")
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
-    target = _format_of(to_format, dst, "--to")
+    target = format_of(to_format, dst, "--to")
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
     seekable = given["seekable"]
@@ -189,7 +202,10 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
         seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
     if target is JELLY and dst == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
-    with progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress:
+    with (
+        wide_advice(),
+        progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
+    ):
         done = jelly.convert(
             src,
             dst,
@@ -251,7 +267,7 @@ def _convert_table(
         raise click.UsageError("--quoted does not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
-    target = None if table_kind(dst) else _format_of(to_format, dst, "--to")
+    target = None if table_kind(dst) else format_of(to_format, dst, "--to")
     seekable = target is JELLY and given["seekable"] is not False and can_have_index(dst)
     statements = convert_table(
         src,
@@ -262,7 +278,7 @@ def _convert_table(
         to_format=to_format,
         options=jelly.StreamOptions(**{"rdf_star": True, **changes}) if changes else None,
         seekable=seekable,
-        **({} if table_kind(src) else limits_of(given["limits"], _format_of(from_format, src, "--from").reading)),
+        **({} if table_kind(src) else limits_of(given["limits"], format_of(from_format, src, "--from").reading)),
     )
     seconds = time.perf_counter() - began
     read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
@@ -285,6 +301,8 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
     if given["generalized"]:
         changes["generalized_statements"] = True
+    if given["allow_namespaces"]:
+        changes["version"] = 2
     if given["no_star"]:
         changes["rdf_star"] = False
     if given["stream_name"] is not None:
@@ -324,7 +342,7 @@ def _count(n: float) -> str:
 @click.argument("file")
 @click.option("--per-frame", is_flag=True, help="Show each frame too.")
 @shape_option
-@limit_options(*_JELLY_LIMITS)
+@reading_options(*_JELLY_LIMITS, "max_frames")
 def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
     """Show what a Jelly file consists of, without decoding its statements.
 
@@ -335,6 +353,8 @@ def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, An
     """
     with progress_bar("Inspecting") as progress:
         found = jelly.inspect(file, per_frame, progress=progress, **limits)
+    for problem in found.problems:
+        say(f"{file}: {in_options(problem)}", "yellow")
     show(found, shape, lambda display: display.show_inspection(file, found))
 
 
@@ -363,27 +383,36 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
     "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
 )
 @click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
-@limit_options(*STATEMENTS)
+@from_option
+@reading_options(*STATEMENTS)
 def validate(
-    file: str, against: str | None, unordered: bool, as_json: bool, limits: dict[str, Any], **given: Any
+    file: str,
+    against: str | None,
+    unordered: bool,
+    as_json: bool,
+    from_format: str | None,
+    limits: dict[str, Any],
+    **given: Any,
 ) -> None:
     """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
+
+    FILE may be in another format: then its errors of syntax are found, and it can be compared.
 
     \b
     Examples:
       jelly validate people.jelly
       jelly validate people.jelly --against people.nt --unordered
     """
-    known = [JELLY.reading]
+    known = [format_to_check(from_format, "" if file == "-" else file).reading]
     if against is not None:
-        known.append(_format_of(None, against, "a known suffix").reading)
+        known.append(format_of(None, against, "a known suffix").reading)
     limits_of(limits, *known)
     with progress_bar("Validating") as progress:
         problems = jelly.validate(
-            file, against=against, ordered=not unordered, progress=progress, **given, **limits
+            file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **limits
         )
     if as_json:
-        fields = ("message", "frame", "row", "offset")
+        fields = ("message", "frame", "row", "offset", "line")
         click.echo(json.dumps([{name: getattr(problem, name) for name in fields} for problem in problems], indent=2))
     else:
         for problem in problems:
@@ -393,57 +422,13 @@ def validate(
     click.get_current_context().exit(1 if problems else 0)
 
 
-def _settings(
-    files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """The keywords to read each file with: its format, and the limits that this has.
-
-    A name that tells no format is a mistake in the call, to be told before anything is read; so is a limit that is of
-    no use for any of them.
-    """
-    formats = [_format_of(from_format, file, "--from") for file in files]
-    limits_of(limits, *(format.reading for format in formats))
-    return [{"format": format.name} | having(limits, format.reading) for format in formats]
-
-
-@cli.command(short_help="Print files as N-Quads, one after the other.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@click.option("--to", "to_format", type=_format, default="nq", show_default=True, help="Format of the output.")
-@limit_options(*STATEMENTS)
-def cat(files: tuple[str, ...], from_format: str | None, to_format: str, limits: dict[str, Any]) -> None:
-    """Print the statements of files on standard output.
-
-    N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
-
-    \b
-    Examples:
-      jelly cat people.jelly | grep Alice
-      jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
-    """
-    settings = _settings(files, from_format, limits)
-    if to_format == "jelly" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    with contextlib.ExitStack() as stack:
-        writer: jelly.Writer | None = None
-        for file, setting in zip(files, settings, strict=True):
-            reader = stack.enter_context(jelly.Reader(file, **setting))
-            for batch in reader.batches():
-                if writer is None:
-                    options = choose_options(None, reader, batch.arity)
-                    writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
-                writer.add_batch(batch)
-        if writer is None:
-            stack.enter_context(jelly.Writer("-", format=to_format))
-
-
 @cli.command(short_help="Print the first statements of a file.")
 @click.argument("file")
 @click.option(
     "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
 )
 @from_option
-@limit_options(*STATEMENTS)
+@reading_options(*STATEMENTS)
 def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]) -> None:
     """Print the first statements of a file as N-Quads; no more of it is read than that takes.
 
@@ -451,7 +436,7 @@ def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]
     Example:
       jelly head -n 3 people.jelly
     """
-    (settings,) = _settings((file,), from_format, limits)
+    (settings,) = settings_of((file,), from_format, limits)
     with jelly.Reader(file, batch_rows=min(number or 1, HEAD_ROWS), **settings) as reader:
         statements = islice(reader, number)
         with jelly.Writer("-", format="nq") as writer:
@@ -461,7 +446,7 @@ def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]
 @cli.command(short_help="Count statements.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
-@limit_options(*STATEMENTS)
+@reading_options(*STATEMENTS)
 def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
     """Print the number of statements of each file, and the total where there are several.
 
@@ -473,7 +458,7 @@ def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any
       jelly count *.jelly *.nq.gz
     """
     total = 0
-    for file, settings in zip(files, _settings(files, from_format, limits), strict=True):
+    for file, settings in zip(files, settings_of(files, from_format, limits), strict=True):
         with progress_bar("Counting") as progress:
             number = _count_of(file, settings, progress)
         click.echo(f"{number}\t{file}")
@@ -497,7 +482,7 @@ def _count_of(
 
 @cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
 @click.argument("file")
-@limit_options(*_JELLY_LIMITS)
+@reading_options(*_SEEKING_LIMITS)
 def index(file: str, limits: dict[str, Any]) -> None:
     """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses, or jelly.patch.open of patches.
 
@@ -516,9 +501,9 @@ def index(file: str, limits: dict[str, Any]) -> None:
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix, else nq.")
+@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix, else nq.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@limit_options(*_JELLY_LIMITS)
+@reading_options(*_SEEKING_LIMITS)
 def slice_(
     file: str,
     wanted: tuple[int, int | None],
@@ -534,7 +519,7 @@ def slice_(
       jelly slice people.jelly 1000000:1000100
       jelly slice people.jelly --frames :3 -o begin.jelly
     """
-    target = _format_of(to_format or ("nq" if output == "-" else None), output, "--to")
+    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file, **limits) as source:
@@ -558,7 +543,7 @@ def slice_(
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
 @click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
 @click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
-@limit_options(*STATEMENTS)
+@reading_options(*STATEMENTS)
 def stats_(
     file: str,
     from_format: str | None,
@@ -576,7 +561,7 @@ def stats_(
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
-    (settings,) = _settings((file,), from_format, limits)
+    (settings,) = settings_of((file,), from_format, limits)
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 

@@ -17,16 +17,17 @@ from jelly.files import descriptor_of, split_suffix
 __all__ = [
     "STATEMENTS",
     "can_have_index",
-    "limit_options",
     "limits_of",
     "parse_range",
     "progress_bar",
     "quoted_option",
+    "reading_options",
     "say",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# What reading a file may be told, by the keyword of the functions: sizes, and switches with the value that they give.
 _LIMITS = {
     "max_frame_bytes": "Longest frame of Jelly to read.",
     "max_line_bytes": "Longest line of N-Triples, N-Quads or RDF Patch to read.",
@@ -35,8 +36,27 @@ _LIMITS = {
     "max_names": "Largest name table of Jelly to read.",
     "max_prefixes": "Largest prefix table to read.",
     "max_datatypes": "Largest datatype table of Jelly to read.",
+    "max_text_bytes": "Longest text to read between two statements, or between two tags of results.",
+    "max_document_bytes": "Largest document of JSON to read.",
+    "max_frames": "Most frames to show with --per-frame.",
 }
-STATEMENTS = ("max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_names", "max_prefixes", "max_datatypes")
+_SWITCHES: dict[str, tuple[str, Any, str]] = {
+    "joined": ("--joined", True, "Read Jelly files that were joined with cat as the streams they are."),
+    "unknown_rows": (
+        "--skip-unknown-rows", "skip", "Leave out rows of Jelly of a kind that this version does not know."
+    ),
+}
+STATEMENTS = (
+    "max_frame_bytes",
+    "max_line_bytes",
+    "max_row_bytes",
+    "max_text_bytes",
+    "max_names",
+    "max_prefixes",
+    "max_datatypes",
+    "joined",
+    "unknown_rows",
+)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -51,8 +71,12 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
-def limit_options(*names: str) -> Callable[[F], F]:
-    """Options that set the limits of reading called ``names``; the command gets those given as ``limits``, a dict."""
+def _option_of(name: str) -> str:
+    return _SWITCHES[name][0] if name in _SWITCHES else "--" + name.replace("_", "-")
+
+
+def reading_options(*names: str) -> Callable[[F], F]:
+    """Options for the keywords of reading called ``names``; the command gets those given as ``limits``, a dict."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
@@ -62,8 +86,12 @@ def limit_options(*names: str) -> Callable[[F], F]:
 
         wrapped: Any = call
         for name in reversed(names):
-            option = "--" + name.replace("_", "-")
-            wrapped = click.option(option, name, type=Size(), metavar="SIZE", help=_LIMITS[name])(wrapped)
+            option = _option_of(name)
+            if name in _SWITCHES:
+                _, value, text = _SWITCHES[name]
+                wrapped = click.option(option, name, flag_value=value, default=None, help=text)(wrapped)
+            else:
+                wrapped = click.option(option, name, type=Size(), metavar="SIZE", help=_LIMITS[name])(wrapped)
         return cast(F, wrapped)
 
     return decorate
@@ -73,7 +101,7 @@ def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -
     """``limits``, all of which one of the inputs must know."""
     for name in limits:
         if not any(name in each for each in known):
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {what or 'any of these files'}")
+            raise click.UsageError(f"{_option_of(name)} does not go with {what or 'any of these files'}")
     return limits
 
 

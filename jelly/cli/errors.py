@@ -9,7 +9,7 @@ import sys
 
 from jelly.errors import JellyError
 
-__all__ = ["INTERRUPTED", "message", "silence_stdout"]
+__all__ = ["INTERRUPTED", "in_options", "message", "silence_stdout"]
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -18,8 +18,10 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _IN_OPTIONS = [
     (re.compile(pattern), option)
     for pattern, option in (
-        (r"\bmax_(frame|line|row|message)_bytes\b", r"--max-\1-bytes"),
-        (r"\bmax_(names|prefixes|datatypes)\b", r"--max-\1"),
+        (r"\bmax_(frame|line|row|message|text|document)_bytes\b", r"--max-\1-bytes"),
+        (r"\bmax_(names|prefixes|datatypes|frames)\b", r"--max-\1"),
+        (r"\bjoined=True\b", "--joined"),
+        (r'\bunknown_rows="skip"', "--skip-unknown-rows"),
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
         (r"; give it as format=", "; say what it is with --from or --to"),
         (r"\bforce=True\b", "--force"),
@@ -34,7 +36,7 @@ _IN_OPTIONS = [
 ]
 
 
-def _in_options(text: str) -> str:
+def in_options(text: str) -> str:
     """A text that speaks of keywords as the command line does, of options."""
     for pattern, option in _IN_OPTIONS:
         text = pattern.sub(option, text)
@@ -44,7 +46,7 @@ def _in_options(text: str) -> str:
 def message(error: BaseException) -> str:
     """What to tell about an error, on one line: what is wrong, in which file, where."""
     if isinstance(error, JellyError):
-        text = _in_options(error.reason)
+        text = in_options(error.reason)
         place = [
             f"{name} {value}"
             for name, value in (
@@ -62,7 +64,7 @@ def message(error: BaseException) -> str:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, OSError | ValueError):
         # What was asked for cannot be done: no bug, so no need to look where.
-        text = _in_options(str(error))
+        text = in_options(str(error))
     elif isinstance(error, MemoryError):
         text = "out of memory"
     else:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from jelly.cli.common import limit_options, progress_bar
+from jelly.cli.common import progress_bar, reading_options
 from jelly.errors import JellyError
 
 __all__ = ["messages"]
@@ -66,7 +66,7 @@ def _reading(command: _F) -> _F:
         click.option("--base", metavar="IRI", help="What relative IRIs are resolved against."),
         click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="A JSON-LD context in a file."),
         click.option("--force", is_flag=True, help="Take the frames of a flat Jelly stream for messages."),
-        limit_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes"),
+        reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes"),
     ):
         command = option(command)
     return command

@@ -15,15 +15,15 @@ from jelly import patch as patches
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
-    limit_options,
     limits_of,
     parse_range,
     progress_bar,
     quoted_option,
+    reading_options,
     say,
 )
 from jelly.cli.errors import message
-from jelly.formats import JELLY, format_of, having, table_kind
+from jelly.formats import SEEKING, format_of, having, table_kind
 from jelly.patch.formats import find_patch_format
 
 __all__ = ["patch"]
@@ -40,8 +40,8 @@ _type = click.option(
 _triples = click.option("--triples", is_flag=True, help="Statement type TRIPLES of Jelly-Patch; default: quads.")
 _missing = click.option("--strict", is_flag=True, help="Refuse to delete what is not there.")
 
-_limits = limit_options(*STATEMENTS)
-_jelly_limits = limit_options(*(name for name in STATEMENTS if name in JELLY.reading))
+_limits = reading_options(*STATEMENTS)
+_seeking_limits = reading_options(*(name for name in STATEMENTS if name in SEEKING))
 
 # The rows of a patch by their number.
 _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
@@ -211,7 +211,7 @@ def _index(file: str) -> dict[str, int] | None:
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@_jelly_limits
+@_seeking_limits
 def slice_(
     file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, limits: dict[str, Any]
 ) -> None:

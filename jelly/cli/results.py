@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.common import limit_options, limits_of
-from jelly.results import LIMITS, RESULT_FORMATS, convert_results, find_result_format
+from jelly.cli.common import limits_of, reading_options
+from jelly.results import RESULT_FORMATS, convert_results, find_result_format
 
 __all__ = ["results"]
 
@@ -17,11 +17,11 @@ _format = click.Choice(list(RESULT_FORMATS))
 _from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
 
 
-_limits = limit_options("max_row_bytes", "max_prefixes")
+_limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "max_document_bytes")
 
 
 def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
-    return limits_of(limits, LIMITS if RESULT_FORMATS[format].binary else (), what=f"{format} results")
+    return limits_of(limits, RESULT_FORMATS[format].limits, what=f"{format} results")
 
 
 @click.group(short_help="Convert and show the results of SPARQL queries.")

@@ -16,9 +16,11 @@ from typing import Any
 import click
 
 import jelly
-from jelly.cli.commands import cli, from_option
-from jelly.cli.common import STATEMENTS, limit_options, progress_bar, say
-from jelly.formats import format_of, having
+from jelly.cli.commands import cli
+from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
+from jelly.cli.reading import from_option, settings_of, wide_advice, wide_changes, wide_options
+from jelly.convert import LateError, choose_options, widened
+from jelly.core.encoder import lacking
 
 __all__ = ["cli"]
 
@@ -72,7 +74,7 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @click.option("--tokens", type=click.File(), help="A file of NAME TOKEN lines: let in only clients with such a token.")
 @click.option("--insecure", is_flag=True, help="Let other machines in without TLS.")
 @click.option("--gzip", is_flag=True, help="Compress what is sent.")
-@limit_options(*STATEMENTS)
+@reading_options(*STATEMENTS)
 def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tokens: Any, **given: Any) -> None:
     """Serve RDF streams by gRPC until SIGINT or SIGTERM: the Jelly service RdfStreamService.
 
@@ -83,10 +85,21 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
       jelly serve --store topics/
       jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
     """
+    # What gRPC writes to standard error by itself, of a port in use say, is told by the error.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import AsyncServer, Broker, Topics
     from jelly.grpc import tokens as known_tokens
+    from jelly.grpc.server import is_loopback
+
+    if not (given["cert"] or given["insecure"] or is_loopback(listen)):
+        raise jelly.JellyOptionsError(
+            f"{listen} can be reached from other machines: give --cert and --key, or --insecure where that is meant"
+        )
+    if bool(given["cert"]) != bool(given["key"]):
+        raise click.UsageError("--cert and --key go together")
 
     pairs = [_pair(file) for file in files]
+    settings = settings_of([file for _, file in pairs], None, given["limits"])
     people = None
     if tokens is not None:
         lines = [line.split() for line in tokens if line.strip() and not line.startswith("#")]
@@ -94,8 +107,8 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
             raise click.UsageError("--tokens: expected lines of a name and a token")
         people = known_tokens({token: name for name, token in lines})
     with closing(Topics(store, keep=keep)) as topics:
-        for name, file in pairs:
-            _load(topics, name, file, given["limits"])
+        for (name, file), each in zip(pairs, settings, strict=True):
+            _load(topics, name, file, each)
         server = AsyncServer(
             Broker(topics),
             listen,
@@ -107,12 +120,6 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         asyncio.run(_serve(server, topics))
 
 
-def _settings(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
-    """The keywords to read a file with."""
-    found = format_of(file, from_format)
-    return {"format": found.name} | having(limits, found.reading)
-
-
 def _pair(text: str) -> tuple[str, str]:
     name, _, file = text.partition("=")
     if not name or not file:
@@ -120,13 +127,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, file
 
 
-def _load(topics: Any, name: str, file: str, limits: dict[str, Any]) -> None:
+def _load(topics: Any, name: str, file: str, settings: dict[str, Any]) -> None:
     """Fill a topic from a file, unless the store has it already."""
     topic = topics.get(name, create=True)
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is left aside")
         return
-    with jelly.Reader(file, **_settings(file, None, limits)) as reader, progress_bar(f"Loading {name}") as progress:
+    with jelly.Reader(file, **settings) as reader, progress_bar(f"Loading {name}") as progress:
         topic.fill(*_batches(reader, progress))
     say(f"topic {name}: {topic.end:,} messages of {file}")
 
@@ -138,6 +145,27 @@ def _batches(
     batches = reader.source.watched(reader.batches(), progress)
     first = list(islice(batches, 1))  # the options stand before it
     return chain(first, batches), reader.options
+
+
+def _published(
+    reader: jelly.Reader,
+    changes: dict[str, Any],
+    progress: Callable[[int, int | None, int | None], object] | None,
+) -> tuple[Iterator[Any], jelly.StreamOptions]:
+    """The Batches to publish, and options for all of them as far as the first shows."""
+    batches = reader.source.watched(reader.batches(), progress)
+    first = next(batches, None)
+    options = choose_options(changes, reader, 3 if first is None else first.arity)
+    if first is not None:
+        options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+
+    def checked() -> Iterator[Any]:
+        for batch in batches if first is None else chain([first], batches):
+            if fields := lacking(options, batch):
+                raise LateError.of(fields, "give options that allow it")
+            yield batch
+
+    return checked(), options
 
 
 async def _serve(server: Any, topics: Any) -> None:
@@ -170,9 +198,13 @@ def _counts(broker: Any) -> str:
 @from_option
 @click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Of frames, where not kept.")
 @_client_options
-@limit_options(*STATEMENTS)
+@wide_options
+@reading_options(*STATEMENTS)
 def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
     """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
+
+    The first publication decides what a topic can hold: named graphs, generalized statements and quoted triples need
+    --physical quads, --generalized and --star there, unless its beginning has some. Namespaces it can always hold.
 
     The topic is sent as the stream name and as call metadata jelly-topic. A token is taken from the
     variable JELLY_TOKEN.
@@ -182,12 +214,14 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
+    (settings,) = settings_of((file,), from_format, given["limits"])
     with (
-        jelly.Reader(file, **_settings(file, from_format, given["limits"])) as reader,
+        jelly.Reader(file, **settings) as reader,
         progress_bar("Publishing") as progress,
         _client(address, given) as client,
+        wide_advice(),
     ):
-        batches, options = _batches(reader, progress)
+        batches, options = _published(reader, wide_changes(given), progress)
         sent = client.publish(batches, topic=topic, options=options, frame_rows=frame_rows, timeout=given["timeout"])
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 

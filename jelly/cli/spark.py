@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from jelly.cli.commands import cli, from_option, shape_option, show
+from jelly.cli.commands import cli, shape_option, show
 from jelly.cli.common import progress_bar, say
 from jelly.cli.errors import message
+from jelly.cli.reading import from_option
 from jelly.errors import JellyError
 
 __all__ = ["cli"]

@@ -90,9 +90,7 @@ cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogi
 cdef int add_frame(Arena* b) noexcept nogil
 cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
 cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
-cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
-cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
 
 
@@ -223,9 +221,17 @@ cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const
 
 cdef class Batch:
     cdef Arena a
+    cdef Py_ssize_t exports  # arrays over its memory that are alive
     cdef readonly int64_t first_row  # statement number in the stream of the first row
     cdef readonly int64_t first_frame  # frame number in the stream of the first frame
     cdef readonly object options  # the StreamOptions of the stream it came from, or None
+
+
+cdef inline int check_free(Batch batch) except -1:
+    """What grows may move, and an array of it would then show memory that is not the Batch's any more."""
+    if batch.exports > 0:
+        raise BufferError("arrays of this Batch are alive: let go of them, or clear() before more is added")
+    return 0
 
 
 cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit)

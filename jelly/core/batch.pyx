@@ -3,6 +3,10 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from jelly.core.header cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
+
 import numpy
 
 
@@ -191,42 +195,6 @@ cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t
     return 0
 
 
-cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noexcept nogil:
-    if n == 0 or source == NULL:
-        return 0
-    if resize(block, n, size) < 0:
-        return NO_MEMORY
-    memcpy(block[0], source, n * size)
-    return 0
-
-
-cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil:
-    """Copy all but the text and where it starts into an empty Arena."""
-    if (
-        duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
-        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.s, b.s, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.p, b.p, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
-        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
-    ):
-        return NO_MEMORY
-    copy.n_terms = copy.cap_terms = b.n_terms
-    copy.n_quoted = copy.cap_quoted = b.n_quoted
-    copy.n_rows = copy.cap_rows = b.n_rows
-    copy.n_frames = copy.cap_frames = b.n_frames
-    copy.n_names = copy.cap_names = b.n_names
-    copy.n_meta = copy.cap_meta = b.n_meta
-    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
-    return 0
-
-
 cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil:
     """Copy a term, with what it refers to, into another Arena; give its id there."""
     cdef int32_t aux = source.aux[term]
@@ -248,33 +216,6 @@ cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogi
         if aux < 0:
             return aux
     return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
-
-
-cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
-    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
-    cdef Arena kept
-    cdef int slot
-    cdef int32_t term
-    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
-        return NO_MEMORY
-    for slot in range(4):
-        term = last[slot]
-        if term == UNSET:
-            continue
-        if term == CARRIED:
-            term = carried[slot]
-            if term >= 0:
-                term = copy_term(carry, term, &kept)
-        elif term >= 0:
-            term = copy_term(b, term, &kept)
-        if term < NO_TERM:
-            free_arena(&kept)
-            return term
-        carried[slot] = term
-        last[slot] = CARRIED
-    free_arena(carry)
-    carry[0] = kept
-    return 0
 
 
 cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
@@ -397,6 +338,7 @@ cdef class Column:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if flags & PyBUF_WRITABLE:
             raise BufferError("a Batch is read-only")
+        self.owner.exports += 1
         view.obj = self
         view.buf = self.data
         view.len = self.shape[0] * self.strides[0]
@@ -410,7 +352,7 @@ cdef class Column:
         view.internal = NULL
 
     def __releasebuffer__(self, Py_buffer* view):
-        pass
+        self.owner.exports -= 1
 
 
 cdef object column(Batch owner, void* data, int64_t n, bytes code, int size):
@@ -431,6 +373,13 @@ cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64
     return batch
 
 
+# By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
+_ROWS = {
+    OP_ADD: "ttto", OP_DELETE: "ttto", OP_HEADER: "x-t-", OP_NAMESPACE_ADD: "xi-o", OP_NAMESPACE_DELETE: "xj-o",
+    OP_START: "----", OP_COMMIT: "----", OP_ABORT: "----", OP_PUNCTUATION: "----",
+}
+
+
 cdef class Batch:
     """Some statements of a stream as arrays, and the terms they use.
 
@@ -439,7 +388,12 @@ cdef class Batch:
     1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted triple, 7 text that is no
     term (a language tag). ``aux[i]`` is the term id of the language tag or datatype, or the row of ``quoted``.
 
-    Term ids are valid in this Batch only. A Batch never changes, owns its memory, and its arrays are views of it.
+    Term ids are valid in this Batch only. Equal ids are equal terms, but equal terms may have several ids: a term is
+    given another one where finding the first again would cost more than it saves. Compare or count terms by what they
+    say (``term(i)``, statements, the dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. There
+    may be terms that no statement uses.
+
+    A Batch never changes, owns its memory, and its arrays are views of it.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
@@ -475,7 +429,7 @@ cdef class Batch:
         """Bytes in use by the arrays."""
         cdef Arena* a = &self.a
         return (
-            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * 4 * a.arity
+            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
             + (a.n_frames + a.n_names + a.n_meta) * 8 + a.n_meta_text
         )
 
@@ -603,19 +557,25 @@ cdef class Batch:
                     raise ValueError(f"term {i} is a quoted triple of terms that are none")
             if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
-        for name in "spog":
-            ids = getattr(self, name)
-            if ids is None or not len(ids):
-                continue
-            if a.op != NULL:
-                # The other operations have no term in some columns, and a text as subject.
-                ids = ids[self.op <= 3] if self.op.min() >= 2 else ids
-                if not len(ids):
+        op = self.op
+        for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
+            if code not in _ROWS:
+                raise ValueError(f"unknown operation {code}")
+            for name, wanted in zip("spog", _ROWS[code]):
+                ids = getattr(self, name)
+                if op is not None and ids is not None:
+                    ids = ids[op == code]
+                if ids is None or not len(ids):
                     continue
-            if ids.max() >= a.n_terms or ids.min() < (NO_TERM if name == "g" else 0):
-                raise ValueError(f"column {name} has a term id out of range")
-            if (kind[ids[ids >= 0]] == KIND_TEXT).any():
-                raise ValueError(f"column {name} has a text that is no term")
+                if ids.max() >= a.n_terms or ids.min() < (0 if wanted in "txi" else NO_TERM):
+                    raise ValueError(f"column {name} has a term id out of range")
+                if wanted == "-" and ids.max() >= 0:
+                    raise ValueError(f"operation {code} has a term in column {name}")
+                kinds = kind[ids[ids >= 0]]
+                if wanted != "x" and (kinds == KIND_TEXT).any():
+                    raise ValueError(f"column {name} has a text that is no term")
+                if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
+                    raise ValueError(f"operation {code} has no name or no IRI in column {name}")
         frames = self.frames
         if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
             raise ValueError("frame ends are not in order")

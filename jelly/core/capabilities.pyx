@@ -9,11 +9,11 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, copy_arena,
-    new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, new_batch,
 )
 from jelly.core.header cimport OP_ADD, OP_DELETE
 from jelly.core.iri cimport find_iri_fault
+from jelly.core.join cimport copy_arena
 from jelly.core.termrules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD, IN_CELL,
     IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES, LABELS_TURTLE,

@@ -9,9 +9,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from jelly.core.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch,
-    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, clear_arena, clear_interner,
-    free_interner, init_interner, intern_term, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
+    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly.core.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly.core.library cimport Library
@@ -62,7 +62,8 @@ cdef class Collector:
 
     Besides our terms it takes those of a `Library`.
 
-    ``batch`` is the one being filled. It is written again after ``clear()``, so it must not be handed out.
+    ``batch`` is the one being filled. Whoever keeps an array of it, keeps it: nothing can be added then (BufferError), and
+    ``clear()`` begins another Batch.
     """
 
     cdef readonly Batch batch
@@ -103,7 +104,10 @@ cdef class Collector:
         return self.batch.a.n_rows
 
     def clear(self) -> None:
-        """Empty the Batch."""
+        """Empty the Batch, or begin another where arrays of it are alive."""
+        cdef Arena* a = &self.batch.a
+        if self.batch.exports > 0:
+            self.batch = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
         clear_arena(&self.batch.a)
         clear_interner(&self.index)
         self.forget()
@@ -200,6 +204,7 @@ cdef class Collector:
 
     cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
         cdef int32_t graph = NO_TERM
+        check_free(self.batch)
         cdef int32_t subject = self.find(s)
         cdef int32_t predicate = self.find(p)
         cdef int32_t object_ = self.find(o)
@@ -212,6 +217,7 @@ cdef class Collector:
 
     def term_id(self, term) -> int:
         """The id of a term in the Batch, added if need be, for what has columns of its own."""
+        check_free(self.batch)
         return self.find(term)
 
     cpdef int64_t add(self, object statement) except -1:
@@ -278,6 +284,7 @@ cdef class Collector:
 
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
+        check_free(self.batch)
         cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
         cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
         self.checked(add_namespace(&self.batch.a, text, value))
@@ -285,6 +292,7 @@ cdef class Collector:
     def end_frame(self, metadata=None) -> None:
         """End a frame here. ``metadata`` maps str to bytes."""
         cdef bytes key, value
+        check_free(self.batch)
         if metadata:
             for name, data in metadata.items():
                 key = utf8_of(name, "the key of metadata")

@@ -4,12 +4,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly.core cimport schema as pb
 from jelly.core.batch cimport Arena
-from jelly.core.fault cimport Fault
+from jelly.core.fault cimport BY_FRAME, Fault, fail
 from jelly.core.frames cimport Feed
 from jelly.core.header cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     Header, Limits,
 )
+from jelly.core.restart cimport Restart
 from jelly.core.tables cimport Lookup
 from jelly.core.wire cimport Reader
 
@@ -58,10 +59,14 @@ ctypedef struct Decode:
     int64_t n_frames  # frames ended so far
     Header header
     bint has_header
+    Header next  # the options that NEED_TABLES is about
+    bint joined  # repeated options begin another stream
+    Restart restart  # what follows repeated options, where they should not
     int arity
     bint patch  # Jelly-Patch; else Jelly-RDF
     int first_entry  # field of the name entries; those of prefixes and datatypes follow
-    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED: others are skipped
+    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED
+    bint skip_unknown  # rows of no known kind are skipped, else they are a fault
     uint32_t allowed  # ROWS_*
     int transaction  # CLOSED, OPEN or EITHER
     bint in_graph
@@ -81,3 +86,14 @@ ctypedef struct Decode:
 
 
 cdef int run(Decode* d) noexcept nogil
+
+
+cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
+    """Note the fault where adding a term failed."""
+    if term < 0:
+        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
+    return term
+
+
+cdef inline bint much_metadata(Arena* b) noexcept nogil:
+    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT

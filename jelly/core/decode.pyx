@@ -7,16 +7,17 @@ from jelly.core.batch cimport (
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
 from jelly.core.fault cimport (
-    BAD_UTF8, BOTH_KINDS, BY_FRAME, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
     NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
-    ROW_FORBIDDEN, TERM_TWICE, TWO_ROWS, fail,
+    ROW_FORBIDDEN, ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
 )
 from jelly.core.frames cimport next_frame, take_metadata
 from jelly.core.header cimport check_header, read_header, same_header, step_transaction
-from jelly.core.tables cimport Table, find_datatype, find_iri, set_entry
+from jelly.core.restart cimport look_behind, look_on
+from jelly.core.tables cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
 from jelly.core.utf8 cimport check_utf8
-from jelly.core.wire cimport skip_field, take_span, take_varint
+from jelly.core.wire cimport skip_field, skip_fields, take_span, take_varint
 
 
 # ---- stream options
@@ -26,17 +27,20 @@ cdef int malformed(Decode* d, Reader* r) noexcept nogil:
 
 
 cdef int read_options(Decode* d, Reader* r) noexcept nogil:
-    """The options row. NEED_TABLES for the first one."""
+    """The options row. NEED_TABLES for the first one of a stream."""
     cdef const uint8_t* at = r.at
     cdef Header h
     if read_header(r, &h, d.patch, &d.fault) != OK:
         return d.fault.code
-    if d.has_header:
-        return OK if same_header(&d.header, &h) else fail(&d.fault, OPTIONS_CHANGED, at)
+    if d.has_header and not d.joined:
+        if not same_header(&d.header, &h):
+            return fail(&d.fault, OPTIONS_CHANGED, at)
+        d.restart.arity = d.arity
+        look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
+        return OK
     if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
         return d.fault.code
-    d.header = h
-    d.has_header = True
+    d.next = h
     return NEED_TABLES
 
 
@@ -66,13 +70,6 @@ cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept
 
 
 # ---- terms
-
-cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
-    """Note the fault where adding a term failed."""
-    if term < 0:
-        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
-    return term
-
 
 cdef inline int32_t read_iri(Decode* d, Reader* r) noexcept nogil:
     cdef int64_t prefix = 0
@@ -160,17 +157,14 @@ cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
             kind = KIND_TYPED
         else:
             aux = NO_TERM
-    elif has_language and language.end > language.at:
+    elif has_language:
+        if language.end == language.at:
+            return fail(&d.fault, EMPTY_LANGUAGE, begin)
         aux = find_language(d, &language)
         if aux < 0:
             return aux
         kind = KIND_LANG
     return checked(d, add_term(d.b, kind, aux, lex.at, lex.end - lex.at), lex.at)
-
-
-cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
-    cdef int64_t n = b.start[iri + 1] - b.start[iri]
-    return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
 
 
 cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
@@ -289,6 +283,8 @@ cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
         return read_bnode(d, r)
     if kind == 3:
         return read_literal(d, r)
+    if skip_fields(r) < 0:
+        malformed(d, r)
     return NO_TERM
 
 
@@ -470,6 +466,8 @@ cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogi
         return read_namespace(d, body, field)
     if field == OP_HEADER:
         return read_patch_header(d, body)
+    if skip_fields(body) < 0:
+        return malformed(d, body)
     return read_mark(d, body.at, field)
 
 
@@ -484,13 +482,14 @@ cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
         if not d.in_graph:
             return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
         d.in_graph = False
-        return OK
+        return OK if skip_fields(body) == 0 else malformed(d, body)
     if field == pb.RDF_STREAM_ROW_NAMESPACE:
         return read_namespace(d, body, 0)
     return read_options(d, body)
 
 
 cdef int read_row(Decode* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
     cdef int64_t tag
     cdef Reader body
     cdef bint seen = False
@@ -528,6 +527,8 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
             status = read_rdf_row(d, &body, field)
         if status < 0:
             return status
+    if not seen and not d.skip_unknown:
+        return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, begin)
     return status
 
 
@@ -540,10 +541,6 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
     if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
         return OK  # of the file, not of the frame: jelly/index.py reads it
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
-
-
-cdef inline bint much_metadata(Arena* b) noexcept nogil:
-    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT
 
 
 cdef int read_rows(Decode* d) noexcept nogil:
@@ -586,6 +583,8 @@ cdef int run(Decode* d) noexcept nogil:
             d.in_frame = True
             d.frame_start = d.frame.at
             d.row = 0
+            if d.restart.looking:
+                look_on(&d.restart, d.frame, d.n_frames, 0, d.frame_offset)
         status = read_rows(d)
         if status != OK:
             return status

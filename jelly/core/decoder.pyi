@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Literal
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -9,6 +10,7 @@ from jelly.options import PatchOptions, StreamOptions
 @disjoint_base
 class Decoder(Feeder):
     options: StreamOptions | None  # of a patch PatchOptions
+    quiet: bool  # no warnings: whoever sets it looks at restarts
     def __new__(
         cls,
         *,
@@ -26,6 +28,8 @@ class Decoder(Feeder):
         offset: int = 0,
         patch: bool = False,
         place: int | None = None,
+        joined: bool = False,
+        unknown_rows: Literal["error", "skip"] = "error",
     ) -> Self: ...
     @property
     def frames(self) -> int: ...
@@ -33,6 +37,8 @@ class Decoder(Feeder):
     def place(self) -> int: ...
     @property
     def delimited(self) -> bool | None: ...
+    @property
+    def restarts(self) -> list[int]: ...
     def pull(self, flush: bool = False) -> Batch | None: ...
     def save(self) -> bytes: ...
     @property

@@ -5,12 +5,13 @@ from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr, memset
 
+import warnings
 from functools import lru_cache
 
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Arena, add_graphs, carry_terms, free_arena
+from jelly.core.batch cimport UNSET, Arena, add_graphs, free_arena
 from jelly.core.decode cimport (
     KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
 )
@@ -20,11 +21,14 @@ from jelly.core.fault cimport (
 from jelly.core.feeder cimport Feeder
 from jelly.core.frames cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly.core.header cimport (
-    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place,
+    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place, same_header,
 )
-from jelly.core.snapshot cimport load_state, save_state
+from jelly.core.join cimport carry_terms
+from jelly.core.restart cimport Restart
+from jelly.core.snapshot cimport begin_stream, load_state, save_state
 from jelly.core.tables cimport Slot, Table, expect_keyframe, free_entries
 
+from jelly.errors import JoinedWarning
 from jelly.options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions
 
 cdef enum:
@@ -41,6 +45,12 @@ cdef class Decoder(Feeder):
     ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
     ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
     ``max_datatypes`` are the limits that hostile input runs into.
+
+    A row of a kind that is not known is an error, or with ``unknown_rows="skip"`` left out. With ``joined=True`` the
+    input may be several streams that were joined, as ``cat`` does: each options row begins another, which refers to
+    nothing before it and may have other options, so that Batches of triples and of quads may take turns. Without it
+    such an input gives wrong statements, as with every reader of Jelly 1.1; where that is noticed, there is a
+    `JoinedWarning`.
 
     ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
 
@@ -59,6 +69,9 @@ cdef class Decoder(Feeder):
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef bint in_patch
+    cdef bint begins  # another stream, when the Batch before it is given away
+    cdef int64_t n_warned  # of the restarts
+    cdef public bint quiet  # no warnings: whoever sets it looks at `restarts`
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef readonly object options
 
@@ -66,9 +79,11 @@ cdef class Decoder(Feeder):
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
         options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
-        place=None,
+        place=None, bint joined=False, str unknown_rows="error",
     ):
         cdef int slot
+        if unknown_rows != "error" and unknown_rows != "skip":
+            raise ValueError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
         if batch_rows < 1 or batch_bytes < 1:
             raise ValueError("batch_rows and batch_bytes must be at least 1")
         if max(max_names, max_prefixes, max_datatypes) > MAX_TABLE_SIZE:
@@ -87,6 +102,8 @@ cdef class Decoder(Feeder):
         self.d.limits.prefixes = max_prefixes
         self.d.limits.datatypes = max_datatypes
         self.d.patch = patch
+        self.d.joined = joined
+        self.d.skip_unknown = unknown_rows == "skip"
         self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
         self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME
         self.rows_out = first_row
@@ -123,6 +140,13 @@ cdef class Decoder(Feeder):
         """Whether the stream is delimited; None as long as that is not known."""
         return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
 
+    @property
+    def restarts(self) -> list:
+        """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
+        of the first such place, and how many there are; empty where there is none."""
+        cdef Restart* k = &self.d.restart
+        return [k.frame, k.row, k.offset, k.found] if k.found else []
+
     cdef bint is_used_up(self) noexcept:
         return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
 
@@ -134,20 +158,59 @@ cdef class Decoder(Feeder):
     cdef int read(self) except -1:
         cdef int status
         self.d.feed.final = self.final
+        if self.begins:
+            self.begin()
+            return OK
         if self.batch is None:
             self.start_batch()
         with nogil:
             status = run(&self.d)
+        if self.d.restart.found > self.n_warned:
+            self.warn()
         if status == FULL or status == NEED_MORE:
             return status
         if status == NEED_TABLES:
-            try:
-                self.settle()
-            except BaseException as error:
-                self.error = error
+            # What came before belongs to other options.
+            self.begins = True
+            if self.options is not None and not same_header(&self.d.header, &self.d.next) and not is_empty(&self.batch.a):
+                return FULL
         else:
             self.error = self.make_error()
         return OK
+
+    cdef int begin(self) except -1:
+        """A stream begins: the first, or another that was joined to it."""
+        cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
+        cdef bint other = self.options is None or not same_header(&self.d.header, &self.d.next)
+        cdef bint in_patch
+        self.begins = False
+        try:
+            if self.batch is None:
+                self.start_batch()
+            in_patch = self.d.patch and (self.in_patch if rows == 0 else self.batch.a.op[rows - 1] != OP_PUNCTUATION)
+            if not other:
+                self.d.next.name = self.d.header.name  # that of the row is gone with its frame
+            if begin_stream(&self.d, in_patch) != OK:
+                self.error = self.make_error()
+            elif other:
+                self.settle()
+        except BaseException as error:
+            self.error = error
+        return 0
+
+    cdef int warn(self) except -1:
+        """Say once that the input seems to be joined."""
+        if self.n_warned == 0 and not self.quiet:
+            try:
+                warnings.warn(
+                    f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
+                    "files that were joined with cat: what follows is read wrong; joined=True reads such files",
+                    JoinedWarning, stacklevel=2,
+                )
+            except JoinedWarning as error:
+                self.error = error
+        self.n_warned = self.d.restart.found
+        return 0
 
     cdef int end_input(self) except -1:
         if not self.d.has_header:
@@ -259,8 +322,9 @@ cdef class Decoder(Feeder):
         return 0
 
     cdef int settle(self) except -1:
-        """The first options row was read."""
+        """The options row of a stream was read."""
         cdef Header* h = &self.d.header
+        cdef bint first = self.options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         # A name that is no name shall not stay in the cache.
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
@@ -269,9 +333,11 @@ cdef class Decoder(Feeder):
             h.datatypes, h.version,
         )
         self.make_tables()
+        if not first and (self.d.arity == 4) != (self.d.b.g != NULL):
+            self.start_batch()  # the present one is empty
         self.batch.options = self.options
         # No statement came before the options, so the Batch can still become one of quads.
-        if self.d.arity == 4 and add_graphs(self.d.b) < 0:
+        if first and self.d.arity == 4 and add_graphs(self.d.b) < 0:
             raise MemoryError
         return 0
 
@@ -285,6 +351,7 @@ cdef class Decoder(Feeder):
             make_table(&self.d.t.prefixes, h.prefixes),
             make_table(&self.d.t.datatypes, h.datatypes),
         )
+        self.d.arity = 3
         if self.d.patch:
             self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH
             self.d.arity = 4 if h.physical == pb.PATCH_STATEMENT_TYPE_QUADS else 3
@@ -323,6 +390,10 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
         max_datatype_table_size=datatypes,
         version=version,
     )
+
+
+cdef bint is_empty(Arena* a) noexcept:
+    return a.n_rows == 0 and a.n_frames == 0 and a.n_names == 0 and a.n_meta == 0
 
 
 cdef object make_table(Table* table, int64_t size):

@@ -32,6 +32,7 @@ ctypedef struct Encode:
     bint generalized
     bint star
     bint namespaces
+    bint skip_namespaces  # leave them out where the version has none
     bint delimited
     bint keep_frames  # the frames of the Batch mean something
     int64_t frame_rows  # a frame ends at so many rows; 0: never

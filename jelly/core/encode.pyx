@@ -435,6 +435,8 @@ cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
     cdef int32_t terms[4]
     cdef int status
     if not e.namespaces:
+        if e.skip_namespaces:
+            return OK
         return fail(&e.fault, NAMESPACES_OFF, NULL)
     if name < 0 or name >= e.b.n_terms or iri < 0 or iri >= e.b.n_terms or e.b.kind[iri] != KIND_IRI:
         return fail(&e.fault, BAD_TERM, NULL, iri, 0)

@@ -10,9 +10,12 @@ from functools import lru_cache
 import numpy
 
 from jelly.core cimport schema as pb
-from jelly.core.batch cimport UNSET, Batch, carry_terms, free_arena
+from jelly.core.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena,
+)
 from jelly.core.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
 from jelly.core.fault cimport OK, fail, fault_error, utf8_of
+from jelly.core.join cimport carry_terms
 from jelly.core.pack cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
 from jelly.core.tables cimport Entry, Lru, free_lru, init_lru
 from jelly.core.wire cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
@@ -34,6 +37,7 @@ cdef class Encoder:
 
     Where ``options`` leave the physical type or the version open, the first Batch decides. With ``keyframe=True`` the
     first frame refers to nothing before it by omission: whoever has read another stream with these options can go on.
+    With ``skip_namespaces=True`` declarations of namespaces are left out where version 1 has none, else they are an error.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
@@ -53,7 +57,7 @@ cdef class Encoder:
 
     def __cinit__(
         self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
-        int64_t keyframe_rows=0, bint keyframe=False,
+        int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
     ):
         cdef int slot
         if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
@@ -61,6 +65,7 @@ cdef class Encoder:
         if keyframe_rows > 0 and not delimited:
             raise ValueError("only a delimited stream can have keyframes")
         self.e.key_rows = keyframe_rows
+        self.e.skip_namespaces = skip_namespaces
         grouped = options.is_grouped
         self.options = options
         self.e.delimited = delimited
@@ -253,6 +258,72 @@ cdef class Encoder:
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
+
+
+cdef bint is_generalized(Arena* a, int slot, int32_t term) noexcept nogil:
+    """Whether a term that stands there needs generalized statements, as `put_term` has it."""
+    cdef int32_t* inner
+    cdef int kind, i
+    if term < 0 or term >= a.n_terms:
+        return False
+    kind = a.kind[term]
+    if kind == KIND_IRI:
+        return False
+    if kind == KIND_BNODE:
+        return slot == 1
+    if kind != KIND_TRIPLE:
+        return slot != 2
+    if slot == 1:
+        return True
+    inner = &a.quoted[3 * a.aux[term]]
+    for i in range(3):
+        if is_generalized(a, i, inner[i]):
+            return True
+    return False
+
+
+cdef bint has_generalized(Arena* a) noexcept nogil:
+    cdef int64_t i
+    for i in range(a.n_rows):
+        if is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i]):
+            return True
+        if a.g != NULL and is_generalized(a, 3, a.g[i]):
+            return True
+    return False
+
+
+cdef bint has_named_graph(Arena* a) noexcept nogil:
+    cdef int64_t i
+    if a.g != NULL:
+        for i in range(a.n_rows):
+            if a.g[i] != NO_TERM:
+                return True
+    return False
+
+
+def lacking(options, Batch batch not None) -> dict:
+    """The fields of some `StreamOptions` that would have to be others for them to allow what a Batch holds.
+
+    Of those that are left open (an unspecified physical type, version 0) nothing is said.
+    """
+    cdef Arena* a = &batch.a
+    cdef bint found
+    changes = {}
+    if options.physical_type == PhysicalType.TRIPLES:
+        with nogil:
+            found = has_named_graph(a)
+        if found:
+            changes["physical_type"] = PhysicalType.QUADS
+    if not options.rdf_star and a.n_quoted > 0:
+        changes["rdf_star"] = True
+    if not options.generalized_statements:
+        with nogil:
+            found = has_generalized(a)
+        if found:
+            changes["generalized_statements"] = True
+    if options.version == 1 and a.n_names > 0:
+        changes["version"] = 2
+    return changes
 
 
 cdef object make_lru(Lru* table, int32_t size):

@@ -39,7 +39,9 @@ cdef enum:
     BOTH_KINDS = -32
     NAMESPACE_UNSET = -34
     NOT_KEYFRAME = -35
-    FRAMES_LIMIT = -36
+    ROW_UNKNOWN = -36
+    EMPTY_LANGUAGE = -37
+    FRAMES_LIMIT = -38
     # of patches
     IS_PATCH = -200
     IS_RDF = -201

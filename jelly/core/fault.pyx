@@ -20,7 +20,10 @@ _TABLE = {
     FRAME_LIMIT: (JellyLimitError, "a frame of {a} bytes is above the limit of {b}{frame_advice}"),
     TRUNCATED: (JellyTruncatedError, "the stream ends inside a frame: {a} more bytes were expected"),
     NO_OPTIONS: (JellyFormatError, "the stream does not start with a stream options row; is it Jelly?"),
-    OPTIONS_CHANGED: (JellyFormatError, "a later stream options row differs from the first"),
+    OPTIONS_CHANGED: (
+        JellyFormatError,
+        "a later stream options row differs from the first; joined=True reads files that were joined with cat",
+    ),
     BAD_PHYSICAL: (JellyUnsupportedError, "physical stream type {a} is unknown: expected 1 TRIPLES, 2 QUADS, 3 GRAPHS"),
     BAD_LOGICAL: (JellyFormatError, "logical stream type {a} does not go with physical stream type {b}"),
     BAD_VERSION: (JellyUnsupportedError, "protocol version {a} is not supported: expected 1 to {b}"),
@@ -31,6 +34,11 @@ _TABLE = {
     ),
     NAME_TABLE_SMALL: (JellyFormatError, "name table of {a} entries is too small: at least {b} are required"),
     ROW_FORBIDDEN: (JellyFormatError, "row field {a} is not allowed in a stream of physical type {b}"),
+    ROW_UNKNOWN: (
+        JellyFormatError,
+        'the kind of the row is not set or unknown to this version; unknown_rows="skip" leaves such rows out',
+    ),
+    EMPTY_LANGUAGE: (JellyFormatError, "a literal has an empty language tag"),
     TWO_ROWS: (JellyFormatError, "a row has more than one field set"),
     NAME_ENTRY: (JellyFormatError, "name entry {a} is outside the table of {b}"),
     PREFIX_ENTRY: (JellyFormatError, "prefix entry {a} is outside the table of {b}"),

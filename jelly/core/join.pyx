@@ -1,10 +1,79 @@
-"""Many small Batches as one, so that what costs per Batch is paid once for a column of small messages."""
+"""From Batch to Batch: the terms that the next one may repeat; a copy; and many small Batches as one, so that what costs
+per Batch is paid once for a column of small messages."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
-from jelly.core.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, new_batch
+from jelly.core.batch cimport (
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena, new_batch,
+)
+from jelly.core.fault cimport NO_MEMORY
+
+
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    cdef Arena kept
+    cdef int slot
+    cdef int32_t term
+    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        term = last[slot]
+        if term == UNSET:
+            continue
+        if term == CARRIED:
+            term = carried[slot]
+            if term >= 0:
+                term = copy_term(carry, term, &kept)
+        elif term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return term
+        carried[slot] = term
+        last[slot] = CARRIED
+    free_arena(carry)
+    carry[0] = kept
+    return 0
+
+
+cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noexcept nogil:
+    if n == 0 or source == NULL:
+        return 0
+    cdef void* grown = realloc(block[0], n * size)
+    if grown == NULL:
+        return NO_MEMORY
+    block[0] = grown
+    memcpy(grown, source, n * size)
+    return 0
+
+
+cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil:
+    """Copy all but the text and where it starts into an empty Arena."""
+    if (
+        duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
+        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.s, b.s, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.p, b.p, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
+        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+    ):
+        return NO_MEMORY
+    copy.n_terms = copy.cap_terms = b.n_terms
+    copy.n_quoted = copy.cap_quoted = b.n_quoted
+    copy.n_rows = copy.cap_rows = b.n_rows
+    copy.n_frames = copy.cap_frames = b.n_frames
+    copy.n_names = copy.cap_names = b.n_names
+    copy.n_meta = copy.cap_meta = b.n_meta
+    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
+    return 0
 
 
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from jelly.core.batch cimport (
-    KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, copy_term, new_batch,
+    KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, check_free, copy_term, new_batch,
 )
 from jelly.core.fault cimport utf8_of
 from jelly.core.header cimport (
@@ -364,7 +364,7 @@ def take_rows(Batch batch not None, int64_t start, int64_t stop, bint statements
 cdef class OperationCollector:
     """Fills the Batch of a patch, as a `Collector` does with statements (``arity`` 3 or 4).
 
-    ``batch`` is the one being filled. It is written again after ``clear()``, so it must not be handed out.
+    ``batch`` is the one being filled, as there.
     """
 
     cdef object collector
@@ -380,10 +380,14 @@ cdef class OperationCollector:
         return self.batch.a.n_rows
 
     def clear(self) -> None:
-        """Empty the Batch."""
+        """Empty the Batch, or begin another where arrays of it are alive."""
         self.collector.clear()
+        self.batch = self.collector.batch
+        if self.batch.a.op == NULL and add_operations(&self.batch.a) < 0:
+            raise MemoryError
 
     cdef int mark(self, int op) except -1:
+        check_free(self.batch)
         if add_row(&self.batch.a, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
             raise MemoryError
         self.batch.a.op[self.batch.a.n_rows - 1] = <int8_t>op

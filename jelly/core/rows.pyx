@@ -12,6 +12,7 @@ from jelly.core.fault cimport FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK,
 from jelly.core.frames cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
 )
+from jelly.core.restart cimport TABLES, UNKNOWN, Restart, begin_look, look_on
 from jelly.core.wire cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
 
 # The kinds of rows, in the order of the columns. A row without a known field is of the last kind.
@@ -21,6 +22,9 @@ KINDS = (
 
 cdef enum:
     SHOWN = 100  # bytes that are kept of a value of metadata
+
+cdef enum:
+    OPTIONS = 0
     TRIPLE = 1
     QUAD = 2
     NAME = 6
@@ -50,6 +54,10 @@ ctypedef struct Walk:
     int64_t row
     int64_t n_frames  # walked to their end
     int64_t max_frames  # of which the counts may be kept
+    int64_t entries[TABLES]  # the last entry of each lookup table
+    int64_t tops[TABLES]  # the highest
+    int64_t sizes[TABLES]  # no limit: the options are not read here
+    Restart restart
     Count now
     Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
     bint want_frames
@@ -93,7 +101,25 @@ cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
         if take_span(r, &body) < 0:
             return fail(&w.fault, MALFORMED, r.at)
         kind = found
+        if NAME <= kind < OTHER:
+            walk_entry(w, body, kind - NAME)
     return kind
+
+
+cdef int walk_entry(Walk* w, Reader r, int table) noexcept nogil:
+    """Keep count of the entries of a table; what is malformed in one is left to the Decoder."""
+    cdef int64_t tag
+    cdef int64_t id = 0
+    while r.at < r.end:
+        tag = take_varint(&r)
+        if tag == pb.RDF_NAME_ENTRY_ID_TAG:
+            id = take_varint(&r)
+        elif tag < 0 or skip_field(&r, tag) < 0:
+            break
+    w.entries[table] = id if id > 0 else w.entries[table] + 1
+    if w.entries[table] > w.tops[table]:
+        w.tops[table] = w.entries[table]
+    return OK
 
 
 cdef int walk_metadata(Walk* w) noexcept nogil:
@@ -130,6 +156,10 @@ cdef int walk_frame(Walk* w) noexcept nogil:
             kind = walk_row(w, &row)
             if kind < 0:
                 return kind
+            if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
+                # Which IRIs came last is not known, as terms are not decoded.
+                begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, False, 3)
+                look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
             w.now.rows[kind] += 1
             w.now.bytes[kind] += frame.at - begin
             w.all.rows[kind] += 1
@@ -159,6 +189,8 @@ cdef int walk(Walk* w) noexcept nogil:
         w.in_frame = True
         w.frame_start = w.frame.at
         w.row = 0
+        if w.restart.looking:
+            look_on(&w.restart, w.frame, w.n_frames, 0, w.now.offset)
         w.now.size = w.frame.end - w.frame.at
         w.now.metadata_bytes = 0
         memset(w.now.rows, 0, sizeof(w.now.rows))
@@ -210,6 +242,7 @@ cdef class RowCounter:
     ):
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.w.feed, framing, max_frame_bytes)
+        memset(self.w.sizes, 0x7F, sizeof(self.w.sizes))
         self.w.want_frames = per_frame
         self.w.want_places = places
         self.w.max_frames = max_frames
@@ -264,6 +297,13 @@ cdef class RowCounter:
     def delimited(self) -> bool | None:
         """Whether the stream is delimited; None as long as that is not known."""
         return None if self.w.feed.framing == FRAMING_UNKNOWN else self.w.feed.framing == FRAMING_DELIMITED
+
+    @property
+    def restarts(self) -> list:
+        """Where another stream seems to begin, as in files that were joined: frame and byte offset of the first such
+        place, and how many there are; empty where there is none. See `Decoder.restarts`, which finds some more."""
+        cdef Restart* k = &self.w.restart
+        return [k.frame, k.offset, k.found] if k.found else []
 
     def feed(self, data) -> None:
         """Count a chunk of bytes: all frames that are complete by now."""

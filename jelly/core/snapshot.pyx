@@ -2,12 +2,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from jelly.core.batch cimport (
-    CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_term,
+    CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_row, add_term,
     free_arena, init_arena,
 )
 from jelly.core.decode cimport MAX_DEPTH, Decode
-from jelly.core.fault cimport NAME_ENTRY, OK
-from jelly.core.tables cimport Table, set_entry
+from jelly.core.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
+from jelly.core.header cimport OP_PUNCTUATION, OPEN
+from jelly.core.tables cimport Table, free_entries, set_entry
 from jelly.core.utf8 cimport check_utf8
 from jelly.core.wire cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
@@ -178,3 +179,27 @@ cdef int load_state(Decode* d, bytes data) except -1:
     if r.at != r.end or (d.in_graph and d.last[3] == UNSET):
         raise broken()
     return 0
+
+
+cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil:
+    """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
+    before counts any more. `in_patch`: rows stand behind the end of the last patch."""
+    cdef int slot
+    if d.has_header:
+        if d.transaction == OPEN:
+            return fail(&d.fault, OPEN_PATCH, NULL)
+        # As at the end of its stream.
+        if in_patch:
+            if add_row(d.b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
+                return fail(&d.fault, NO_MEMORY, NULL)
+            d.b.op[d.b.n_rows - 1] = OP_PUNCTUATION
+        free_entries(&d.t.names)
+        free_entries(&d.t.prefixes)
+        free_entries(&d.t.datatypes)
+        d.t.last_name = d.t.last_prefix = 0
+        d.in_graph = False
+        for slot in range(4):
+            d.last[slot] = UNSET
+    d.header = d.next
+    d.has_header = True
+    return OK

@@ -1,6 +1,7 @@
 """Lookup tables: the decoder's arrays by id, the encoder's LRU. The only place that knows what an id of 0 means."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 
 from jelly.core.batch cimport KIND_IRI, NO_TERM, Arena, add_joined, add_term, same_bytes
 from jelly.core.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
@@ -104,6 +105,11 @@ cdef inline int32_t find_datatype(Lookup* t, Arena* b, int64_t id, Fault* fault,
         slot.batch = t.batch
         slot.term[0] = term
     return term
+
+
+cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
+    cdef int64_t n = b.start[iri + 1] - b.start[iri]
+    return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
 
 
 # ---- encoder

@@ -75,7 +75,8 @@ cdef void free_entries(Table* table) noexcept nogil:
     cdef int32_t i
     for i in range(1, table.made + 1):
         free(table.slots[i].text)
-    table.made = 0
+    table.made = table.last = 0
+    table.bytes = 0
 
 
 cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil:

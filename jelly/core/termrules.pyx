@@ -8,10 +8,9 @@ from jelly.core.chars cimport find_label_end, find_tag_end, is_digit, is_letter,
 from jelly.core.iri cimport find_iri_fault
 from jelly.core.langtag cimport is_well_formed
 
-# A label that a format cannot hold is written as this and its bytes: letters and digits as they are, others as _ and
+# A label that a format cannot hold is written as esc_ and its bytes: letters and digits as they are, others as _ and
 # two hexadecimal digits. What looks like such a label is written so too, so that no two labels become one, in whatever
 # order and on whatever machine they come.
-cdef const char* ESCAPED = b"esc_"
 cdef enum:
     N_ESCAPED = 4
 
@@ -31,7 +30,7 @@ cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcep
 cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
     """Whether a label is one that `put_escaped` may have written for a label that some format cannot hold."""
     cdef bint found
-    if not starts_with(at, end, ESCAPED, N_ESCAPED):
+    if not starts_with(at, end, b"esc_", N_ESCAPED):
         return False
     at += N_ESCAPED
     found = at == end or is_digit(at[0])
@@ -174,7 +173,7 @@ cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
 
 cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil:
     cdef const char* digits = b"0123456789abcdef"
-    memcpy(out, ESCAPED, N_ESCAPED)
+    memcpy(out, b"esc_", N_ESCAPED)
     out += N_ESCAPED
     while at < end:
         if is_letter(at[0]) or is_digit(at[0]):

@@ -88,6 +88,16 @@ cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
     return 0
 
 
+cdef inline int skip_fields(Reader* r) noexcept nogil:
+    """Step over all fields that are left. -1 if malformed."""
+    cdef int64_t tag
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag < 0 or skip_field(r, tag) < 0:
+            return -1
+    return 0
+
+
 ctypedef struct Writer:
     uint8_t* buf
     int64_t n

@@ -92,7 +92,7 @@ class Broker(AsyncHandler):
         if topic.watchers >= self.max_subscribers:
             raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
         if topic.options is not None:
-            serve_options(topic.options, call.options)
+            _served(topic.options, call.options)
         number = topic.end if call.start == "latest" else call.start
         reading = _Reading(topic, call.options, number if isinstance(number, int) else topic.first)
         until = None if call.follow else topic.end
@@ -132,6 +132,13 @@ class Broker(AsyncHandler):
             topic.unwatch(wake)
 
 
+def _served(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
+    """The options for a subscriber, see `serve_options`; one that asks for version 1 gets no namespaces."""
+    if requested is not None and requested.version == 1:
+        own = own.replace(version=1)
+    return serve_options(own, requested)
+
+
 class _Reading:
     """One subscriber's way through a topic; ``number`` is the next message."""
 
@@ -158,13 +165,13 @@ class _Reading:
         own = self.topic.options
         if not frames or own is None:
             return []
-        options = serve_options(own, self._requested)
+        options = _served(own, self._requested)
         skip = self.number - start
         if options == own and skip == 0:
             self.is_plain = True
             self._coder = None
         if not self.is_plain and self._coder is None:
-            self._coder = FrameDecoder(), FrameEncoder(options)
+            self._coder = FrameDecoder(), FrameEncoder(options, skip_namespaces=True)
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)
         self.has_begun = True

@@ -50,10 +50,13 @@ class FrameDecoder:
 
 
 class FrameEncoder:
-    """Batches in, bare frames out. With ``keyframe=True`` who has read other frames with these options can go on."""
+    """Batches in, bare frames out. With ``keyframe=True`` who has read other frames with these options can go on; with
+    ``skip_namespaces=True`` those of version 1 have no namespaces."""
 
-    def __init__(self, options: StreamOptions, *, keyframe: bool = False) -> None:
-        self._encoder = Encoder(options, frame_rows=0, frame_bytes=0, keyframe=keyframe)
+    def __init__(self, options: StreamOptions, *, keyframe: bool = False, skip_namespaces: bool = False) -> None:
+        self._encoder = Encoder(
+            options, frame_rows=0, frame_bytes=0, keyframe=keyframe, skip_namespaces=skip_namespaces
+        )
 
     @property
     def options(self) -> StreamOptions:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from jelly.core.decoder import Decoder
 from jelly.core.encoder import options_row
 from jelly.errors import JellyFormatError, JellyOptionsError
-from jelly.options import LogicalType, StreamOptions
+from jelly.options import LogicalType, PhysicalType, StreamOptions
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
@@ -168,14 +168,25 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     return own.replace(**sizes)
 
 
+# What a stream of triples is as one of quads.
+_AS_QUADS = {LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS, LogicalType.GRAPHS: LogicalType.DATASETS}
+
+
 def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
     """Refuse, with JellyOptionsError, a stream whose statements do not go into one with the options ``own``.
+
+    Triples go into a stream of quads. Whether a stream that may have quoted triples, generalized statements or
+    namespaces does have some, its statements show: the topic refuses those that it cannot hold.
 
     >>> accept_options(StreamOptions(physical_type=1), StreamOptions(physical_type=2))
     Traceback (most recent call last):
     jelly.errors.JellyOptionsError: physical type QUADS was offered, the topic is of TRIPLES
     """
     problems = []
+    if offered.physical_type == PhysicalType.TRIPLES < own.physical_type:
+        as_quads = _AS_QUADS.get(offered.logical_type, offered.logical_type)
+        if as_quads == own.logical_type:
+            return
     if offered.physical_type != own.physical_type:
         problems.append(
             f"physical type {offered.physical_type.name} was offered, the topic is of {own.physical_type.name}"
@@ -184,11 +195,5 @@ def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
         problems.append(
             f"logical type {offered.logical_type.name} was offered, the topic is of {own.logical_type.name}"
         )
-    if offered.generalized_statements and not own.generalized_statements:
-        problems.append("the topic has no generalized statements")
-    if offered.rdf_star and not own.rdf_star:
-        problems.append("the topic has no quoted triples")
-    if own.version and offered.version > own.version:
-        problems.append(f"version {offered.version} was offered, the topic has {own.version}")
     if problems:
         raise JellyOptionsError("; ".join(problems))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from importlib import resources
 from typing import Any
+from weakref import WeakSet
 
 from jelly.errors import JellyOptionsError, MissingExtraError
 from jelly.grpc.calls import (
@@ -28,6 +31,7 @@ from jelly.grpc.protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
 MAX_MESSAGE = 16 << 20
+CALL_END = 0.01  # seconds that gRPC is given to see that a call which was cancelled has ended
 
 
 class Handler:
@@ -71,7 +75,7 @@ class _Settings:
         max_message_bytes: int,
         limits: dict[str, int],
     ) -> None:
-        if tls is None and not insecure and not _is_loopback(address):
+        if tls is None and not insecure and not is_loopback(address):
             raise JellyOptionsError(
                 f"{address} can be reached from other machines: give tls=, or insecure=True where that is meant"
             )
@@ -103,7 +107,7 @@ class _Settings:
             else:
                 port = server.add_insecure_port(self.address)
         except RuntimeError as error:
-            raise OSError(f"cannot listen on {self.address}: {error}") from None
+            raise _bind_error(self.address, error) from None
         return self.address if self.address.startswith("unix:") else f"{self.address.rpartition(':')[0]}:{port}"
 
     def subscription(self, context: Any, request: bytes) -> Subscription:
@@ -120,7 +124,20 @@ class _Settings:
             raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {action} to {topic!r}")
 
 
-def _is_loopback(address: str) -> bool:
+def _bind_error(address: str, error: RuntimeError) -> OSError:
+    """Why an address cannot be had, which gRPC does not tell."""
+    host, _, port = address.rpartition(":")
+    try:
+        places = socket.getaddrinfo(host.strip("[]") or None, port, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, place in places:
+            with socket.socket(family, kind, protocol) as trial:
+                trial.bind(place)
+    except OSError as reason:
+        return OSError(reason.errno, f"cannot listen there: {reason.strerror or reason}", address)
+    return OSError(f"cannot listen on {address}: {error}")
+
+
+def is_loopback(address: str) -> bool:
     if address.startswith("unix:"):
         return True
     host = address.rpartition(":")[0].strip("[]")
@@ -320,9 +337,15 @@ class AsyncServer:
         self.handler = handler
         self._server: Any = None
         self._health: Any = None
+        self._calls: WeakSet[asyncio.Task[Any]] = WeakSet()
         self.address = address
 
+    def _note_call(self) -> None:
+        if (task := asyncio.current_task()) is not None:
+            self._calls.add(task)
+
     async def _subscribe(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
+        self._note_call()
         try:
             call = self._settings.subscription(context, request)
             fitting = None if call.options is None else Fitting(call.options)
@@ -337,6 +360,7 @@ class AsyncServer:
             await context.abort(*status_of(error))
 
     async def _publish(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
+        self._note_call()
         try:
             await self.handler.on_publish(self._settings.publication(context, requests))
         except Exception as error:
@@ -372,6 +396,10 @@ class AsyncServer:
         if self._server is not None:
             await self._health.enter_graceful_shutdown()
             await self._server.stop(grace)
+            # gRPC has cancelled the calls but not waited for them: a loop that ends now would print their tracebacks.
+            if calls := {task for task in self._calls if not task.done()}:
+                await asyncio.wait(calls, timeout=grace or None)
+                await asyncio.sleep(CALL_END)
 
     async def wait(self) -> None:
         """Wait until the server stops."""

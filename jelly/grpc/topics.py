@@ -35,6 +35,7 @@ SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
 _MAX_LENGTH = 10  # bytes of a varint
 _SUFFIX = ".jelly"
+NAMESPACES = 2  # the version that has namespaces
 # File names have at most 255 bytes on the systems that matter.
 _MAX_NAME = 240
 
@@ -117,10 +118,14 @@ class Topic:
         return len(self._watchers)
 
     def offer(self, options: StreamOptions) -> None:
-        """Take the options of a publisher; the first one's become the topic's. JellyOptionsError: unfit."""
+        """Take the options of a publisher; the first one's become the topic's, in the version that has namespaces.
+
+        JellyOptionsError where they are unfit.
+        """
         with self._lock:
             if self._options is None or self.end == 0:
-                self._options = options.replace(stream_name=self.name)
+                # Later publications may have namespaces, and the options of a stream never change.
+                self._options = options.replace(stream_name=self.name, version=NAMESPACES)
             else:
                 accept_options(self._options, options)
 
@@ -184,8 +189,9 @@ class Topic:
             if self._file is None:
                 self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
             try:
-                if self._file.write(data) < len(data):
-                    raise OSError(f"{self.path}: the message could be written in part only")
+                rest = memoryview(data)
+                while rest:  # a disk that fills takes a part; why no more of it, the next attempt tells
+                    rest = rest[self._file.write(rest) :]
             except OSError:
                 self._file.truncate(self._size)
                 raise

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from jelly.formats import JELLY
+from jelly.formats import SEEKING
 from jelly.options import PatchOptions
 from jelly.patch.stream import Patch, split_patches
 from jelly.seek import IndexedFile
@@ -65,7 +65,7 @@ class PatchFile(IndexedFile[Patch]):
         return self.patches(start, stop)
 
 
-@checked(JELLY.reading)
+@checked(SEEKING)
 def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
     """Open a Jelly-Patch file for random access by its index, or by the sidecar that ``jelly index`` makes.
 

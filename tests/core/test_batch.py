@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import io
 import pickle
 
 import numpy
+import patchcraft as pc
 import pytest
 from craft import frame, metadata, options, triple
 from hypothesis import given
@@ -233,3 +235,101 @@ def test_text_limit() -> None:
     assert interner.intern(LITERAL, -1, b"y" * 41) == -3
     assert interner.intern(LITERAL, -1, b"y" * 40) == 1
     assert interner.batch.text.nbytes == 100
+
+
+# ---- patches, sizes, and arrays that are alive
+
+
+def test_bytes_of_operations() -> None:
+    from jelly.core.operations import Add, OperationCollector
+
+    collector = OperationCollector(3)
+    statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
+    for _ in range(10):
+        collector.add(Add(statement))
+    batch = collector.batch
+    names = ("s", "p", "o", "op", "text", "start", "kind", "aux", "quoted", "frames")
+    assert batch.nbytes == sum(getattr(batch, name).nbytes for name in names)
+
+
+def test_check_of_patches() -> None:
+    data = frame(
+        pc.options(pc.PUNCTUATED, pc.TRIPLES), pc.name("a:x"), pc.header("id", (1, b"b")), pc.start(),
+        pc.namespace_add("e", pc.iri(1)), pc.add(g=None), pc.commit(), pc.punctuation(),
+    )  # fmt: skip
+    (batch,) = jelly.Decoder(patch=True).feed(data)
+    assert batch.op.tolist() == [14, 6, 4, 2, 7, 15]
+    batch.check()
+
+    def changed(column: str, row: int, value: int) -> None:
+        (batch,) = jelly.Decoder(patch=True).feed(data)
+        array = getattr(batch, column)
+        address, size = array.ctypes.data + row * array.itemsize, array.itemsize
+        ctypes.memmove(address, value.to_bytes(size, "little", signed=True), size)
+        batch.check()
+
+    n = batch.n_terms
+    for column, row, value, message in (
+        ("op", 1, 9, "unknown operation"),
+        ("op", 1, 1, "unknown operation"),
+        ("op", 5, 16, "unknown operation"),
+        ("s", 0, n, "out of range"),
+        ("o", 0, -2, "out of range"),
+        ("o", 0, -1, "column o has a term id out of range"),
+        ("p", 0, int(batch.p[2]), "operation 14 has a term in column p"),
+        ("s", 1, 0, "operation 6 has a term in column s"),
+        ("o", 1, int(batch.o[3]), "operation 6 has a term in column o"),
+        ("s", 2, int(batch.s[3]), "no name or no IRI in column s"),
+        ("p", 2, int(batch.s[3]), "no name or no IRI in column p"),
+        ("p", 2, -1, "column p has a term id out of range"),
+        ("s", 3, -1, "out of range"),
+        ("o", 5, 0, "operation 15 has a term in column o"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            changed(column, row, value)
+
+
+def test_arrays_of_a_batch_that_grows() -> None:
+    """An array never shows memory that is not its own: adding is refused while one is alive, clear() begins anew."""
+    from jelly.core.collector import Collector
+    from jelly.core.operations import Add, OperationCollector, Start
+
+    statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
+    collector = Collector(3)
+    collector.add(statement)
+    batch, kinds = collector.batch, collector.batch.kind
+    for add in (
+        lambda: collector.add(statement),
+        lambda: collector.extend(iter([statement]), 10),
+        lambda: collector.term_id(jelly.IRI("a:t")),
+        lambda: collector.namespace("e", "http://e/"),
+        lambda: collector.end_frame(),
+    ):
+        with pytest.raises(BufferError, match="arrays of this Batch are alive"):
+            add()
+    collector.clear()
+    assert collector.batch is not batch
+    for i in range(10_000):
+        collector.add([jelly.IRI(f"a:{i}")] * 3)
+    assert (kinds.tolist(), len(batch), len(collector)) == ([1], 1, 10_000)
+    del kinds
+    same = collector.batch
+    collector.clear()
+    assert collector.batch is same
+
+    operations = OperationCollector(3)
+    operations.add(Add(statement))
+    codes = operations.batch.op
+    for operation in (Start(), Add(statement)):
+        with pytest.raises(BufferError):
+            operations.add(operation)
+    operations.clear()
+    for _ in range(10_000):
+        operations.add(Start())
+    assert (codes.tolist(), len(operations.batch.op)) == ([2], 10_000)
+
+
+def test_what_term_ids_mean() -> None:
+    """Equal terms may have several ids, as the docstring says: they are found again as far as that costs little."""
+    text = jelly.Batch.__doc__ or ""
+    assert "equal terms may have several ids" in " ".join(text.split())

@@ -178,7 +178,6 @@ def test_unknown_fields_are_ignored_everywhere() -> None:
         row(11, field(2, "d"), extra),
         row(6, field(1, "x"), extra, field(2, iri(1, 1) + extra)),
         row(2, body),
-        field(1, extra),
         field(1, field(2, body) + extra),
         extra,
         field(15, field(1, "k") + extra + field(2, b"v")),
@@ -191,7 +190,7 @@ def test_unknown_fields_are_ignored_everywhere() -> None:
 
 def test_wrong_wire_types_are_unknown_fields() -> None:
     # As protobuf has it: a known number with another type is a field that nobody knows.
-    varint_row = field(1, 5)
+    varint_row = field(1, 5)  # a field of the frame, not a row
     fixed_term = varint(1 << 3 | 5) + b"abcd"
     data = frame(
         options(), varint_row, row(2, fixed_term, terms((BNODE, b"s"), (BNODE, b"p"), (BNODE, b"o")), fixed_term)
@@ -211,8 +210,41 @@ def test_strings_set_twice_count_once() -> None:
     assert described(chunked([data]))[0] == ['_:s _:p "y" .', "_:s _:p <b> ."]
 
 
-def test_an_empty_language_is_none() -> None:
-    assert described(chunked([frame(options(), triple(o=(LITERAL, literal("x", ""))))]))[0] == ['_:s _:p "x" .']
+def test_an_empty_language_is_refused() -> None:
+    # The field is there, so the literal is one with a language (a oneof of protobuf), and no tag is empty (RFC 5646).
+    with pytest.raises(JellyFormatError, match="empty language tag") as error:
+        jelly.loads(frame(options(), triple(o=(LITERAL, literal("x", "")))))
+    assert (error.value.frame, error.value.row) == (0, 1)
+
+
+@pytest.mark.parametrize("unknown", [field(1, b""), field(1, field(100, b"x")), row(7, b"x"), field(1, field(2, 5))])
+@pytest.mark.parametrize("patch", [False, True])
+def test_rows_of_no_known_kind(unknown: bytes, patch: bool) -> None:
+    known = [field(*pair) for pair in ((1, 2), (2, 3), (9, 16), (15, 1))] if patch else []
+    head = row(1, *known) if patch else options()
+    if patch and unknown == row(7, b"x"):
+        unknown = row(9, b"x")
+    data = frame(head, triple() if not patch else row(2, terms(*((BNODE, b"x"),) * 4)), unknown)
+    with pytest.raises(JellyFormatError, match="kind of the row is not set or unknown") as error:
+        list(jelly.Decoder(patch=patch).feed(data)) and list(jelly.Decoder(patch=patch).feed(data))
+    assert (error.value.frame, error.value.row) == (0, 2)
+    (batch,) = jelly.Decoder(patch=patch, unknown_rows="skip").feed(data)
+    assert len(batch) == 1
+    with pytest.raises(ValueError, match="unknown_rows"):
+        jelly.Decoder(unknown_rows="ignore")
+
+
+@pytest.mark.parametrize("physical", [QUADS, GRAPHS])
+def test_what_is_in_an_empty_message(physical: int) -> None:
+    def stream(inside: bytes) -> bytes:
+        if physical == QUADS:
+            return frame(options(QUADS), quad(g=(DEFAULT_GRAPH, inside)))
+        return frame(options(GRAPHS), graph_start((DEFAULT_GRAPH, inside)), triple(), row(5, inside))
+
+    # Unknown fields are skipped, as in any message; what is no field is an error.
+    assert [str(s) for s in jelly.loads(stream(field(9, b"x") + field(3, 5)))] == ["_:s _:p _:o ."]
+    with pytest.raises(JellyFormatError, match="malformed"):
+        jelly.loads(stream(b"\x0a\x05"))
 
 
 def test_many_languages() -> None:

@@ -24,7 +24,8 @@ CELLS = bytes.fromhex("192c3c18016100007c000000")
 
 # How it is made, what begins the input, a row, what is wrong behind it.
 READERS: dict[str, tuple[Callable[..., Feeder], bytes, bytes, bytes]] = {
-    "jelly": (jelly.Decoder, b"", STREAM, b"\2\x0a\5"),
+    # A row is a stream with its options: several are joined.
+    "jelly": (lambda **limits: jelly.Decoder(joined=True, **limits), b"", STREAM, b"\2\x0a\5"),
     "text": (lambda **limits: TextReader(quads=False, **limits), b"", LINE, b"bad\n"),
     "thrift": (lambda **limits: BinaryReader("thrift", **limits), b"", ROW, b"\0"),
     "results": (lambda **limits: ResultReader("thrift", **limits), NAMES, CELLS, b"\0"),

@@ -66,6 +66,60 @@ def test_serve_publish_subscribe(ending, tmp_path):
     assert "UNAVAILABLE" in err
 
 
+def test_a_server_that_is_stopped_with_a_subscriber(tmp_path):
+    (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    server, address = serve_command()
+    command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "t")
+    reading = spawn("-m", "jelly", "subscribe", address, "t", "--follow")
+    assert reading.stdout.readline() == "<a:s> <a:p> <a:o> .\n"
+    # Meanwhile the port is taken.
+    _, err = command("serve", "--listen", address, code=1)
+    assert err == f"error: {address}: cannot listen there: Address already in use\n"
+    server.send_signal(signal.SIGINT)
+    told = server.stderr.read()
+    assert end(server) == 0
+    assert told == "1 messages in, 1 out\n"
+    reading.send_signal(signal.SIGINT)
+    end(reading)
+
+
+def test_serve_speaks_of_its_options():
+    _, err = command("serve", "--listen", "0.0.0.0:0", code=1)
+    assert err == (
+        "error: 0.0.0.0:0 can be reached from other machines: "
+        "give --cert and --key, or --insecure where that is meant\n"
+    )
+
+
+def test_publish_files_in_any_order(tmp_path):
+    """The first publication of a topic had no prefixes and no graphs of its own accord."""
+    (tmp_path / "a.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    (tmp_path / "c.nq").write_bytes(b"<a:s> <a:p> <a:o> <a:g> .\n")
+    (tmp_path / "l.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n" * 40_000 + b'"l" <a:p> <a:o> .\n')
+    with jelly.Writer(tmp_path / "p.jelly") as writer:
+        writer.namespace("e", "http://e/")
+        writer.add([jelly.IRI("http://e/s")] * 3)
+    server, address = serve_command()
+    try:
+        for names in ("ap", "pa"):
+            for name in names:
+                file = next(tmp_path.glob(f"{name}.*"))
+                command("publish", str(file), "--to", address, "--topic", names)
+            out, _ = command("subscribe", address, names)
+            assert len(out.splitlines()) == 2
+        command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "q", "--physical", "quads")
+        command("publish", str(tmp_path / "c.nq"), "--to", address, "--topic", "q")
+        command("publish", str(tmp_path / "a.nt"), "--to", address, "--topic", "q")
+        assert len(command("subscribe", address, "q")[0].splitlines()) == 3
+        _, err = command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "l", code=1)
+        assert "a generalized statement turned up after stream options" in err
+        assert err.endswith("give --generalized\n")
+        command("publish", str(tmp_path / "l.nt"), "--to", address, "--topic", "m", "--generalized")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert end(server) == 0
+
+
 def test_tokens_and_certificates(tmp_path):
     trustme = pytest.importorskip("trustme")
     ca = trustme.CA()

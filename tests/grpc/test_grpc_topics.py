@@ -60,13 +60,18 @@ OFFERED = [
     (OWN, OWN.replace(max_name_table_size=8, max_prefix_table_size=0, max_datatype_table_size=0), None),
     (OWN, OWN.replace(physical_type=3), "physical type GRAPHS was offered, the topic is of QUADS"),
     (OWN, OWN.replace(logical_type=4), "logical type DATASETS was offered, the topic is of NAMED_GRAPHS"),
-    (OWN, OWN.replace(generalized_statements=True), "no generalized statements"),
+    # What a publisher may have, its statements show.
+    (OWN, OWN.replace(generalized_statements=True), None),
     (OWN.replace(generalized_statements=True), OWN, None),
-    (OWN, OWN.replace(rdf_star=True), "no quoted triples"),
+    (OWN, OWN.replace(rdf_star=True), None),
     (OWN.replace(rdf_star=True), OWN, None),
-    (OWN, OWN.replace(version=2), "version 2 was offered, the topic has 1"),
+    (OWN, OWN.replace(version=2), None),
     (OWN.replace(version=2), OWN, None),
-    (OWN, FULL, "generalized statements; the topic has no quoted triples; version 2"),
+    (OWN, FULL, None),
+    # Triples are quads in the default graph.
+    (OWN.replace(logical_type=2), OWN.replace(physical_type=1, logical_type=1), None),
+    (OWN.replace(logical_type=0, physical_type=3), OWN.replace(physical_type=1, logical_type=0), None),
+    (OWN, OWN.replace(physical_type=1, logical_type=1), "type TRIPLES was offered, .*; logical type FLAT_TRIPLES"),
     (FULL, OWN, None),
 ]
 
@@ -300,9 +305,61 @@ def test_the_first_publisher_decides_and_none_blocks_a_topic(serve):
         client.publish(messages("dataset messages", 3), topic="t", options=options("dataset messages"))
         with pytest.raises(jelly.JellyServiceError, match=r"INVALID_ARGUMENT.*physical type TRIPLES was offered"):
             client.publish(messages("triples", 3), topic="t", options=options("triples"))
-        with pytest.raises(jelly.JellyServiceError, match="quoted triples"):
-            client.publish(
-                messages("dataset messages", 3), topic="t", options=options("dataset messages", rdf_star=True)
-            )
-        client.publish(messages("dataset messages", 3, start=3), topic="t", options=options("dataset messages"))
+        # The options may allow more than the topic has, the statements may not.
+        star = options("dataset messages", rdf_star=True)
+        client.publish(messages("dataset messages", 3, start=3), topic="t", options=star)
+        term = jelly.QuotedTriple(*[jelly.IRI("a:s")] * 3)
+        quoted = [jelly.Frame(0, [jelly.Quad(term, jelly.IRI("a:p"), term, jelly.DefaultGraph())])]
+        with pytest.raises(jelly.JellyServiceError, match=r"INVALID_ARGUMENT.*quoted triple as subject"):
+            client.publish(quoted, topic="t", options=star)
         assert numbers(client.subscribe("t", follow=False)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_files_in_any_order(serve, tmp_path):
+    """A topic can always have namespaces, whatever its first publication had; who knows version 1 only gets none."""
+    server = serve()
+    plain = [jelly.Triple(*[jelly.IRI("http://e/s")] * 3)]
+    with jg.Client(server.address) as client:
+        client.publish(plain, topic="t")
+        frame = jelly.Frame(0, plain, None, [("e", "http://e/")])
+        client.publish([frame], topic="t", options=jelly.StreamOptions(physical_type=1, logical_type=1, version=2))
+        found = list(client.subscribe("t", follow=False))
+        assert [f.namespaces for f in found] == [[], [("e", "http://e/")]]
+        wanted = jelly.StreamOptions(physical_type=1, rdf_star=True, version=1)
+        feed = client.subscribe("t", follow=False, options=wanted)
+        found = list(feed)
+        assert feed.options.version == 1
+        assert [(f.namespaces, f.statements) for f in found] == [([], plain)] * 2
+        client.publish([jelly.Quad(*plain[0], jelly.IRI("a:g"))], topic="q")
+        client.publish(plain, topic="q")
+        assert [len(f) for f in client.subscribe("q", follow=False)] == [1, 1]
+
+
+def test_a_store_that_is_full(tmp_path):
+    """Part of a message is written before the disk, or here the limit of a file, is reached: nothing of it stays."""
+    resource = pytest.importorskip("resource")
+    from jelly.grpc.calls import status_of
+
+    path = tmp_path / "t.jelly"
+    topic = jg.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)
+    small, large = (
+        next(jelly.read_batches(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x" * n))])))
+        for n in (10, 20_000)
+    )
+    topic.append(small)
+    size = path.stat().st_size
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as error:
+            topic.append(large)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    code, text = status_of(error.value)
+    assert (code.name, text) == ("RESOURCE_EXHAUSTED", "the store is full")
+    assert path.stat().st_size == size
+    assert (topic.end, len(topic.read(0)[1])) == (1, 1)
+    topic.append(large)
+    topic.close()
+    with jg.Topics(tmp_path) as topics:
+        assert topics.get("t").end == 2

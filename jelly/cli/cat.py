@@ -1,0 +1,98 @@
+"""The command ``jelly cat``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import click
+
+import jelly
+from jelly.cli.common import STATEMENTS, reading_options
+from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
+from jelly.convert import Widening, changed, choose_options, chosen_fields, join_options, widened
+from jelly.core.encoder import lacking
+
+__all__ = ["cat"]
+
+
+@click.command("cat", short_help="Print files as N-Quads, one after the other.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@from_option
+@click.option("--to", "to_format", type=FORMAT, default="nq", show_default=True, help="Format of the output.")
+@wide_options
+@reading_options(*STATEMENTS)
+def cat(
+    files: tuple[str, ...], from_format: str | None, to_format: str, limits: dict[str, Any], **given: Any
+) -> None:
+    """Print the statements of files on standard output.
+
+    N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
+
+    \b
+    Examples:
+      jelly cat people.jelly | grep Alice
+      jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+
+    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the
+    order of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
+    --generalized, --namespaces or --star.
+    """
+    settings = settings_of(files, from_format, limits)
+    if to_format == "jelly" and sys.stdout.isatty():
+        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    changes = wide_changes(given)
+    if changes and to_format != "jelly":
+        raise click.UsageError("--physical, --generalized, --namespaces and --star go with --to jelly")
+    with contextlib.ExitStack() as stack:
+        inputs = [_Input(file, each) for file, each in zip(files, settings, strict=True)]
+        options: jelly.StreamOptions | None = None
+        if to_format == "jelly":
+            looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
+            options = changed(join_options(looked), changes) if looked else None
+        if options is None and to_format == "jelly":
+            chosen = jelly.StreamOptions(**changes) if changes else None
+            stack.enter_context(jelly.Writer("-", chosen, format=to_format))
+            return
+        stack.enter_context(wide_advice())
+        writer: Widening | jelly.Writer
+        if options is None:
+            writer = stack.enter_context(jelly.Writer("-", format=to_format))
+        else:
+            writer = stack.enter_context(Widening("-", options, fixed=chosen_fields(changes), format=to_format))
+        for one in inputs:
+            for batch in one.batches(stack):
+                writer.add_batch(batch)
+
+
+class _Input:
+    """A file that is looked at before it is read."""
+
+    def __init__(self, file: str, settings: dict[str, Any]) -> None:
+        self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, **settings)
+        self._again = file != "-" and os.path.isfile(file)
+        self._looked: Iterator[jelly.Batch] | None = None
+
+    def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
+        """The stream options for what the file shows at its beginning; None where it has nothing."""
+        reader = stack.enter_context(self._open())
+        batches = reader.batches()
+        first = next(batches, None)
+        options = None
+        if first is not None:
+            options = choose_options(None, reader, first.arity)
+            options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+        if self._again:
+            reader.close()  # there may be more files than a process can have open
+        else:
+            self._looked = batches if first is None else chain([first], batches)
+        return options
+
+    def batches(self, stack: contextlib.ExitStack) -> Iterator[jelly.Batch]:
+        if self._looked is not None:
+            return self._looked
+        return stack.enter_context(self._open()).batches()

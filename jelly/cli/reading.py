@@ -1,0 +1,93 @@
+"""What the commands share that read statements, or write one stream of Jelly: how to read a file, what may be late."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import click
+
+import jelly
+from jelly.cli.common import limits_of
+from jelly.convert import LateError
+from jelly.formats import FORMATS, Format, find_format, having
+
+__all__ = [
+    "FORMAT",
+    "PHYSICAL",
+    "format_of",
+    "from_option",
+    "settings_of",
+    "wide_advice",
+    "wide_changes",
+    "wide_options",
+]
+
+FORMAT = click.Choice(list(FORMATS))
+PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
+from_option = click.option("--from", "from_format", type=FORMAT, help="Format of the input; default: by its suffix.")
+
+
+def format_of(value: str | None, name: str, option: str) -> Format:
+    try:
+        return find_format(value, "" if name == "-" else name)
+    except jelly.JellyError as error:
+        reason = error.reason.partition(";")[0]
+        raise click.UsageError(f"{reason}; say what it is with {option}") from None
+
+
+def settings_of(
+    files: Sequence[str], from_format: str | None, limits: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The keywords to read each file with: its format, and what this knows of what `reading_options` gave.
+
+    A name that tells no format is a mistake in the call, to be told before anything is read; so is an option that is of
+    no use for any of them.
+    """
+    formats = [format_of(from_format, file, "--from") for file in files]
+    limits_of(limits, *(format.reading for format in formats))
+    return [{"format": format.name} | having(limits, format.reading) for format in formats]
+
+
+def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
+    options = [
+        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of Jelly output."),
+        click.option("--generalized", is_flag=True, help="Allow generalized statements in Jelly output."),
+        click.option("--namespaces", is_flag=True, help="Allow namespaces in Jelly output."),
+        click.option("--star", is_flag=True, help="Allow quoted triples in Jelly output."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
+    """The stream options that `wide_options` ask for."""
+    changes: dict[str, Any] = {}
+    if given["physical"]:
+        changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
+    for name, option, value in (
+        ("generalized_statements", "generalized", True), ("version", "namespaces", 2), ("rdf_star", "star", True)
+    ):
+        if given[option]:
+            changes[name] = value
+    return changes
+
+
+_WIDE = {
+    "physical_type": "--physical quads", "generalized_statements": "--generalized", "version": "--namespaces",
+    "rdf_star": "--star",
+}
+
+
+@contextlib.contextmanager
+def wide_advice() -> Iterator[None]:
+    """Within this, what turned up late is an error that names the options of the command line."""
+    try:
+        yield
+    except LateError as error:
+        late = LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
+        late.source = error.source
+        raise late from None
