@@ -23,7 +23,7 @@ import jelly
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from jelly import arrow, tablefiles  # noqa: E402
+from jelly import arrow, arrowinput, tablefiles  # noqa: E402
 from jelly.core.capabilities import capabilities_of  # noqa: E402
 from jelly.core.terms import StatementIterator  # noqa: E402
 from jelly.formats import table_kind  # noqa: E402
@@ -463,7 +463,7 @@ def test_a_graph_decides_the_kind_of_stream(monkeypatch):
     out = io.BytesIO()
     assert jelly.write_arrow(out, table.slice(0, 3)) == 3
     assert jelly.options(out.getvalue()).physical_type == 1
-    monkeypatch.setattr(arrow, "MAX_PEEK", 1)
+    monkeypatch.setattr(arrowinput, "MAX_PEEK", 1)
     with pytest.raises(jelly.JellyOptionsError, match=r"column 'g': a quad in a named graph .*\(row 3\)"):
         jelly.write_arrow(io.BytesIO(), parts)
     out = io.BytesIO()

@@ -89,8 +89,9 @@ def test_terms():
     [
         ("zh-Hant-TW", "zh-Hant-TW"),
         ("ar-EG--rtl", "ar-EG--rtl"),
-        ("en-GB-oed", "en-gb-oed"),  # to which nothing can be added
-        ("i-KLINGON", "i-klingon"),
+        ("en-GB-oed", "en-GB-oed"),  # to which nothing can be added
+        ("i-KLINGON", "i-KLINGON"),
+        ("zh-Hant-x-AbcdEfgh-IjklMnop-QrstUvwx", "zh-Hant-x-AbcdEfgh-IjklMnop-QrstUvwx"),
     ],
 )
 def test_tags(tag, kept):
@@ -111,7 +112,12 @@ def test_marks_leave_no_trace(parts):
 def test_json_tags_have_the_spelling_of_the_document_where_it_has_one():
     text = b'{"@id": "a:s", "http://e/p": [{"@value": "1", "@language": "en-GB"}, {"@value": "2", "@language": "%s"}]}'
     assert [x.o.language for x in read(text % b"zh-Hant", "jsonld")] == ["en-GB", "zh-Hant"]
-    assert [x.o.language for x in read(text % b"EN-gb", "jsonld")] == ["en-gb", "en-gb"]
+    assert [x.o.language for x in read(text % b"EN-gb", "jsonld")] == ["en-GB", "EN-gb"]
+    # Where a context gives another name to @language, strings are all there is to tell from.
+    named = b'{"@context": {"lang": "@language", "v": "@value"}, "@id": "a:s", "http://e/p": [%b]}'
+    for tags, expected in ((("en-GB", "de-DE"), ["en-GB", "de-DE"]), (("en-GB", "EN-gb"), ["en-gb", "en-gb"])):
+        values = ", ".join(f'{{"v": "{tag}!", "lang": "{tag}"}}' for tag in tags).encode()
+        assert [x.o.language for x in read(named % values, "jsonld")] == expected
 
 
 def test_namespaces_come_before_what_follows_them():

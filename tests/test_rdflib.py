@@ -779,9 +779,10 @@ def test_memo(memo):
     read = [o for _, _, o in jelly.core.terms.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
     if memo > 64:
-        # Where a term with a tag or datatype goes hangs on an address, so now and then it takes another's place.
-        same = sum(first is again for first, again in zip(read, read[len(terms) :], strict=False))
-        assert same > len(terms)  # of two times as many
+        # The place of a term depends on addresses, so that now and then two have the same one and neither stays there.
+        # Less than once in 100,000 runs there are six such pairs.
+        anew = sum(first is not again for first, again in zip(read, read[len(terms) :], strict=False))
+        assert anew <= 2 * 2 * 5
 
 
 def test_a_library_checks_its_arguments():

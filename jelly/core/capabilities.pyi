@@ -8,6 +8,7 @@ from jelly.core.batch import Batch
 
 CAPABILITIES: dict[str, Capabilities]
 
+def element_name(iri: str) -> str: ...
 def capabilities_of(name: str, keep_labels: bool = False) -> Capabilities: ...
 
 @disjoint_base
@@ -26,7 +27,7 @@ class Capabilities:
         directions: bool = True,
         labels: Literal["any", "ntriples", "turtle", "xml"] = "any",
         tags: Literal["any", "plain", "bcp47"] = "any",
-        iris: Literal["any", "not-bnode", "plain", "absolute"] = "any",
+        iris: Literal["any", "not-bnode", "bare", "plain", "absolute"] = "any",
         texts: Literal["any", "xml"] = "any",
         names: bool = False,
         tagged: bool = False,

@@ -6,7 +6,7 @@ the Batch cannot be held: a Batch may have terms that no row uses.
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, new_batch,
@@ -16,9 +16,9 @@ from jelly.core.iri cimport find_iri_fault
 from jelly.core.join cimport copy_arena
 from jelly.core.termrules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD, IN_CELL,
-    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES, LABELS_TURTLE,
-    LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, has_scheme, len_escaped,
-    put_escaped,
+    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES, LABELS_TURTLE,
+    LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
+    has_scheme, len_escaped, put_escaped,
 )
 
 import numpy
@@ -49,35 +49,65 @@ cdef struct Check:
     int place
 
 
+cdef inline bint note(Check* c, int32_t term, int why) noexcept nogil:
+    """Keep what is wrong with a term; False where there is no memory for that."""
+    if why == BAD_LABEL:
+        c.labels = True
+    if c.bad == NULL:
+        c.bad = <int8_t*>calloc(c.b.n_terms, 1)
+        c.no_memory = c.bad == NULL
+        if c.no_memory:
+            return False
+    c.bad[term] = <int8_t>why
+    return True
+
+
+cdef void check_kind(Check* c, int kind) noexcept nogil:
+    """Find what is wrong with the terms of one kind, by leaps over the others."""
+    cdef Arena* b = c.b
+    cdef int32_t term = 0
+    cdef int32_t last_tag = NO_TERM
+    cdef const int8_t* found
+    cdef int why
+    while term < b.n_terms:
+        if b.kind[term] != kind:
+            found = <const int8_t*>memchr(b.kind + term, kind, b.n_terms - term)
+            if found == NULL:
+                return
+            term = <int32_t>(found - b.kind)
+        c.kinds |= 1 << kind
+        if kind != KIND_LANG or b.aux[term] != last_tag:
+            why = check_term(b, c.r, term)
+            if why != HELD:
+                if not note(c, term, why):
+                    return
+            elif kind == KIND_LANG:
+                last_tag = b.aux[term]
+        term += 1
+
+
 cdef void check_terms(Check* c) noexcept nogil:
-    """Find what is wrong with each term, which kinds there are, and whether there are labels to be replaced."""
+    """Find what is wrong with each term, which kinds there may be, and whether there are labels to be replaced."""
     cdef Arena* b = c.b
     cdef Rules* r = c.r
     cdef int32_t term
-    cdef int32_t last_tag = NO_TERM
-    cdef int kind, why
-    cdef bint plain = r.texts == TEXT_ANY and not r.tagged
-    for term in range(b.n_terms):
-        kind = b.kind[term]
-        c.kinds |= 1 << kind
-        if kind == KIND_IRI and r.iris == IRIS_ANY:
-            continue
-        if plain and (kind == KIND_LITERAL or kind == KIND_TYPED or (kind == KIND_LANG and b.aux[term] == last_tag)):
-            continue
-        why = check_term(b, r, term)
-        if why == HELD:
-            if kind == KIND_LANG:
-                last_tag = b.aux[term]
-            continue
-        if why == BAD_LABEL:
-            c.labels = True
-        if c.bad == NULL:
-            c.bad = <int8_t*>calloc(b.n_terms, 1)
-            if c.bad == NULL:
-                c.no_memory = True
+    cdef int why
+    if b.n_terms == 0:
+        return
+    if r.texts == TEXT_ANY and r.iris == IRIS_ANY and not r.tagged:
+        # Lines of text: only these kinds can be wrong.
+        c.kinds = (NODES | LITERALS) & ~(1 << KIND_BNODE | 1 << KIND_LANG)
+        check_kind(c, KIND_BNODE)
+        check_kind(c, KIND_LANG)
+        if memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
+            c.kinds |= TRIPLE
+    else:
+        for term in range(b.n_terms):
+            c.kinds |= 1 << b.kind[term]
+            why = check_term(b, r, term)
+            if why != HELD and not note(c, term, why):
                 return
-        c.bad[term] = <int8_t>why
-    if c.kinds & TRIPLE and b.n_quoted > 0:
+    if c.kinds & TRIPLE and b.n_quoted > 0 and not c.no_memory:
         c.done = <int8_t*>calloc(b.n_quoted, 1)
         c.no_memory = c.done == NULL
 
@@ -204,7 +234,7 @@ cdef Batch copy_batch(Batch batch, int64_t n_text):
 
 _LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}
 _TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
-_IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
+_IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -240,8 +270,8 @@ cdef class Capabilities:
         The labels of blank nodes. "xml": those of Turtle that do not begin with a digit.
     tags : {"any", "plain", "bcp47"}, default "any"
         Language tags: any but the empty one; of letters, digits and hyphens; well-formed by RFC 5646.
-    iris : {"any", "not-bnode", "plain", "absolute"}, default "any"
-        IRIs: none that begins with ``_:`` or ``<<``; with a scheme and without what N-Triples escapes; by RFC 3987.
+    iris : {"any", "not-bnode", "bare", "plain", "absolute"}, default "any"
+        IRIs: none that begins with ``_:``; nor with ``<<``; with a scheme and without what N-Triples escapes; by RFC 3987.
     texts : {"any", "xml"}, default "any"
         Characters of IRIs and literals; "xml" is XML 1.0.
     names : bool, default False
@@ -437,7 +467,7 @@ cdef object _iri_reason(str text, int iris):
     cdef bytes data = text.encode()
     cdef const uint8_t* at = <const uint8_t*>data
     cdef int64_t fault
-    if iris == IRIS_NOT_BNODE:
+    if iris == IRIS_NOT_BNODE or iris == IRIS_BARE:
         return "it begins with _: or <<, and would be read as another kind of term"
     if not has_scheme(at, at + len(data)):
         return "it is relative"
@@ -491,7 +521,7 @@ CAPABILITIES = {
     "trp": Capabilities("RDF Patch Thrift", **_JENA),
     "pyoxigraph": Capabilities("pyoxigraph", quoted="object", labels="turtle"),
     "flat": Capabilities(
-        'layout="flat"', generalized=True, literal_subjects=False, iris="not-bnode", instead='layout="ntriples"',
+        'layout="flat"', generalized=True, literal_subjects=False, iris="bare", instead='layout="ntriples"',
     ),
     "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
     "results-json": Capabilities("SPARQL results in JSON", generalized=True),
@@ -501,6 +531,17 @@ CAPABILITIES = {
     "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA),
     "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA),
 }
+
+
+def element_name(str iri not None) -> str:
+    """The name of the element that RDF/XML has for a predicate: the longest NCName that its IRI ends with, or "".
+
+    >>> element_name("http://example.org/v1#a-1"), element_name("http://example.org/1")
+    ('a-1', '')
+    """
+    cdef bytes data = iri.encode()
+    cdef const uint8_t* at = <const uint8_t*>data
+    return data[find_name(at, at + len(data)) - at:].decode()
 
 
 def capabilities_of(str name not None, bint keep_labels=False) -> Capabilities:

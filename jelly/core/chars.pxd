@@ -157,5 +157,6 @@ cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexce
 cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
 cdef const uint8_t* find_delimiter(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef bint is_label_letter(int64_t c, bint first) noexcept nogil
 cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil
 cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil

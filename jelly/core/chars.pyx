@@ -60,7 +60,7 @@ cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
 
 
 cdef bint is_label_letter(int64_t c, bint first) noexcept nogil:
-    """PN_CHARS beyond ASCII; `first`: PN_CHARS_BASE."""
+    """PN_CHARS beyond ASCII; `first`: PN_CHARS_BASE. They are the characters of names in XML, too."""
     if c < 0xC0:
         return c == 0xB7 and not first
     if c < 0x370:

@@ -94,6 +94,9 @@ cdef enum:
     LINE_LIMIT = -77
     LINE_CUT = -78
     VERSION_LINE = -79
+    # of the text writer
+    BAD_LABEL = -80
+    BAD_TAG = -81
     # of the columns
     VALUE_LIMIT = -91
     RENDER_LIMIT = -92

@@ -117,6 +117,8 @@ _TABLE = {
     PATCH_GRAPH_TRIPLE: (JellyFormatError, "the graph of a namespace is a quoted triple: expected an IRI or a blank node"),
     HEADER_KEY: (JellySyntaxError, "column {column}: expected the name of a header, found {found}"),
     PATCH_NUMBER: (JellySyntaxError, "column {column}: expected a number, found {found}"),
+    BAD_LABEL: (JellyUnsupportedError, "N-Triples cannot hold the label of blank node term {a}"),
+    BAD_TAG: (JellyUnsupportedError, "N-Triples cannot hold the language tag of term {a}"),
     VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
     RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
     # Of columns that come from elsewhere.

@@ -179,7 +179,8 @@ cdef class Library:
         cdef str string
         if self.known == NULL or n > INTERN_MAX or not (remember or self.memo_all or kind == KIND_TYPED):
             return self.build(kind, aux, make_str(text, n))
-        h = hash_bytes(text, n, <uint64_t>kind ^ <uint64_t><uintptr_t><PyObject*>aux)
+        # The kind goes into the highest byte: below, a short text of another kind would often have the same hash.
+        h = hash_bytes(text, n, (<uint64_t>kind << 56) ^ <uint64_t><uintptr_t><PyObject*>aux)
         slot = &self.known[h & self.mask]
         if slot.term != NULL and slot.hash == h and slot.aux == <PyObject*>aux:
             utf8 = PyUnicode_AsUTF8AndSize(<object>slot.text, &n_utf8)

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly.core.batch cimport Arena
+from jelly.core.chars cimport find_label_end, find_tag_end
 
 cdef enum:
     # Blank node labels
@@ -16,7 +17,8 @@ cdef enum:
     TAGS_BCP47 = 2  # well-formed by RFC 5646
     # IRIs
     IRIS_ANY = 0
-    IRIS_NOT_BNODE = 1  # none that begins with _: or <<
+    IRIS_NOT_BNODE = 1  # none that begins with _:
+    IRIS_BARE = 4  # nor with <<
     IRIS_PLAIN = 2  # with a scheme, and no character that N-Triples would escape
     IRIS_ABSOLUTE = 3  # by RFC 3987, with a scheme
     # Characters of texts
@@ -55,7 +57,19 @@ ctypedef struct Rules:
 
 
 cdef int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil
+cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
 cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
 cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
 cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
+
+
+cdef inline bint is_ntriples_label(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether N-Triples can hold the label of a blank node, and it looks like no other one that was replaced."""
+    return at < end and find_label_end(at, end, True) == end and (at[0] != 0x65 or not is_escaped(at, end))
+
+
+cdef inline bint is_plain_tag(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether a language tag, with a base direction or not, is one of letters, digits and hyphens."""
+    return at < end and find_tag_end(at, end) == end

@@ -4,7 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 from jelly.core.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
-from jelly.core.chars cimport find_label_end, find_tag_end, is_digit, is_letter, len_character
+from jelly.core.chars cimport (
+    describe, find_label_end, is_digit, is_label_letter, is_letter, len_character,
+)
 from jelly.core.iri cimport find_iri_fault
 from jelly.core.langtag cimport is_well_formed
 
@@ -20,7 +22,9 @@ cdef bint starts_with(const uint8_t* at, const uint8_t* end, const char* text, i
 
 
 cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
-    if at == end or find_label_end(at, end, r.labels == LABELS_NTRIPLES) != end:
+    if r.labels == LABELS_NTRIPLES:
+        return is_ntriples_label(at, end)
+    if at == end or find_label_end(at, end, False) != end:
         return False
     if r.labels == LABELS_XML and is_digit(at[0]):
         return False
@@ -75,8 +79,8 @@ cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept 
         return False
     if r.iris == IRIS_ABSOLUTE:
         return find_iri_fault(at, end - at) < 0
-    if r.iris == IRIS_NOT_BNODE:
-        return not (starts_with(at, end, b"_:", 2) or starts_with(at, end, b"<<", 2))
+    if r.iris == IRIS_NOT_BNODE or r.iris == IRIS_BARE:
+        return not (starts_with(at, end, b"_:", 2) or (r.iris == IRIS_BARE and starts_with(at, end, b"<<", 2)))
     if r.iris == IRIS_PLAIN:
         if not has_scheme(at, end):
             return False
@@ -105,25 +109,39 @@ cdef int check_tag(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nog
     if r.tags == TAGS_BCP47:
         return HELD if is_well_formed(at, tag_end) else BAD_TAG
     if r.tags == TAGS_PLAIN:
-        return HELD if at < end and find_tag_end(at, end) == end else BAD_TAG
+        return HELD if is_plain_tag(at, end) else BAD_TAG
     return HELD if at < end else BAD_TAG
+
+
+cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Where the longest name of XML (NCName) begins that a text ends with; `end` where it ends with none."""
+    cdef const uint8_t* at = end
+    cdef const uint8_t* name = end
+    cdef int64_t c
+    while at > begin:
+        at -= 1
+        while at > begin and at[0] & 0xC0 == 0x80:
+            at -= 1
+        if at[0] >= 0x80:
+            c = describe(at, end)
+            if is_label_letter(c, True):
+                name = at
+            elif not is_label_letter(c, False):
+                break
+        elif is_letter(at[0]) or at[0] == 0x5F:
+            name = at
+        elif not (is_digit(at[0]) or at[0] == 0x2D or at[0] == 0x2E):
+            break
+    return name
 
 
 cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
     """Whether the end of a predicate can be the name of an element of RDF/XML (section 7.2.4 reserves some)."""
     cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     cdef const char* reserved = b"RDF ID about parseType resource nodeID datatype li Description aboutEach aboutEachPrefix bagID "
-    cdef const uint8_t* at = end
-    cdef const uint8_t* name = NULL
     cdef const char* word = reserved
     cdef int64_t n, length
-    while at > begin:
-        at -= 1
-        if is_letter(at[0]) or at[0] == 0x5F:
-            name = at
-        elif not (is_digit(at[0]) or at[0] == 0x2D or at[0] == 0x2E):
-            break
-    if name == NULL:
+    if find_name(begin, end) == end:
         return BAD_NAME
     if starts_with(begin, end, rdf, 43):
         n = end - begin - 43

@@ -11,7 +11,10 @@ from jelly.core.batch cimport (
 )
 from jelly.core.capabilities cimport Capabilities
 from jelly.core.chars cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly.core.fault cimport LINE_LIMIT, NEED_MORE, OK, OPEN_PATCH, fail, fault_error, utf8_of
+from jelly.core.fault cimport (
+    BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
+    utf8_of,
+)
 from jelly.core.feeder cimport Feeder
 from jelly.core.header cimport OPEN
 from jelly.core.lines cimport end_message, read_lines, skip_line
@@ -22,7 +25,7 @@ from jelly.core.textwrite cimport Lengths, len_rows, put_rows
 from jelly.core.wire cimport Writer, put_bytes, reserve
 
 from jelly.core.capabilities import capabilities_of
-from jelly.errors import JellyOptionsError
+from jelly.errors import JellyError, JellyOptionsError
 
 cdef enum:
     # Lines that are noted one by one where errors are skipped; the others are only counted.
@@ -368,6 +371,32 @@ cdef class TextWriter:
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
 
+    cdef int begin(self, Lengths* t, Batch batch) except -1:
+        memset(t, 0, sizeof(Lengths))
+        t.batch = &batch.a
+        t.quads = self.quads
+        t.marked = self.marked
+        t.star = self.star
+        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
+        if t.of_term == NULL:
+            raise MemoryError
+        return 0
+
+    cdef Batch refit(self, Lengths* t, Batch batch, int64_t row):
+        """What to measure instead of a Batch in which there was a fault: labels that cannot be written are replaced.
+
+        Lines are measured before they are written, so no term has to be looked at twice where nothing is wrong.
+        """
+        cdef Fault fault = t.fault
+        cdef Batch fitted = batch
+        if fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES:
+            fitted = self.capabilities.fit(batch)
+        if fitted is batch:
+            raise fault_error(&fault, {"row": batch.first_row + row})
+        free(t.of_term)
+        self.begin(t, fitted)
+        return fitted
+
     def encode(self, Batch batch not None) -> bytes:
         """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say."""
         cdef int64_t all_of_it = 0x1000000000000000
@@ -390,22 +419,18 @@ cdef class TextWriter:
             )
         if not 0 <= start <= end <= batch.a.n_rows:
             raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
-        batch = self.capabilities.fit(batch)
-        memset(&t, 0, sizeof(Lengths))
-        t.batch = &batch.a
-        t.quads = self.quads
-        t.marked = self.marked
-        t.star = self.star
-        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
-        if t.of_term == NULL:
-            raise MemoryError
+        if self.patch:
+            batch = self.capabilities.fit(batch)
+        self.begin(&t, batch)
         try:
             while row < end:
                 first = row
                 with nogil:
                     n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
                 if n < 0:
-                    raise fault_error(&t.fault, {"row": batch.first_row + row})
+                    batch = self.refit(&t, batch, row)
+                    row = first
+                    continue
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 out = <uint8_t*>PyBytes_AS_STRING(lines)
                 with nogil:
@@ -421,34 +446,36 @@ cdef class TextWriter:
         """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
         cdef list found = []
         cdef int64_t no_limit = 0x1000000000000000
-        cdef int64_t i, first, end, n
+        cdef int64_t i = 0
+        cdef int64_t first, end, n
         cdef int64_t row = 0
         cdef Arena* a
         cdef Lengths t
         cdef bytes lines
         cdef uint8_t* out
-        batch = self.capabilities.fit(batch)
         a = &batch.a
-        memset(&t, 0, sizeof(Lengths))
-        t.batch = a
-        t.quads = self.quads
-        t.star = self.star
-        t.of_term = <int64_t*>calloc(a.n_terms + 1, sizeof(int64_t))
-        if t.of_term == NULL:
-            raise MemoryError
+        self.begin(&t, batch)
         try:
-            for i in range(a.n_frames + (1 if count_whole(a) < a.n_rows else 0)):
+            while i < a.n_frames + (1 if count_whole(a) < a.n_rows else 0):
                 end = a.frames[i] if i < a.n_frames else a.n_rows
                 first = row
                 with nogil:
                     n = len_rows(&t, &row, end, no_limit)
                 if n < 0:
-                    raise fault_error(&t.fault, {"row": batch.first_row + row, "message": batch.first_frame + i})
+                    try:
+                        batch = self.refit(&t, batch, row)
+                    except JellyError as error:
+                        error.message = batch.first_frame + i
+                        raise
+                    a = &batch.a
+                    row = first
+                    continue
                 lines = PyBytes_FromStringAndSize(NULL, n)
                 out = <uint8_t*>PyBytes_AS_STRING(lines)
                 with nogil:
                     put_rows(&t, out, first, end)
                 found.append(lines)
+                i += 1
         finally:
             free(t.of_term)
         return found

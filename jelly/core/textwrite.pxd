@@ -1,6 +1,7 @@
 """A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test.
 
-Labels and language tags are written as they are: `Capabilities.fit` comes before.
+Where the fault is BAD_LABEL or BAD_TAG, `Capabilities.fit` tells what is to be done: the terms are looked at here, while
+they are measured, because lines of text ask for no more than that.
 
 A quoted triple is <<( s p o )>> as an object, which RDF 1.2 calls a triple term. It has none elsewhere: there a quoted
 triple is << s p o >>, as in RDF-star.

@@ -4,7 +4,8 @@ from jelly.core.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
 )
 from jelly.core.chars cimport UCHAR, find_escape, len_character, short_escape
-from jelly.core.fault cimport BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly.core.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly.core.termrules cimport is_ntriples_label, is_plain_tag
 from jelly.core.textread cimport OBJECT
 
 cdef enum:
@@ -86,6 +87,8 @@ cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept no
     if kind == KIND_IRI:
         length = AROUND_IRI + len_text(text, n, True)
     elif kind == KIND_BNODE:
+        if not is_ntriples_label(text, text + n):
+            return fail(&t.fault, BAD_LABEL, NULL, term)
         length = AROUND_BNODE + n + (2 if t.marked else 0)
     elif kind == KIND_LITERAL:
         length = AROUND_LITERAL + len_text(text, n, False)
@@ -95,6 +98,8 @@ cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept no
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
         n = b.start[aux + 1] - b.start[aux]
+        if not is_plain_tag(text, text + n):
+            return fail(&t.fault, BAD_TAG, NULL, term)
         length += n
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:

@@ -112,7 +112,6 @@ class LinesEncoder:
 
     def __init__(self, quads: bool, dialect: Dialect) -> None:
         self._writer = TextWriter(quads=quads)
-        self._capabilities = capabilities_of("nq" if quads else "nt")
         self._delimiters = _Delimiters(dialect)
 
     def encode(self, batch: Batch) -> bytes:
@@ -121,7 +120,7 @@ class LinesEncoder:
         return b"".join(
             [
                 around(text, described.get(i, {}).get(NOTE, b"") if described else b"")
-                for i, text in enumerate(self._writer.frames(fitted(self._capabilities, batch)))
+                for i, text in enumerate(self._writer.frames(batch))
             ]
         )
 

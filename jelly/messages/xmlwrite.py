@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
-from string import ascii_letters
 
-from jelly.core.capabilities import capabilities_of
+from jelly.core.capabilities import capabilities_of, element_name
 from jelly.messages.textual import BNODE, IRI, LANG, RDF, TYPED, Encoder, Row, Rows
 
 __all__ = ["XmlEncoder"]
 
-# The name at the end of an IRI, after XML Namespaces 1.0; letters beyond ASCII are left to the namespace.
-_NO_BEGIN = "0123456789.-"
-_NAME_CHARS = f"{ascii_letters}_{_NO_BEGIN}"
 # Line ends are written as references: what is read would else be another character, or another line of the log.
 _ESCAPES = {ord(letter): f"&#{ord(letter)};" for letter in "\t\n\r\x85\u2028"} | str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
@@ -48,8 +44,7 @@ class XmlEncoder(Encoder):
     def _property(self, rows: Rows, row: Row, names: dict[str, str]) -> str:
         _, p, o, _ = row
         iri = rows.text(p)
-        # The longest end that is a name. (A search would look at each end of the IRI up to its end.)
-        local = iri[len(iri.rstrip(_NAME_CHARS)) :].lstrip(_NO_BEGIN)
+        local = element_name(iri)
         name = f"{names.setdefault(iri[: len(iri) - len(local)], f'n{len(names)}')}:{local}"
         kind = rows.kind[o]
         if kind in (IRI, BNODE):

@@ -513,6 +513,8 @@ ELSEWHERE = {
     -48: test_one_frame,
     -77: "tests of the text room: max_line_bytes",
     -79: "tests of the text room: VERSION lines of N-Triples 1.2",
+    -80: "tests of the text room: TextWriter, where a fault of the Batch comes before it",
+    -81: "tests of the text room: TextWriter, where a fault of the Batch comes before it",
     -140: "tests of message logs: max_message_bytes",
     -141: "tests of message logs: MESSAGE that is not announced",
     -142: "tests of message logs: MESSAGE where comments delimit",
