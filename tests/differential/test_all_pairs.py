@@ -24,33 +24,48 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 # Text that some syntax gives a meaning.
 HOSTILE = [
-    "", "a", "b0", "esc_", "esc_a_20b", "a b", "a.b", "a.", ".a", "a-", "-a", "1", "1a", "a:b", "a\nb", "a\rb", "a\tb", 'a"b', "a'b", "a\\b",
-    "a . <evil:s> <evil:p> _:b", "x> <evil:p> <evil:o> . <a:s", "é", "\u00b7a", "\u0301", "\u200c", "\U0001f600", "\ufeff", "\ufffe",
+    "", "a", "b0", "esc_", "esc_a_20b", "a b", "a.b", "a.", ".a", "a-", "-a", "1", "1a", "a:b", "a\nb", "a\rb",
+    "a\tb", 'a"b', "a'b", "a\\b",
+    "a . <evil:s> <evil:p> _:b", "x> <evil:p> <evil:o> . <a:s", "é", "\u00b7a", "\u0301", "\u200c", "\U0001f600",
+    "\ufeff", "\ufffe",
     "\u2028", "\x85", "\x7f", "\x00", "\x01", "<a>", "&amp;", "]]>", "{}", "[", "#", "@", "?x", ",", ";", "_", "_:b",
     "<<a", "<< a b c >>", "anon", "anon0", "c14n0", "c" * 300, "0123456789abcdef0123456789abcdef", "\ud800",
 ]  # fmt: skip
 IRI_TEXTS = [
-    "http://e/a", "http://e/a#b", "urn:x:y", "a:b", "rel", "", "#f", "//h/p", "/p", "?q", "http://e/a b", "http://e/%zz",
-    "http://e/%", "http://e/100%25", "http://e/[", "http://[::1]/", "http://e/{x}", "http://e/a|b", "http://e/a\\b", "http://e/a^b",
-    "http://e/a`b", 'http://e/a"b', "http://e/<a>", "_:b", "_:", "<<a", "<< a b c >>", "http://e/é", "http://e/\u0301", "http://e/\ue000",
-    "http://e/a\nb", "http://e/a\x00", "HTTP://E/", "http://e/a?b=1&c=2", "http://e/'", "http://e/a.", "http://e/1", "http://e/a-b.c_d",
-    "http://e/x:y", "http://e:80:80/", "1:a", "a", "http://e/\U000e0001", "\ufeffhttp://e/", "mailto:a@b", "javascript:alert(1)",
-    "http://e/]]>", "http://e/--", "http://e/~", "http://e//", "http://e/../a", "http://e/./a", "http://e", "http://e?", "\ud800",
-    RDF + "type", RDF + "li", RDF + "_1", RDF + "Description", RDF + "nil", RDF + "first", RDF + "rest", RDF + "value", RDF + "RDF", RDF,
-    "http://www.w3.org/2002/07/owl#sameAs", "urn:x-arq:DefaultGraph", "urn:x-arq:DefaultGraphNode", "@id", "@type", "http://e/@id",
-    "xml:lang", "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/XML/1998/namespacelang", "http://www.w3.org/2000/xmlns/a",
+    "http://e/a", "http://e/a#b", "urn:x:y", "a:b", "rel", "", "#f", "//h/p", "/p", "?q", "http://e/a b",
+    "http://e/%zz",
+    "http://e/%", "http://e/100%25", "http://e/[", "http://[::1]/", "http://e/{x}", "http://e/a|b", "http://e/a\\b",
+    "http://e/a^b",
+    "http://e/a`b", 'http://e/a"b', "http://e/<a>", "_:b", "_:", "<<a", "<< a b c >>", "http://e/é",
+    "http://e/\u0301", "http://e/\ue000",
+    "http://e/a\nb", "http://e/a\x00", "HTTP://E/", "http://e/a?b=1&c=2", "http://e/'", "http://e/a.", "http://e/1",
+    "http://e/a-b.c_d",
+    "http://e/x:y", "http://e:80:80/", "1:a", "a", "http://e/\U000e0001", "\ufeffhttp://e/", "mailto:a@b",
+    "javascript:alert(1)",
+    "http://e/]]>", "http://e/--", "http://e/~", "http://e//", "http://e/../a", "http://e/./a", "http://e",
+    "http://e?", "\ud800",
+    RDF + "type", RDF + "li", RDF + "_1", RDF + "Description", RDF + "nil", RDF + "first", RDF + "rest",
+    RDF + "value", RDF + "RDF", RDF,
+    "http://www.w3.org/2002/07/owl#sameAs", "urn:x-arq:DefaultGraph", "urn:x-arq:DefaultGraphNode", "@id", "@type",
+    "http://e/@id",
+    "xml:lang", "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/XML/1998/namespacelang",
+    "http://www.w3.org/2000/xmlns/a",
 ]  # fmt: skip
 TAGS = [
-    "en", "EN", "en-GB", "de-1996", "zh-cmn-Hans-CN", "x-klingon", "i-klingon", "en_US", "abcdefghi", "zh-classical", "e", "a1",
-    "12", "en-", "-en", "en--ltr", "ar--rtl", "EN-us--ltr", "en--up", "en--LTR", "--ltr", "en\tn", "en\nn", "en US", 'en"', "en@x", "é", "none",
+    "en", "EN", "en-GB", "de-1996", "zh-cmn-Hans-CN", "x-klingon", "i-klingon", "en_US", "abcdefghi", "zh-classical",
+    "e", "a1",
+    "12", "en-", "-en", "en--ltr", "ar--rtl", "EN-us--ltr", "en--up", "en--LTR", "--ltr", "en\tn", "en\nn", "en US",
+    'en"', "en@x", "é", "none",
     "en . <evil:s> <evil:p> \"w\"@en", "x", "\x00", "@none", "en--ltr--rtl", "\ud800",
 ]  # fmt: skip
 DATATYPES = [
-    XSD + "integer", XSD + "double", XSD + "boolean", XSD + "date", XSD + "decimal", XSD + "long", XSD + "string", "http://e/?a=1&b=2",
+    XSD + "integer", XSD + "double", XSD + "boolean", XSD + "date", XSD + "decimal", XSD + "long", XSD + "string",
+    "http://e/?a=1&b=2",
     RDF + "JSON", RDF + "HTML", RDF + "XMLLiteral", RDF + "langString", RDF + "dirLangString", RDF + "PlainLiteral",
 ]  # fmt: skip
 LEXES = [
-    "01", "1.0", "1e0", "INF", "-0", "true", "1 ", "", "2020-13-45", "NaN", "1E400", "9" * 40, '{"a":1}', "<b>x</b>", " ", "\t", "\n",
+    "01", "1.0", "1e0", "INF", "-0", "true", "1 ", "", "2020-13-45", "NaN", "1E400", "9" * 40, '{"a":1}', "<b>x</b>",
+    " ", "\t", "\n",
     "\r", "\r\n", " a ", "0x10", "~", "null", "- a", "a: b", "'", '"""', "%41", "\\u0041", "\\", "--- ", "...",
 ]  # fmt: skip
 
@@ -66,7 +81,9 @@ TYPED = st.builds(
     lambda text, datatype: Literal(text, datatype=datatype), a_text(LEXES + HOSTILE), a_text(DATATYPES + IRI_TEXTS)
 )
 LITERALS = a_text(HOSTILE + LEXES).map(Literal) | TAGGED | TYPED
-FINE = st.sampled_from([IRI("http://e/s"), IRI("http://e/p"), BlankNode("b1"), Literal("v"), Literal("v", language="en")])
+FINE = st.sampled_from(
+    [IRI("http://e/s"), IRI("http://e/p"), BlankNode("b1"), Literal("v"), Literal("v", language="en")]
+)
 NODES = IRIS | BNODES
 SIMPLE = NODES | LITERALS | FINE
 QUOTED = st.builds(QuotedTriple, SIMPLE, IRIS, SIMPLE)
@@ -99,7 +116,8 @@ def key_of(statement):
 def matches(one, other, known, back):
     """Whether two terms are equal, but for a renaming of blank nodes, which goes on from term to term."""
     if isinstance(one, BlankNode) and isinstance(other, BlankNode):
-        return known.setdefault(one.value, other.value) == other.value and back.setdefault(other.value, one.value) == one.value
+        there, back_again = known.setdefault(one.value, other.value), back.setdefault(other.value, one.value)
+        return there == other.value and back_again == one.value
     if isinstance(one, QuotedTriple) and isinstance(other, QuotedTriple):
         return all(matches(x, y, known, back) for x, y in zip(one, other, strict=True))
     return one == other
@@ -129,7 +147,8 @@ def is_same(written, read, *, ordered=True):
 
 def is_graph_of_defaults(statement):
     """Jena has two IRIs for the default graph."""
-    return len(statement) == 4 and isinstance(statement[3], IRI) and statement[3].value.startswith("urn:x-arq:DefaultGraph")
+    graph = statement[3] if len(statement) == 4 else None
+    return isinstance(graph, IRI) and graph.value.startswith("urn:x-arq:DefaultGraph")
 
 
 def through_format(name):
@@ -207,7 +226,7 @@ def through_patch(name, marked):
 def through_results(name):
     def through(statements):
         out = io.BytesIO()
-        rows = [[*statement[:3], None if len(statement) < 4 or statement[3] == DefaultGraph() else statement[3]] for statement in statements]
+        rows = [list(key_of(statement)) for statement in statements]
         results.write_results(out, ["s", "p", "o", "g"], rows, format=name)
         read = results.read_results(out.getvalue(), format=name)
         assert read.variables == ("s", "p", "o", "g")
