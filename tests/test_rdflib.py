@@ -531,7 +531,7 @@ def test_memo(memo):
     read = [o for _, _, o in jelly.core.terms.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
     if memo > 64:
-        # The place of a term hangs on the address of its tag or datatype (or None), so now and then two want the same one.
+        # The place of a term hangs on the address of its tag or datatype: now and then two want the same one.
         same = [first is again for first, again in zip(read, read[len(terms) :], strict=False)]
         assert sum(same) > len(terms) // 3  # of two times as many
 
