@@ -75,7 +75,7 @@ def _text(text: str) -> tuple[str, str] | None:
         if "rdf:RDF" in text or "22-rdf-syntax-ns" in text:
             return "RDF/XML", "rdf"
         return ("HTML", "") if re.search(r"<(?:!DOCTYPE )?html", text, re.I) else ("XML", "")
-    if re.match(r"\[?\s*\{\s*(?:\"|\})", text):
+    if re.match(r"\A\[?\s*\{\s*(?:\"|\})", text):
         return ("JSON-LD", "jsonld") if '"@' in text else ("JSON", "")
     return None
 

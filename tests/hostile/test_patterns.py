@@ -29,6 +29,11 @@ SIZE = 1 << 20
 # Patterns that are written where they are used: file, pattern. Their input is a name or a message, yet they are
 # tried too.
 INLINE = {
+    ("cli/common.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
+    ("messages/reading.py", "max_(frame|line)_bytes"),
+    ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
+    ("sniff.py", "<(?:!DOCTYPE )?html"),
+    ("sniff.py", r"\A\[?\s*\{\s*(?:\"|\})"),
     ("messages/textual.py", r'[\x00-\x20<>"{}|^`\\]'),
     ("remote.py", r"[?\[]"),
     ("resultsyntax.py", '[",\r\n]'),
