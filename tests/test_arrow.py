@@ -463,11 +463,7 @@ def test_a_graph_decides_the_kind_of_stream(monkeypatch):
     out = io.BytesIO()
     assert jelly.write_arrow(out, table.slice(0, 3)) == 3
     assert jelly.options(out.getvalue()).physical_type == 1
-<<<<<<< HEAD
     monkeypatch.setattr(arrowinput, "MAX_PEEK", 1)
-=======
-    monkeypatch.setattr("jelly.arrowinput.MAX_PEEK", 1)
->>>>>>> mergecore
     with pytest.raises(jelly.JellyOptionsError, match=r"column 'g': a quad in a named graph .*\(row 3\)"):
         jelly.write_arrow(io.BytesIO(), parts)
     out = io.BytesIO()

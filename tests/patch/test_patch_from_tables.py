@@ -169,11 +169,7 @@ def test_a_graph_decides_the_statement_type(monkeypatch: pytest.MonkeyPatch) -> 
     table = few(g=[None, None, None, "<a:g>"])
     parts = pa.concat_tables([table.slice(i, 1) for i in range(4)])
     assert [kind(written(x)) for x in (few(), table.slice(0, 3), table)] == [1, 1, 2]
-<<<<<<< HEAD
     monkeypatch.setattr(arrowinput, "MAX_PEEK", 1)
-=======
-    monkeypatch.setattr("jelly.arrowinput.MAX_PEEK", 1)
->>>>>>> mergecore
     with pytest.raises(jelly.JellyOptionsError, match=r"column 'g': a quad in a named graph .*\(row 3\)"):
         written(parts)
     assert kind(written(parts, PatchOptions())) == 2
