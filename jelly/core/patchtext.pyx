@@ -286,7 +286,7 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
         out[0] = 0x41 if op == OP_ADD else 0x44 if op == OP_DELETE else 0x48
         out[1] = 0x20
         if op != OP_HEADER:
-            return put_row(t, out + 2, row)
+            return put_row(t, out + 2, row, True)
         out = put_name(t, out + 2, b.s[row], True)
         out[0] = 0x20
         return put_end(put_term(t, out + 1, b.o[row], OBJECT))

@@ -32,6 +32,8 @@ cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
 cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil
 cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
+cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
 cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
 
@@ -58,17 +60,24 @@ cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
     return n + AROUND_ROW if t.fault.code >= 0 else t.fault.code
 
 
-cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogil:
-    """Write the line of a statement that len_row has measured."""
+cdef inline uint8_t* put_any(Lengths* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
+    """Write a term, which may be a quoted triple only where `quoted` says so."""
+    if quoted and t.of_term[term] < 0:
+        return put_triple(t, out, term, slot)
+    return put_leaf(t, out, term)
+
+
+cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row, bint quoted) noexcept nogil:
+    """Write the line of a statement that len_row has measured; `quoted`: it may have quoted triples."""
     cdef Arena* b = t.batch
-    out = put_term(t, out, b.s[row], SUBJECT)
+    out = put_any(t, out, b.s[row], SUBJECT, quoted)
     out[0] = 0x20
-    out = put_term(t, out + 1, b.p[row], PREDICATE)
+    out = put_any(t, out + 1, b.p[row], PREDICATE, quoted)
     out[0] = 0x20
-    out = put_term(t, out + 1, b.o[row], OBJECT)
+    out = put_any(t, out + 1, b.o[row], OBJECT, quoted)
     if t.quads and b.g != NULL and b.g[row] != NO_TERM:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.g[row], GRAPH)
+        out = put_any(t, out + 1, b.g[row], GRAPH, quoted)
     out[0] = 0x20
     out[1] = 0x2E
     out[2] = 0x0A

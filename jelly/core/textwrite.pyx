@@ -69,7 +69,7 @@ cdef inline int len_parentheses(Lengths* t, int slot) noexcept nogil:
 cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
     """Bytes of a term as written in a slot, kept for the next time; negative: a code."""
     cdef Arena* b = t.batch
-    cdef int kind, k
+    cdef int kind
     cdef int32_t aux
     cdef int64_t length, n
     cdef const uint8_t* text
@@ -104,33 +104,66 @@ cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept no
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
-        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, slot, depth)
+        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, OBJECT, depth)
     elif kind == KIND_TRIPLE and 0 <= aux < b.n_quoted:
-        if depth >= MAX_DEPTH:
-            return fail(&t.fault, DEPTH, NULL, MAX_DEPTH)
-        length = AROUND_TRIPLE
-        for k in range(3):
-            n = len_term(t, b.quoted[3 * aux + k], k, depth + 1)
-            if n < 0:
-                return n
-            length += n
-        # Triples that quote one triple three times each, and so on, grow beyond all memory.
-        if length >> 48:
-            return fail(&t.fault, NO_MEMORY, NULL)
-        t.of_term[term] = -length
-        return len_parentheses(t, slot) + length
+        return len_triple(t, term, slot, depth)
     else:
         return fail(&t.fault, BAD_TERM, NULL, term, -1)
     t.of_term[term] = length
     return length
 
 
+cdef int64_t len_triple(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+    """len_term of a quoted triple."""
+    cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
+    cdef int64_t length = AROUND_TRIPLE
+    cdef int64_t n
+    cdef int k
+    if depth >= MAX_DEPTH:
+        return fail(&t.fault, DEPTH, NULL, MAX_DEPTH)
+    for k in range(3):
+        n = len_term(t, inner[k], k, depth + 1)
+        if n < 0:
+            return n
+        length += n
+    # Triples that quote one triple three times each, and so on, grow beyond all memory.
+    if length >> 48:
+        return fail(&t.fault, NO_MEMORY, NULL)
+    t.of_term[term] = -length
+    return len_parentheses(t, slot) + length
+
+
+cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+    """put_term of a quoted triple."""
+    cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
+    cdef bint closed = len_parentheses(t, slot) > 0
+    cdef int k
+    out[0] = out[1] = 0x3C
+    out += 2
+    if closed:
+        out[0] = 0x28
+        out += 1
+    for k in range(3):
+        out[0] = 0x20
+        out = put_term(t, out + 1, inner[k], k)
+    out[0] = 0x20
+    out += 1
+    if closed:
+        out[0] = 0x29
+        out += 1
+    out[0] = out[1] = 0x3E
+    return out + 2
+
+
 cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
     """Write a term that len_term has measured for the slot; where its bytes end."""
+    return put_any(t, out, term, slot, True)
+
+
+cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
+    """put_term of all but quoted triples, which look the same in every slot."""
     cdef Arena* b = t.batch
     cdef int kind = b.kind[term]
-    cdef int k
-    cdef bint closed
     cdef int32_t aux = b.aux[term]
     cdef int64_t begin = b.start[term]
     cdef int64_t n = b.start[term + 1] - begin
@@ -152,23 +185,6 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcep
             out[0] = 0x3E
             out += 1
         return out
-    if kind == KIND_TRIPLE:
-        closed = len_parentheses(t, slot) > 0
-        out[0] = out[1] = 0x3C
-        out += 2
-        if closed:
-            out[0] = 0x28
-            out += 1
-        for k in range(3):
-            out[0] = 0x20
-            out = put_term(t, out + 1, b.quoted[3 * aux + k], k)
-        out[0] = 0x20
-        out += 1
-        if closed:
-            out[0] = 0x29
-            out += 1
-        out[0] = out[1] = 0x3E
-        return out + 2
     if kind == KIND_LITERAL:
         written -= AROUND_LITERAL
     elif kind == KIND_LANG:
@@ -186,7 +202,7 @@ cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcep
         return out + 1 + n
     if kind == KIND_TYPED:
         out[0] = out[1] = 0x5E
-        return put_term(t, out + 2, aux, slot)
+        return put_leaf(t, out + 2, aux)
     return out
 
 
@@ -205,6 +221,11 @@ cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noex
 
 cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
     """Write rows that len_rows has measured."""
-    while row < end:
-        out = put_row(t, out, row)
-        row += 1
+    if t.batch.n_quoted:
+        while row < end:
+            out = put_row(t, out, row, True)
+            row += 1
+    else:
+        while row < end:
+            out = put_row(t, out, row, False)
+            row += 1

@@ -28,7 +28,7 @@ from jelly.patch import (
 
 pa = pytest.importorskip("pyarrow")
 
-from jelly import arrowinput  # noqa: E402
+from jelly import arrow, arrowinput  # noqa: E402
 
 LAYOUTS = ("flat", "ntriples")
 MANY = 20_000
