@@ -24,7 +24,17 @@ from jelly.partfile import PartFile, hold
 from jelly.sniff import HEAD, explain
 from jelly.unpack import COMPRESSIONS, unpacked, zstandard
 
-__all__ = ["COMPRESSIONS", "Progress", "Sink", "SinkWriter", "Source", "SourceReader", "lock", "split_suffix"]
+__all__ = [
+    "COMPRESSIONS",
+    "MAX_EXPANSION",
+    "Progress",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceReader",
+    "lock",
+    "split_suffix",
+]
 
 CHUNK = 1 << 20
 
@@ -37,8 +47,7 @@ Rows = TypeVar("Rows", bound=Sized)
 # Ends of pipes that a shell gives by name, as `>(command)` does.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 # Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a
-# gigabyte.
-# gzip stays below this (1032 for one), and so do data that mean something.
+# gigabyte. gzip stays below this (1032 for one), and so do data that mean something.
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096
 
@@ -139,10 +148,14 @@ class Source:
     """Something to read bytes from: a path, ``-`` for standard input, bytes-like, a binary file object, or chunks.
 
     ``chunks()`` gives the decompressed bytes. ``name`` is the file's name or "", ``size`` the bytes that there are to
-    read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes.
+    read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
+    they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
     """
 
-    def __init__(self, src: Any) -> None:
+    def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION) -> None:
+        if max_expansion < 1:
+            raise ValueError("max_expansion must be at least 1")
+        self._max_expansion = max_expansion
         self.name = ""
         self.size: int | None = None
         # The first bytes, decompressed, and what they are expected to be: the arguments of `explain` behind them.
@@ -211,10 +224,10 @@ class Source:
                 n = 0
                 while data := file.read1(size):
                     n += len(data)
-                    if n > FREE_BYTES + MAX_EXPANSION * self.bytes_read:
+                    if n > FREE_BYTES + self._max_expansion * self.bytes_read:
                         raise JellyLimitError(
-                            f"the compressed data expand to more than {MAX_EXPANSION} times their size;"
-                            " give them decompressed (as bz2.open(path), say) to read them",
+                            f"the compressed data expand to more than {self._max_expansion} times their size; raise"
+                            " max_expansion to read them",
                             offset=self.bytes_read,
                         )
                     yield data

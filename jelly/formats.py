@@ -61,7 +61,7 @@ class Format:
     @property
     def reading(self) -> frozenset[str]:
         """The keywords that reading it has, besides those that all formats have."""
-        return _READING[self.name]
+        return _READING[self.name] | _SOURCE
 
     @property
     def writing(self) -> frozenset[str]:
@@ -118,6 +118,7 @@ FORMATS = {
     format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
 }
 
+_SOURCE = frozenset({"max_expansion"})
 _BATCHES = frozenset({"batch_rows", "batch_bytes"})
 _LINES = _BATCHES | {"max_line_bytes"}
 _SYNTAX = _BATCHES | {"base", "lenient", "max_text_bytes"}
@@ -139,7 +140,7 @@ _WRITING = {
 SEEKING = _READING["jelly"] - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, for all formats.
-READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*_READING.values())
+READING = frozenset({"format", "delimited", "strict", "on_error"}).union(_SOURCE, *_READING.values())
 WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
     "keep_labels",

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from jelly.core.lexer import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["guard_triple_terms", "guard_xml", "memory_error"]
+__all__ = ["guard_turtle", "guard_xml", "memory_error"]
 
 # Triple terms in triple terms: pyoxigraph uses the stack for them, and ends the process where it has none left, which
 # was seen at 1000 of them in a thread with 512 KiB. (JSON-LD it bounds itself.)
 MAX_TRIPLE_TERMS = 250
+# Collections and blank nodes in one another: each takes about 350 bytes until it ends.
+MAX_COLLECTIONS = 100_000
 # What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
 MAX_ENTITY = 512
 # Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
@@ -37,15 +40,19 @@ def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
     )
 
 
-def guard_triple_terms() -> Callable[[bytes], int]:
-    """A check of a Turtle document piece by piece. It counts in strings too, where nothing like it is expected.
+def guard_turtle() -> Callable[[bytes], int]:
+    """A check of a Turtle document piece by piece. It counts triple terms in strings too, where none are expected.
 
     Checks give the bytes that a piece stands for.
     """
     depth = 0
+    lexer = Lexer()
 
     def check(piece: bytes) -> int:
         nonlocal depth
+        lexer.feed(piece)
+        if lexer.deepest > MAX_COLLECTIONS:
+            raise JellyLimitError(f"collections and blank nodes are nested deeper than {MAX_COLLECTIONS}")
         if b"<<(" not in piece and not depth:
             return len(piece)
         for part in piece.split(b"<<("):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jelly.core.decoder import Decoder
 from jelly.core.rows import KINDS, RowCounter
 from jelly.errors import JellyError
-from jelly.files import Source
+from jelly.files import MAX_EXPANSION, Source
 from jelly.formats import JELLY
 from jelly.options import StreamOptions
 from jelly.settings import LIMITS, checked, fitted
@@ -174,7 +174,7 @@ def inspect(
     >>> found.statements, found.n_frames, found.rows["name"]
     (1, 1, 2)
     """
-    source = Source(src)
+    source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
     source.expected = (JELLY.name, (), "")
     limits = fitted(limits, JELLY.reading, source.size)
     counter = RowCounter(

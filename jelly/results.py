@@ -40,7 +40,7 @@ from jelly.core.capabilities import capabilities_of
 from jelly.core.collector import Collector
 from jelly.core.terms import Terms
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
-from jelly.files import Sink, Source, split_suffix
+from jelly.files import MAX_EXPANSION, Sink, Source, split_suffix
 from jelly.formats import THRIFT
 from jelly.settings import checked, fitted, refuse_unknown
 from jelly.stream import fed
@@ -74,9 +74,9 @@ class ResultFormat:
     def limits(self) -> frozenset[str]:
         """The limits that reading it has."""
         if self.binary:
-            return _ROWS
+            return _ROWS | {"max_expansion"}
         reader = resultsyntax.READERS.get(self.name)
-        return frozenset() if reader is None else frozenset({reader[1]})
+        return frozenset() if reader is None else frozenset({reader[1], "max_expansion"})
 
 
 RESULT_FORMATS = {
@@ -218,7 +218,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     >>> results.variables, list(results)
     (('x',), [(Literal('a'),)])
     """
-    source = Source(src)
+    source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
     try:
         known = find_result_format(format, source.name)
     except JellyError:

@@ -15,7 +15,7 @@ from jelly.core.library import Library
 from jelly.core.model import Quad, Triple
 from jelly.core.terms import StatementIterator, Terms
 from jelly.errors import JellyArgumentError, JellyError
-from jelly.files import Sink, SinkWriter, Source, SourceReader
+from jelly.files import MAX_EXPANSION, Sink, SinkWriter, Source, SourceReader
 from jelly.formats import FORMATS, JELLY, READING, WRITING, find_format
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PhysicalType, StreamOptions
@@ -49,7 +49,8 @@ class Reader(SourceReader):
 
     ``max_frame_bytes`` (Jelly, default 256 MiB), ``max_line_bytes`` (N-Triples and N-Quads, default 64 MiB) and
     ``max_row_bytes`` (RDF Thrift and RDF Protobuf, default 256 MiB) are at least 16 times the size of a file, so that
-    one that holds a single long literal is read. JellyArgumentError for a keyword that the format does not have.
+    one that holds a single long literal is read. Compressed data may expand to ``max_expansion`` times their size
+    (default 4096) and 8 MiB. JellyArgumentError for a keyword that the format does not have.
 
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
@@ -70,7 +71,7 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
-        self.source = Source(src)
+        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
             self.format = found = find_format(format, self.source.name)
             self.source.expected = (found.name, FORMATS, "format")
@@ -471,7 +472,7 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     return writer.statements
 
 
-@checked(JELLY.reading)
+@checked(JELLY.reading - {"max_expansion"})
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
     """The statements of a Jelly stream held in a bytes-like object.
 

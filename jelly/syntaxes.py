@@ -38,7 +38,7 @@ from jelly.errors import (
 )
 from jelly.files import Source
 from jelly.formats import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly.guard import guard_triple_terms, guard_xml, memory_error
+from jelly.guard import guard_turtle, guard_xml, memory_error
 from jelly.marks import JsonMarks, Marks, Written
 from jelly.options import StreamOptions
 
@@ -205,7 +205,7 @@ class SyntaxReader:
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
         # JSON has limits of its own in pyoxigraph.
-        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_triple_terms()
+        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_turtle()
         size = min(PIECE, self._max_text)
         rest: list[bytes] = []
         n = 0  # bytes of the rest

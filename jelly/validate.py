@@ -15,7 +15,7 @@ from jelly.core.decoder import Decoder
 from jelly.core.rows import KINDS, RowCounter
 from jelly.core.terms import Terms
 from jelly.errors import JellyError
-from jelly.files import Source
+from jelly.files import MAX_EXPANSION, Source
 from jelly.formats import JELLY, READING, Format, find_format, format_of
 from jelly.inspect import UNKNOWN_ROW, restart_problem
 from jelly.options import StreamOptions
@@ -102,7 +102,7 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
     """
-    source = Source(src)
+    source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
     known = format_to_check(format, source.name)
     if known is not JELLY:
         source.close()  # only its name was wanted
@@ -123,6 +123,7 @@ def validate(
     check.skips_unknown = limits.get("unknown_rows") == "skip"
     # Rows of no known kind are told of, and what is behind them checked.
     limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
+    limits.pop("max_expansion", None)  # the source has it
     decoder = Decoder(delimited=delimited, joined=joined, **limits)
     decoder.quiet = True
     most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import re
@@ -312,3 +313,22 @@ def test_texts_that_hostile_prefixes_make_stay_bounded() -> None:
     triples = [triple((IRI_TERM, iri(1, 1)), (IRI_TERM, iri(2, 1)), (IRI_TERM, iri(3, 1)))]
     data = frame(options(names=600, prefixes=8), prefix(b"x" * 1000), *rows, *triples)
     assert sum(map(len, jelly.read_batches(data))) == 1
+
+
+def test_max_expansion(tmp_path: Path) -> None:
+    """Whatever the format, more than so many times its size, and 8 MiB, does not come out of compressed data."""
+    path = tmp_path / "x.nt.bz2"
+    path.write_bytes(bz2.compress(b"\n" * (12 << 20) + b"<a:s> <a:p> <a:o> .\n"))
+    with pytest.raises(jelly.JellyLimitError, match=r"to more than 4096 times their size; raise max_expansion"):
+        list(jelly.read(path))
+    assert len(list(jelly.read(path, max_expansion=1 << 20))) == 1
+    assert jelly.validate(path, max_expansion=1 << 20) == []
+    ran = CliRunner().invoke(cli, ["count", str(path)])
+    assert ran.exit_code == 1
+    assert "raise --max-expansion" in ran.stderr
+    ran = CliRunner().invoke(cli, ["count", str(path), "--max-expansion", "1M"])
+    assert (ran.exit_code, ran.stdout) == (0, f"1\t{path}\n")
+    stream = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(" " * (20 << 20)))])
+    with pytest.raises(jelly.JellyLimitError, match="max_expansion"):
+        jelly.inspect(bz2.compress(stream))
+    assert jelly.inspect(bz2.compress(stream), max_expansion=1 << 24).statements == 1

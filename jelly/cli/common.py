@@ -38,6 +38,7 @@ _LIMITS = {
     "max_datatypes": "Largest datatype table of Jelly to read.",
     "max_text_bytes": "Longest text to read between two statements, or between two tags of results.",
     "max_document_bytes": "Largest document of JSON to read.",
+    "max_expansion": "How many times their size compressed data may expand to.",
     "max_frames": "Most frames to show with --per-frame.",
 }
 _SWITCHES: dict[str, tuple[str, Any, str]] = {
@@ -54,6 +55,7 @@ STATEMENTS = (
     "max_names",
     "max_prefixes",
     "max_datatypes",
+    "max_expansion",
     "joined",
     "unknown_rows",
 )

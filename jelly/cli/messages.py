@@ -66,7 +66,7 @@ def _reading(command: _F) -> _F:
         click.option("--base", metavar="IRI", help="What relative IRIs are resolved against."),
         click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="A JSON-LD context in a file."),
         click.option("--force", is_flag=True, help="Take the frames of a flat Jelly stream for messages."),
-        reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes"),
+        reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes", "max_expansion"),
     ):
         command = option(command)
     return command

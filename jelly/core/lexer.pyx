@@ -29,6 +29,7 @@ cdef enum:
     A_BACKSLASH = 6
     A_BRACE = 7
     AN_AT = 8
+    A_BRACKET = 9
 
 cdef enum:
     # Names longer than this are no keyword, so they need not be seen as a whole.
@@ -52,6 +53,7 @@ cdef void init_scan(Scan* t) noexcept nogil:
     t.kinds[0x5C] = A_BACKSLASH
     t.kinds[0x7B] = t.kinds[0x7D] = A_BRACE
     t.kinds[0x40] = AN_AT
+    t.kinds[0x28] = t.kinds[0x29] = t.kinds[0x5B] = t.kinds[0x5D] = A_BRACKET
 
 
 cdef inline int64_t offset(Scan* t, const uint8_t* at) noexcept nogil:
@@ -189,6 +191,15 @@ cdef int scan_text(Scan* t) noexcept nogil:
             continue
         if kind == A_SIGN:
             t.after_string = False
+            at += 1
+            continue
+        if kind == A_BRACKET:
+            t.after_string = False
+            if at[0] == 0x28 or at[0] == 0x5B:
+                t.nested += 1
+                t.deepest = max(t.deepest, t.nested)
+            elif t.nested > 0:
+                t.nested -= 1
             at += 1
             continue
         t.at = at
@@ -373,6 +384,11 @@ cdef class Lexer:
     def depth(self) -> int:
         """Braces that are open."""
         return self.t.depth
+
+    @property
+    def deepest(self) -> int:
+        """The most collections and blank nodes, ``(`` and ``[``, that were open in one another."""
+        return self.t.deepest
 
     def feed(self, data, bint final=False) -> list:
         """What is found in the next chunk of bytes; ``final`` where none follows."""

@@ -147,6 +147,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
         if r.lengths.of_term == NULL:
             r.lengths.batch = b
             r.lengths.fault.code = OK
+            r.lengths.fitted = True  # by who has made the columns
             r.lengths.of_term = <int64_t*>calloc(b.n_terms, sizeof(int64_t))
             if r.lengths.of_term == NULL:
                 return fail(&r.fault, NO_MEMORY, NULL)

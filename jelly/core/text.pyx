@@ -391,10 +391,11 @@ cdef class TextWriter:
         cdef Batch fitted = batch
         if fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES:
             fitted = self.capabilities.fit(batch)
-        if fitted is batch:
+        if fitted is batch or t.fitted:
             raise fault_error(&fault, {"row": batch.first_row + row})
         free(t.of_term)
         self.begin(t, fitted)
+        t.fitted = True
         return fitted
 
     def encode(self, Batch batch not None) -> bytes:
@@ -422,6 +423,7 @@ cdef class TextWriter:
         if self.patch:
             batch = self.capabilities.fit(batch)
         self.begin(&t, batch)
+        t.fitted = self.patch
         try:
             while row < end:
                 first = row

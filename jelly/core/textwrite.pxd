@@ -25,6 +25,7 @@ ctypedef struct Lengths:
     bint quads
     bint marked  # blank nodes as <_:label>, in RDF Patch
     bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
+    bint fitted  # to what lines can hold: labels that were replaced are no fault
     Fault fault
 
 

@@ -87,7 +87,7 @@ cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept no
     if kind == KIND_IRI:
         length = AROUND_IRI + len_text(text, n, True)
     elif kind == KIND_BNODE:
-        if not is_ntriples_label(text, text + n):
+        if not is_ntriples_label(text, text + n) and not t.fitted:
             return fail(&t.fault, BAD_LABEL, NULL, term)
         length = AROUND_BNODE + n + (2 if t.marked else 0)
     elif kind == KIND_LITERAL:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jelly.errors import JellyLimitError
 from jelly.formats import JSON_LD, RDF_XML, Format
-from jelly.guard import guard_triple_terms, guard_xml, memory_error
+from jelly.guard import guard_turtle, guard_xml, memory_error
 from jelly.marks import JsonMarks, Marks, Written
 from jelly.syntaxes import PLACE, SYNTAXES, ox
 
@@ -63,7 +63,7 @@ def to_nquads(
     """
     marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
-        size = (guard_xml() if format is RDF_XML else guard_triple_terms())(text)
+        size = (guard_xml() if format is RDF_XML else guard_turtle())(text)
         if size > max(limit, len(text)):
             raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
     marked = written.put(marks.put(text))

@@ -12,7 +12,7 @@ from jelly.core.batch import Batch
 from jelly.core.scope import number_labels
 from jelly.core.scope import rename_blank_nodes as renamed
 from jelly.errors import JellyError, JellyLimitError
-from jelly.files import Source
+from jelly.files import MAX_EXPANSION, Source
 from jelly.messages.documentlogs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages.logs import JellyLog, Log, TextLog, TurtleLog
 from jelly.messages.media import Dialect, find_log
@@ -54,8 +54,9 @@ class MessageReader:
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
+        max_expansion: int = MAX_EXPANSION,
     ) -> None:
-        self.source = Source(src)
+        self.source = Source(src, max_expansion)
         with self.source.named():
             self.format, found, announced = find_log(format, self.source.name)
         self.source.expected = (self.format.name, _NAMES, "format")

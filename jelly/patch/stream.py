@@ -19,7 +19,7 @@ from jelly.core.operations import Header, Operation, OperationCollector, Operati
 from jelly.core.terms import Terms
 from jelly.core.text import TextReader, TextWriter
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
-from jelly.files import Progress, Sink, SinkWriter, Source, SourceReader
+from jelly.files import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
 from jelly.index import KEYFRAME_ROWS
 from jelly.options import PatchOptions, StatementType
 from jelly.patch.formats import JELLYP, PATCH_FORMATS, PATCH_READING, TRP, find_patch_format
@@ -178,7 +178,7 @@ class PatchReader(SourceReader):
 
     @checked(PATCH_READING)
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
-        self.source = Source(src)
+        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
             self.format = found = find_patch_format(format, self.source.name)
             self.source.expected = (found.name, PATCH_FORMATS, "format")

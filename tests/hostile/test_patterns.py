@@ -33,7 +33,6 @@ INLINE = {
     ("messages/reading.py", "max_(frame|line)_bytes"),
     ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("sniff.py", "<(?:!DOCTYPE )?html"),
-    ("sniff.py", r"\A\[?\s*\{\s*(?:\"|\})"),
     ("messages/textual.py", r'[\x00-\x20<>"{}|^`\\]'),
     ("remote.py", r"[?\[]"),
     ("resultsyntax.py", '[",\r\n]'),
@@ -45,7 +44,6 @@ INLINE = {
     ("messages/logs.py", b"\n"),
     ("cli/common.py", "([0-9]+)(?:([KMGT])(?:i?B)?)?"),
     ("messages/reading.py", "max_(frame|line)_bytes"),
-    ("sniff.py", r'\[?\s*\{\s*(?:\"|\})'),
     ("sniff.py", r"<(?:!DOCTYPE )?html"),
     ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
 }
