@@ -33,6 +33,7 @@ INLINE = {
     ("messages/reading.py", "max_(frame|line)_bytes"),
     ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("sniff.py", "<(?:!DOCTYPE )?html"),
+    ("sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
     ("messages/textual.py", r'[\x00-\x20<>"{}|^`\\]'),
     ("remote.py", r"[?\[]"),
     ("resultsyntax.py", '[",\r\n]'),
@@ -42,10 +43,6 @@ INLINE = {
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("yamls.py", r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z"),
     ("messages/logs.py", b"\n"),
-    ("cli/common.py", "([0-9]+)(?:([KMGT])(?:i?B)?)?"),
-    ("messages/reading.py", "max_(frame|line)_bytes"),
-    ("sniff.py", r"<(?:!DOCTYPE )?html"),
-    ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
 }
 FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")
 
