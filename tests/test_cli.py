@@ -799,3 +799,17 @@ def test_validate_takes_other_formats(tmp_path, monkeypatch):
     pytest.importorskip("pyoxigraph")
     Path("c.ttl").write_bytes(b"<a:s> <a:p> <a:o>, .")
     assert "nothing behind it was checked" in run("validate", "c.ttl", code=1).stdout
+
+
+def test_labels_that_a_format_cannot_hold(tmp_path):
+    source = tmp_path / "x.jelly"
+    jelly.write(source, [(jelly.BlankNode("a b"), jelly.IRI("a:p"), jelly.BlankNode("c"))])
+    for suffix in ("nt", "ttl"):
+        target = tmp_path / f"x.{suffix}"
+        assert CliRunner().invoke(cli, ["convert", str(source), str(target)]).exit_code == 0
+        assert "_:esc_a_20b <a:p> _:c" in target.read_text()
+        target.unlink()
+        result = CliRunner().invoke(cli, ["convert", str(source), str(target), "--keep-labels"])
+        assert result.exit_code == 1
+        assert "cannot hold the label of the blank node 'a b', here as subject" in result.stderr
+        assert not target.exists()

@@ -161,6 +161,9 @@ for command in (cat, messages, patch, results):
     help="Declare a prefix, where OUT can have some; may be given several times.",
 )
 @click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as such; their spelling is lost.")
+@click.option(
+    "--keep-labels", is_flag=True, help="Refuse blank nodes whose labels OUT cannot hold; else they get other labels."
+)
 @quoted_option
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
@@ -245,7 +248,7 @@ def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError(f"--values does not go with {target.title}, only with {THRIFT.title}")
     if given["quoted"] and target not in (NT, NQ):
         raise click.UsageError(f"--quoted does not go with {target.title}, only with {NT.title} and {NQ.title}")
-    return {name: given[name] for name in ("values", "quoted") if given[name]}
+    return {name: given[name] for name in ("values", "quoted", "keep_labels") if given[name]}
 
 
 def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
@@ -263,8 +266,9 @@ def _convert_table(
 
     if given["namespaces"] or given["values"]:
         raise click.UsageError("--prefix and --values do not go with tables")
-    if given["quoted"]:
-        raise click.UsageError("--quoted does not go with tables")
+    for name in ("quoted", "keep_labels"):
+        if given[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else format_of(to_format, dst, "--to")
