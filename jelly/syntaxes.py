@@ -338,18 +338,22 @@ def _statement(make: Any) -> Callable[..., Any]:
     return statement
 
 
+def _as_it_is(batch: Batch) -> Batch:
+    return batch
+
+
 class Quads:
     """Makes quads or triples of Batches.
 
     The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
-    what is too long for a token has to be made.
+    what is too long for a token has to be made. ``fitted`` says that Batches were fitted to a format before.
     """
 
-    def __init__(self, quads: bool, marks: Marks | None) -> None:
+    def __init__(self, quads: bool, marks: Marks | None, fitted: bool = False) -> None:
         self._named = quads
         self._marks = marks
-        self._text = TextWriter(quads=quads)
-        self._capabilities = capabilities_of("pyoxigraph")
+        self._text = TextWriter(quads=quads, fitted=True)
+        self._fit = _as_it_is if fitted else capabilities_of("pyoxigraph").fit
         self._library: Library | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
@@ -367,13 +371,13 @@ class Quads:
     def _made(self, batch: Batch) -> Iterator[Any]:
         if self._library is None:
             self._library = library_of(None if self._marks is None else self._marks.put)
-        return iter(Terms(self._capabilities.fit(batch), self._library).statements())
+        return iter(Terms(self._fit(batch), self._library).statements())
 
     def text_of(self, batch: Batch) -> bytes:
         """The N-Triples or N-Quads of a Batch."""
         if batch.op is not None:
             raise JellyOptionsError("a patch cannot be written as statements: it has operations")
-        return self._text.encode(self._capabilities.fit(batch))
+        return self._text.encode(self._fit(batch))
 
 
 def refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
@@ -425,7 +429,7 @@ class SyntaxWriter:
         if lenient:
             self._capabilities = self._capabilities.replace(iris="plain", tags="plain")
         self._marks = Marks()
-        self._quads = Quads(format.quads, self._marks)
+        self._quads = Quads(format.quads, self._marks, fitted=True)
         self._prefixes: dict[str, str] = {}
         self._header = b""
         self._begun = False

@@ -339,7 +339,8 @@ cdef class TextWriter:
 
     ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
     nodes as ``<_:label>``. Blank nodes whose labels are none of N-Triples get others (see `Capabilities`), with
-    ``keep_labels=True`` they are an error.
+    ``keep_labels=True`` they are an error. ``fitted=True`` is for Batches that were fitted to another format: then labels
+    are written as they are.
 
     Quoted triples are written as ``<<( s p o )>>`` where they are objects, which is RDF 1.2, and as ``<< s p o >>``
     elsewhere, where RDF 1.2 has none. ``quoted="rdf-star"`` writes all as ``<< s p o >>``, for programs that read
@@ -355,10 +356,12 @@ cdef class TextWriter:
     cdef bint patch
     cdef bint marked
     cdef bint star
+    cdef bint fitted
     cdef Capabilities capabilities
 
     def __cinit__(
-        self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False, str quoted not None="rdf-1.2"
+        self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False, str quoted not None="rdf-1.2",
+        bint fitted=False,
     ):
         if quoted not in ("rdf-1.2", "rdf-star"):
             raise ValueError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
@@ -367,6 +370,7 @@ cdef class TextWriter:
         self.patch = patch
         self.marked = marked
         self.star = quoted == "rdf-star"
+        self.fitted = fitted
 
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
@@ -377,6 +381,7 @@ cdef class TextWriter:
         t.quads = self.quads
         t.marked = self.marked
         t.star = self.star
+        t.fitted = self.fitted
         t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
         if t.of_term == NULL:
             raise MemoryError
@@ -423,7 +428,7 @@ cdef class TextWriter:
         if self.patch:
             batch = self.capabilities.fit(batch)
         self.begin(&t, batch)
-        t.fitted = self.patch
+        t.fitted = t.fitted or self.patch
         try:
             while row < end:
                 first = row

@@ -292,3 +292,11 @@ def test_read_back_or_refused(name):
 def test_every_format_holds_this(name, statement):
     read, _ = PAIRS[name]([statement])
     assert is_same([(IRI("x:h"), IRI("x:h"), statement[2]), statement] if "patch" in name else [statement], read)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_labels_are_replaced_once(name):
+    read, _ = PAIRS[name]([(BlankNode("a b"), IRI("http://e/p"), BlankNode("c"))])
+    s, _, o, *_ = read[-1]
+    assert s.value.removeprefix("m0-") in ("a b", "esc_a_20b")
+    assert o.value.removeprefix("m0-") == "c"
