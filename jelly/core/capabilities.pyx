@@ -425,7 +425,8 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
             else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}"
         )
     elif why == BAD_TAG:
-        reason = f"{self.title} cannot hold the language tag of {shown}"
+        tag = batch.term_text(b.aux[c.term])
+        reason = f"{self.title} cannot hold the language tag {tag[:80]!r} of the literal {text[:80]!r}"
     else:
         because = {
             BAD_DIRECTION: "it has a base direction",
