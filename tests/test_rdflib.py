@@ -762,7 +762,7 @@ def test_patterns():
             Pattern(wrong)
 
 
-@pytest.mark.parametrize("memo", [1, 2, 64, 1 << 12])
+@pytest.mark.parametrize("memo", [1, 2, 64, 1 << 12, 1 << 18])
 def test_memo(memo):
     """However small it is, terms are never taken for others."""
     texts = ["", "a", "b", "http://example.org/a", "\u00e4"]
@@ -778,11 +778,11 @@ def test_memo(memo):
     batches = jelly.read_batches(data, batch_rows=7)
     read = [o for _, _, o in jelly.core.terms.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
-    if memo > 64:
-        # The place of a term depends on addresses, so that now and then two have the same one and neither stays there.
-        # Less than once in 100,000 runs there are six such pairs.
+    if memo == 1 << 18:
+        # The place of a term depends on addresses. Where two have the same one neither stays there, nor do the literals
+        # of a datatype that does not: up to 14 terms are made anew. Two such pairs come once in 50,000 runs.
         anew = sum(first is not again for first, again in zip(read, read[len(terms) :], strict=False))
-        assert anew <= 2 * 2 * 5
+        assert anew <= 14
 
 
 def test_a_library_checks_its_arguments():
