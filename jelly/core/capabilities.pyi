@@ -6,6 +6,7 @@ from typing_extensions import disjoint_base
 
 from jelly.core.batch import Batch
 
+REPLACED_LABEL: str
 CAPABILITIES: dict[str, Capabilities]
 
 def element_name(iri: str) -> str: ...

@@ -238,6 +238,8 @@ _IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# What labels begin with that were put in the place of others.
+REPLACED_LABEL = "esc_"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
            "object of a quoted triple", "value")
 _KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jelly.core.batch import Batch
+from jelly.core.capabilities import REPLACED_LABEL
 
 __all__ = ["MAX_VALUES", "Where", "where"]
 
@@ -64,6 +65,8 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
         if not isinstance(value, str):
             return None
         if column == slot:
+            if value.startswith(f"_:{REPLACED_LABEL}"):
+                return None  # the Batch has another label, perhaps
             if value.startswith("_:"):
                 terms.append(((_BNODE,), value[2:]))
             elif value.startswith("<") and not value.startswith("<<") and "\\" not in value:

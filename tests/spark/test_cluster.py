@@ -128,6 +128,7 @@ def test_streaming_queries_are_killed_and_restarted(cluster: Cluster, tmp_path: 
     cluster.kill(driver)
     assert min(len(list(out.glob("batch=*"))) for out in outs) < 6  # it was in the middle of one at least
     add(6)
+    writer.close()
     file.close()
     cluster.finish(cluster.driver("drivers", "rest", source, growing, tmp_path))
     assert len(list(outs[0].glob("batch=*"))) == 7
