@@ -91,7 +91,9 @@ cdef void check_terms(Check* c) noexcept nogil:
     cdef Arena* b = c.b
     cdef Rules* r = c.r
     cdef int32_t term
-    cdef int why
+    cdef int kind, why, literals
+    cdef bint bare
+    cdef const uint8_t* at
     if b.n_terms == 0:
         return
     if r.texts == TEXT_ANY and r.iris == IRIS_ANY and not r.tagged:
@@ -102,8 +104,18 @@ cdef void check_terms(Check* c) noexcept nogil:
         if memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
             c.kinds |= TRIPLE
     else:
+        bare = r.iris == IRIS_BARE or r.iris == IRIS_NOT_BNODE
+        literals = LITERALS if r.texts == TEXT_ANY and not r.tagged and r.tags == TAGS_ANY and r.directions else 0
         for term in range(b.n_terms):
-            c.kinds |= 1 << b.kind[term]
+            kind = b.kind[term]
+            c.kinds |= 1 << kind
+            # Most terms need no more than a look at their first byte.
+            if (literals >> kind) & 1:
+                continue
+            if kind == KIND_IRI and bare:
+                at = b.text + b.start[term]
+                if b.start[term + 1] - b.start[term] < 2 or (at[0] != 0x5F and at[0] != 0x3C):
+                    continue
             why = check_term(b, r, term)
             if why != HELD and not note(c, term, why):
                 return
@@ -152,12 +164,38 @@ cdef inline bint may_stand(Arena* b, int allowed, int32_t term) noexcept nogil:
     return term < 0 or term >= b.n_terms or (allowed >> b.kind[term]) & 1
 
 
+cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
+    """Whether some term stands in a column where its kind may not. The quickest look, for what is nearly always right."""
+    cdef Arena* b = c.b
+    cdef int32_t* column[4]
+    cdef int32_t* ids
+    cdef int64_t i
+    cdef int slot, allowed
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for slot in range(4):
+        ids = column[slot]
+        allowed = c.r.kinds[slot]
+        if ids == NULL or not (slots >> slot) & 1 or not c.kinds & EVERY & ~allowed:
+            continue
+        if chosen == NULL:
+            for i in range(n):
+                if not may_stand(b, allowed, ids[i]):
+                    return True
+        else:
+            for i in range(n):
+                if not may_stand(b, allowed, ids[chosen[i]]):
+                    return True
+    return False
+
+
 cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bint deep) noexcept nogil:
     """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
     cdef Arena* b = c.b
     cdef int64_t i
     cdef int slot, why, op
     cdef int32_t* column[4]
+    if not deep and b.op == NULL and not has_bad_kinds(c, slots, chosen, n):
+        return HELD
     column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
     for i in range(n):
         c.row = i if chosen == NULL else chosen[i]
