@@ -47,7 +47,8 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], obje
         if statements is not None:
             rate = statements / max(time.monotonic() - began, 1e-9) / 1e6
             counts = f": {statements:,} statements, {rate:.2f} M/s"
-        bar.update(task, completed=done, description=what + counts)
+        # The total too: where there are several files, one comes after the other.
+        bar.update(task, completed=done, total=total, description=what + counts)
 
     try:
         yield update
