@@ -80,7 +80,8 @@ def test_read_write_and_stream_all_data(
     assert library(*parts_of(tmp_path / "streamed")) == whole
     assert len(list((tmp_path / "streamed").glob("batch=*"))) >= 3
     quarter, whole = result["memory"]
-    assert whole < quarter + (48 << 20)  # of 750 MB more
+    # Of 750 MB more. Allocators take memory by segments of 32 MiB, one of them perhaps after the first quarter.
+    assert whole < quarter + (80 << 20)
     assert whole < 512 << 20
 
 
