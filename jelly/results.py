@@ -188,7 +188,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
         broken: BaseException | None = None
         try:
             for row in islice(iterator, size):
-                if isinstance(row, Mapping):
+                if type(row) is not list and isinstance(row, Mapping):
                     if unknown := set(row) - set(variables):
                         raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
                     row = [row.get(name) for name in variables]

@@ -453,6 +453,10 @@ def _guard(max_text: int) -> Callable[[bytes], None]:
 
     def check(piece: bytes) -> None:
         nonlocal depth, length
+        if depth == 0 and length + len(piece) <= max_text and b"<<" not in piece:
+            end = piece.rfind(b"\n")
+            length = len(piece) - end - 1 if end >= 0 else length + len(piece)
+            return
         for i, line in enumerate(piece.split(b"\n")):
             length = len(line) + (0 if i else length)
             if length > max_text:
@@ -480,8 +484,6 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
     _check_width(len(found.variables))
 
     def term(x: Any) -> Any:
-        if x is None:
-            return None
         if isinstance(x, ox.NamedNode):
             return IRI(marks.take_str(x.value))
         if isinstance(x, ox.BlankNode):
@@ -494,10 +496,9 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
         return Literal(marks.take_str(x.value), language=f"{tag}--{x.direction.value}" if x.direction else tag)
 
     def rows() -> Iterator[Row]:
-        n = len(found.variables)
         try:
             for solution in found:
-                yield [term(solution[i]) for i in range(n)]
+                yield [None if x is None else term(x) for x in solution]
         except SyntaxError as error:
             raise _error(error) from None
         except MemoryError as error:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, Literal, QuotedTriple
+from jelly.resultsyntax import _guard
 
 FORMATS = ("thrift", "protobuf", "json", "xml")
 
@@ -56,3 +57,20 @@ def test_triples_that_are_called_statements() -> None:
         binding = {"x": {"type": kind, "value": parts}}
         document = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [binding]}}).encode()
         assert list(jelly.read_results(document, format="json")) == expected
+
+
+@given(
+    pieces=st.lists(st.text("a\n", max_size=12).map(str.encode), max_size=8),
+    limit=st.integers(1, 20),
+)
+def test_a_line_of_tsv_counts_across_pieces(pieces: list[bytes], limit: int) -> None:
+    """A line that several pieces share is as long as it is in one."""
+    check = _guard(limit)
+    longest = max(map(len, b"".join(pieces).split(b"\n")))
+    try:
+        for piece in pieces:
+            check(piece)
+    except jelly.JellyLimitError:
+        assert longest > limit
+    else:
+        assert longest <= limit
