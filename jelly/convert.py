@@ -27,8 +27,6 @@ from jelly.stream import Reader, Writer
 
 __all__ = ["Conversion", "LateError", "Widening", "choose_options", "convert", "join_options"]
 
-# Called now and then with bytes read, bytes there are (None: not known), statements so far.
-
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
 
@@ -130,7 +128,7 @@ def convert(
             chosen = chosen.replace(version=2)
         fixed = chosen_fields(options)
         if held:
-            chosen = widened(chosen, {k: v for k, v in lacking(chosen, held[0]).items() if k not in fixed})
+            chosen = widened(chosen, missing(chosen, held[0], fixed))
         writer = Widening(
             dst,
             chosen,
@@ -189,6 +187,11 @@ def chosen_fields(options: StreamOptions | Mapping[str, Any] | None) -> frozense
         return frozenset(_NOUNS)
     names = frozenset(options or {})
     return names | {"physical_type"} if "logical_type" in names else names
+
+
+def missing(options: StreamOptions, batch: Batch, fixed: Collection[str] = ()) -> dict[str, Any]:
+    """The fields, with the values, that the Batch needs and the options lack; ``fixed`` fields are left out."""
+    return {name: value for name, value in lacking(options, batch).items() if name not in fixed}
 
 
 def widened(options: StreamOptions, fields: Mapping[str, Any]) -> StreamOptions:
@@ -265,8 +268,7 @@ class Widening:
         """Write a Batch. LateError where it needs what cannot be had any more."""
         if self._writer.format is JELLY:
             options = self._writer.options or self._options
-            fields = {name: value for name, value in lacking(options, batch).items() if name not in self._fixed}
-            if fields:
+            if fields := missing(options, batch, self._fixed):
                 self._widen(widened(options, fields), fields)
         # Metadata belongs to its frame, so that frame has to stay one.
         self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)

@@ -74,7 +74,7 @@ class ResultFormat:
     def limits(self) -> frozenset[str]:
         """The limits that reading it has."""
         if self.binary:
-            return _ROWS | {"max_expansion"}
+            return _ROWS
         reader = resultsyntax.READERS.get(self.name)
         return frozenset() if reader is None else frozenset({reader[1], "max_expansion"})
 

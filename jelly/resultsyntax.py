@@ -417,24 +417,6 @@ WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWrite
 # ---- TSV read by pyoxigraph
 
 
-class _Pieces:
-    """Pieces of bytes as a file that never gives more than it is asked for."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._rest = b""
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return b""
-            self._rest = piece
-        data = self._rest if size < 0 else self._rest[:size]
-        self._rest = self._rest[len(data) :]
-        return data
-
-
 def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
@@ -471,10 +453,10 @@ def _guard(max_text: int) -> Callable[[bytes], None]:
 def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
     """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line."""
     from jelly.marks import Marks
-    from jelly.syntaxes import ox
+    from jelly.syntaxes import PieceFile, ox
 
     marks = Marks()
-    pieces: Any = _Pieces(_marked(source.chunks(), marks, _guard(max_text_bytes)))
+    pieces: Any = PieceFile(_marked(source.chunks(), marks, _guard(max_text_bytes)))
     try:
         found: Any = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
     except SyntaxError as error:

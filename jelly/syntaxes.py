@@ -135,8 +135,8 @@ class SyntaxReader:
 
     Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
     ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes``
-    (64 MiB)
-    bounds what may come between two statements, such as the text of a literal: about four times of it is in memory.
+    (64 MiB) bounds what may come between two statements, such as the text of a literal: about four times of it is in
+    memory.
     """
 
     def __init__(

@@ -14,8 +14,7 @@ import click
 import jelly
 from jelly.cli.common import STATEMENTS, reading_options
 from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
-from jelly.convert import Widening, changed, choose_options, chosen_fields, join_options, widened
-from jelly.core.encoder import lacking
+from jelly.convert import Widening, changed, choose_options, chosen_fields, join_options, missing, widened
 
 __all__ = ["cat"]
 
@@ -85,7 +84,7 @@ class _Input:
         options = None
         if first is not None:
             options = choose_options(None, reader, first.arity)
-            options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+            options = widened(options, missing(options, first, changes))
         if self._again:
             reader.close()  # there may be more files than a process can have open
         else:

@@ -19,8 +19,7 @@ import jelly
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
 from jelly.cli.reading import from_option, settings_of, wide_advice, wide_changes, wide_options
-from jelly.convert import LateError, choose_options, widened
-from jelly.core.encoder import lacking
+from jelly.convert import LateError, choose_options, missing, widened
 
 __all__ = ["cli"]
 
@@ -157,11 +156,11 @@ def _published(
     first = next(batches, None)
     options = choose_options(changes, reader, 3 if first is None else first.arity)
     if first is not None:
-        options = widened(options, {k: v for k, v in lacking(options, first).items() if k not in changes})
+        options = widened(options, missing(options, first, changes))
 
     def checked() -> Iterator[Any]:
         for batch in batches if first is None else chain([first], batches):
-            if fields := lacking(options, batch):
+            if fields := missing(options, batch):
                 raise LateError.of(fields, "give options that allow it")
             yield batch
 
