@@ -25,6 +25,8 @@ _IN_OPTIONS = [
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
         (r"; give it as format=", "; say what it is with --from or --to"),
         (r"\bforce=True\b", "--force"),
+        (r'\bdialect="(\w+)"', r"--dialect \1"),
+        (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),
         (r"\bmax_name_table_size\b", "--names"),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from jelly.cli.common import progress_bar, reading_options
+from jelly.cli.errors import in_options
 from jelly.errors import JellyError
 
 __all__ = ["messages"]
@@ -18,32 +19,8 @@ __all__ = ["messages"]
 _FORMATS = ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# Keywords that errors name, and the options that they are here.
-_OPTIONS = {
-    'dialect="directive"': "--dialect directive",
-    'dialect="comment"': "--dialect comment",
-    "force=True": "--force",
-    "contexts=": "--context URL=FILE",
-}
 
-
-def _in_options(error: JellyError) -> JellyError:
-    """The error in the words of the command line."""
-    for keyword, option in _OPTIONS.items():
-        error.reason = error.reason.replace(keyword, option)
-    error.args = (error.reason,)
-    return error
-
-
-class _Group(click.Group):
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except JellyError as error:
-            raise _in_options(error) from None
-
-
-@click.group(cls=_Group, short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
+@click.group(short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
 def messages() -> None:
     """Logs of RDF Messages: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML, Jelly."""
 
@@ -189,7 +166,7 @@ def validate(files: tuple[str, ...], strict: bool, **reading: Any) -> None:
     failed = False
     for file, error in _errors(files, {**_settings(**reading), "strict": strict}):
         failed = failed or error is not None
-        click.echo(f"{file}: {error.__class__.__name__}: {error}" if error else f"{file}: ok")
+        click.echo(f"{file}: {error.__class__.__name__}: {in_options(str(error))}" if error else f"{file}: ok")
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -205,4 +182,4 @@ def _errors(files: tuple[str, ...], settings: dict[str, Any]) -> Iterator[tuple[
             yield file, None
         except JellyError as error:
             error.source = None
-            yield file, _in_options(error)
+            yield file, error
