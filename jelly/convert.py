@@ -29,6 +29,7 @@ __all__ = ["Conversion", "LateError", "Widening", "choose_options", "convert", "
 
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
+NO_LIMIT = 1 << 40
 
 _QUADS_OF = {
     LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
@@ -284,7 +285,8 @@ class Widening:
         try:
             self._writer = Writer(self._dst, options, **self._settings)
             limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
-            with Reader(path, format=JELLY.name, max_frame_bytes=1 << 40, **limits) as reader:
+            # It is our own file: however well it is compressed, it may be read.
+            with Reader(path, format=JELLY.name, max_frame_bytes=NO_LIMIT, max_expansion=NO_LIMIT, **limits) as reader:
                 for batch in reader.batches():
                     self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)
         finally:

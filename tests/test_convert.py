@@ -363,3 +363,15 @@ def test_sources_that_hold_more_than_they_say(tmp_path):
     assert list(jelly.read(tmp_path / "x.jelly")) == list(jelly.read(data))
     options = jelly.options(tmp_path / "x.jelly")
     assert (options.rdf_star, options.generalized_statements) == (True, True)
+
+
+def test_a_well_compressed_file_is_begun_anew(tmp_path, monkeypatch):
+    """What was written is read whatever it expands to: here to more than 4096 times its size."""
+    monkeypatch.setattr("jelly.files.FREE_BYTES", 1000)
+    lines = [b"<a:s> <a:p> <a:o> .\n" * 400_000, b"<a:s> _:b <a:o> .\n"]
+    target = tmp_path / "x.jelly.bz2"
+    assert jelly.convert(lines, target, from_format="nt").statements == 400_001
+    with jelly.Reader(target, max_expansion=1 << 40) as reader:
+        assert sum(map(len, reader.batches())) == 400_001
+        assert reader.options is not None
+        assert reader.options.generalized_statements
