@@ -11,7 +11,7 @@ CORE := $(wildcard jelly/core/*.pyx jelly/core/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
 
-.PHONY: demo test pytest sanitize coverage bench lint clean
+.PHONY: demo test pytest sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly.demo
@@ -50,6 +50,13 @@ coverage:
 
 bench: $(VENV)/bench
 	$(BIN)/python -m pytest bench
+
+# Instructions under valgrind, so that it may run beside other work; about a minute.
+gate: $(VENV)/ready
+	$(BIN)/python bench/gate.py
+
+gate-baseline: $(VENV)/ready
+	$(BIN)/python bench/gate.py --write
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

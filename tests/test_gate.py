@@ -1,0 +1,23 @@
+"""The gate of the speed, `make gate`: its kernels run, and are those of the baseline. Nothing is counted here."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+GATE = Path(__file__).resolve().parent.parent / "bench" / "gate.py"
+if not GATE.is_file():
+    pytest.skip("the sources are not there", allow_module_level=True)
+spec = importlib.util.spec_from_file_location("gate", GATE)
+gate = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(gate)
+
+
+def test_the_baseline_is_of_these_kernels():
+    kernels = gate.kernels()
+    assert sorted(json.loads(gate.BASELINE.read_text())["instructions"]) == sorted([*kernels, gate.IMPORTS[0]])
+    for kernel in kernels.values():
+        kernel()
