@@ -87,6 +87,16 @@ def vocabulary() -> Iterator[Any]:
         )
 
 
+class Nowhere(io.RawIOBase):
+    """Drops what is written: a growing buffer costs more or less by what the allocator has at hand."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: Any) -> int:
+        return len(part)
+
+
 def kernels() -> dict[str, Kernel]:
     """Every kernel by its name, with its input ready."""
     import jelly
@@ -103,7 +113,7 @@ def kernels() -> dict[str, Kernel]:
             pass
 
     def put(batches: list[Any], format: str) -> None:
-        with jelly.Writer(io.BytesIO(), format=format) as writer:
+        with jelly.Writer(Nowhere(), format=format) as writer:
             for batch in batches:
                 writer.add_batch(batch)
 
@@ -132,20 +142,20 @@ def kernels() -> dict[str, Kernel]:
                 encoded, layout=layout, dictionary=dictionary
             ).read_all()
             add(f"columns out, {name}", out_of)
-            add(f"columns in, {name}", lambda table=table: jelly.arrow.write_arrow(io.BytesIO(), table))
+            add(f"columns in, {name}", lambda table=table: jelly.arrow.write_arrow(Nowhere(), table))
 
     patch = jelly.patch.dumps([jelly.patch.Add(quad) for quad in quads])
     operations = list(jelly.patch.loads(patch))
     add("patch in", jelly.patch.loads, patch)
     add("patch out", jelly.patch.dumps, operations)
     old, new = jelly.dumps(quads[: STATEMENTS // 3]), jelly.dumps(quads[STATEMENTS // 6 : STATEMENTS // 2])
-    add("patch diff", lambda: jelly.patch.write_diff(io.BytesIO(), old, new))
+    add("patch diff", lambda: jelly.patch.write_diff(Nowhere(), old, new))
 
     groups = [triples[n : n + 10] for n in range(0, 1000, 10)]
     log = io.BytesIO()
     jelly.messages.write_messages(log, groups, format="nt")
     add("messages in", lambda: sum(1 for _ in jelly.messages.read_messages(log.getvalue(), format="nt")))
-    add("messages out", lambda: jelly.messages.write_messages(io.BytesIO(), groups, format="nt"))
+    add("messages out", lambda: jelly.messages.write_messages(Nowhere(), groups, format="nt"))
     message = jelly.dumps(small)
     add("small message in", lambda: [jelly.loads(message) for _ in range(20)])
     add("small message out", lambda: [jelly.dumps(small) for _ in range(20)])
@@ -177,6 +187,8 @@ def callgrind(folder: str, *command: str, options: tuple[str, ...] = ()) -> list
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # Else the allocator learns from what was freed before, and copies buffers that grow, or moves their pages.
+        "MALLOC_MMAP_THRESHOLD_": "65536",
     }
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options, sys.executable, *command],
