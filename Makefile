@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # setuptools warns at every editable build; there is nothing to do about it.
 QUIET := PYTHONWARNINGS="ignore:Editable installation"
-CORE := $(wildcard jelly/core/*.pyx jelly/core/*.pxd)
+CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
 
@@ -16,7 +16,7 @@ SANITIZED := $(CURDIR)/build/sanitized
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly.demo
 
-# One after the other also under `make -j`: both build in jelly/core.
+# One after the other also under `make -j`: both build in jelly/_core.
 test:
 	$(MAKE) pytest
 	$(MAKE) sanitize
@@ -37,7 +37,7 @@ sanitize:
 	@echo "sanitize: only on Linux, skipped"
 endif
 
-# Traced modules take the place of the normal ones in jelly/core, so those are built again afterwards.
+# Traced modules take the place of the normal ones in jelly/_core, so those are built again afterwards.
 coverage:
 	$(MAKE) $(VENV)/ready
 	rm -f $(VENV)/ready
@@ -46,7 +46,7 @@ coverage:
 	$(QUIET) JELLY_TRACE=1 $(PIP) install --quiet --no-deps -e . && \
 	COVERAGE_CORE=ctrace PYTHONHASHSEED=0 $(BIN)/coverage run -m pytest tests && \
 	$(BIN)/coverage report || status=$$?; \
-	rm -f jelly/core/*.c jelly/core/*.so; exit $$status
+	rm -f jelly/_core/*/*.c jelly/_core/*/*.so; exit $$status
 
 bench: $(VENV)/bench
 	$(BIN)/python -m pytest bench
@@ -60,7 +60,7 @@ gate-baseline: $(VENV)/ready
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/core
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/_core
 	$(BIN)/mypy
 	$(BIN)/python proto/generate.py --check
 
@@ -86,6 +86,6 @@ $(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
-	rm -f jelly/core/*.c jelly/core/*.so jelly/core/*.pyd jelly/core/*.html
+	rm -f $(foreach kind,c so pyd html,jelly/_core/*/*.$(kind))
 	rm -rf tests/interop/jvm/target
 	find jelly proto tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ import sys
 from glob import glob
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
 WINDOWS = sys.platform == "win32"
@@ -50,23 +51,38 @@ if SANITIZE:
 
 def extension(path):
     path = path.replace(os.sep, "/")
-    found = Extension(
+    return Extension(
         path.removesuffix(".pyx").replace("/", "."),
         [path],
-        depends=["setup.py", *sorted(glob("jelly/core/*.pxd"))],
         define_macros=macros,
         undef_macros=undefine,
         extra_compile_args=compile_args,
         extra_link_args=link,
     )
-    found.cython_directives = directives
-    return found
+
+
+class Build(build_ext):
+    """Cython and then C, on all cores. Cython knows what each module cimports and makes anew what that changes."""
+
+    def build_extensions(self):
+        from Cython.Build import cythonize
+
+        cores = os.cpu_count() or 1
+        # Where processes are spawned, each would run this file again.
+        at_once = cores if sys.platform == "linux" else 0
+        made = cythonize(
+            self.extensions, nthreads=at_once, force=self.force, compiler_directives=directives, quiet=True
+        )
+        for module, compiled in zip(self.extensions, made, strict=True):
+            module.sources, module.depends = compiled.sources, ["setup.py"]
+        self.parallel = cores
+        super().build_extensions()
 
 
 switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
 setup(
-    ext_modules=[extension(path) for path in sorted(glob("jelly/core/*.pyx"))],
-    # A directory for each kind of build, so that a wheel never picks up a module of another kind. One module after the
-    # other: `parallel` makes build_ext run the Cython compiler in threads, and Cython 3.3 is not safe there.
+    ext_modules=[extension(path) for path in sorted(glob("jelly/_core/*/*.pyx"))],
+    cmdclass={"build_ext": Build},
+    # A directory for each kind of build, so that a wheel never picks up a module of another kind.
     options={"build": {"build_base": "build/" + ("-".join(switches) or "release"), "force": bool(switches)}},
 )

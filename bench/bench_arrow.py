@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from shared import shared
 
 import jelly
-from jelly import arrow, tablefiles
+from jelly import arrow
+from jelly._formats import table_files as tablefiles
 
 SOURCES = {
     "iot-weather": ("iot-weather", "assist-iot-weather-100k.nt.gz"),

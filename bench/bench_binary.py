@@ -8,8 +8,8 @@ from official import official
 from work import SOURCES, Data
 
 import jelly
-from jelly.core.binaryin import BinaryReader
-from jelly.core.binaryout import BinaryWriter
+from jelly._core.jena.reader import BinaryReader
+from jelly._core.jena.writer import BinaryWriter
 
 ENCODINGS = ["thrift", "protobuf"]
 PREFIXES = {"sosa": "http://www.w3.org/ns/sosa/", "xsd": "http://www.w3.org/2001/XMLSchema#"}

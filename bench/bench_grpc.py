@@ -24,7 +24,7 @@ import grpc
 
 import jelly
 import jelly.grpc as jg
-from jelly.grpc.protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe, put_varint, split_frames
+from jelly.grpc._protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe, put_varint, split_frames
 
 ROUNDS = 5
 NO_LIMIT = [("grpc.max_receive_message_length", -1)]

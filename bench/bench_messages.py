@@ -11,7 +11,7 @@ import pyoxigraph
 import pytest
 from pyjelly.integrations.generic.parse import parse_jelly_grouped
 
-from jelly.core.lexer import Lexer
+from jelly._core.boundaries.turtle import Lexer
 from jelly.messages import MessageReader, convert_messages, read_messages
 
 MESSAGES = 20_000

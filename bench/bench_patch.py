@@ -20,7 +20,7 @@ from work import Data, Job, count
 
 import jelly
 from jelly import patch
-from jelly.core.text import TextReader, TextWriter
+from jelly._core.ntriples.text import TextReader, TextWriter
 
 logging.getLogger("rdflib").setLevel(logging.ERROR)
 

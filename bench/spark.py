@@ -29,7 +29,7 @@ from work import SOURCES, shared
 
 import jelly
 import jelly.spark
-from jelly.spark.plan import Part, find_files, read_part
+from jelly.spark._partitions import Part, find_files, read_part
 
 TOKEN = r'(<[^>]*>|_:\\S+|"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"(?:@[\\w-]+|\\^\\^<[^>]*>)?)'
 

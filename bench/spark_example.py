@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jelly.spark.ingest import ingest
-from jelly.spark.session import session
+from jelly.spark._ingest import ingest
+from jelly.spark._session import session
 
 TOP_PREDICATES = """
     select predicate, count(*) as statements, count(distinct subject) as subjects

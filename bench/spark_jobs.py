@@ -28,9 +28,9 @@ from shared import shared
 import jelly
 import jelly.spark
 from jelly.spark import from_jelly, to_jelly, udf
-from jelly.spark.ingest import ingest
-from jelly.spark.messages import statements_to_frames
-from jelly.spark.session import session
+from jelly.spark._ingest import ingest
+from jelly.spark._messages import statements_to_frames
+from jelly.spark._session import session
 
 SOURCES = {
     "iot-weather": ("data", "iot-weather", "assist-iot-weather-100k.nt.gz"),

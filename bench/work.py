@@ -22,7 +22,7 @@ from pyjelly.integrations.generic.serialize import flat_stream_to_file
 from pyjelly.jelly.rdf_pb2 import RdfStreamFrame
 
 import jelly
-from jelly.core.text import TextReader, TextWriter
+from jelly._core.ntriples.text import TextReader, TextWriter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 

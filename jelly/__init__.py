@@ -2,12 +2,28 @@
 
 from typing import Any
 
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._io.reader import (
+    Frame,
+    Reader,
+    Writer,
+    dumps,
+    loads,
+    options,
+    read,
+    read_batches,
+    read_frames,
+    write,
+)
+from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._seekable.file import JellyFile, open
+from jelly._tools.convert import Conversion, convert
+from jelly._tools.inspect import FrameInspection, Inspection, inspect
+from jelly._tools.validate import Problem, validate
 from jelly._version import __version__
-from jelly.convert import Conversion, convert
-from jelly.core.batch import Batch
-from jelly.core.decoder import Decoder
-from jelly.core.encoder import Encoder
-from jelly.core.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
@@ -23,23 +39,7 @@ from jelly.errors import (
     JoinedWarning,
     MissingExtraError,
 )
-from jelly.inspect import FrameInspection, Inspection, inspect
-from jelly.options import LogicalType, PhysicalType, StreamOptions
 from jelly.results import read_results, write_results
-from jelly.seek import JellyFile, open
-from jelly.stream import (
-    Frame,
-    Reader,
-    Writer,
-    dumps,
-    loads,
-    options,
-    read,
-    read_batches,
-    read_frames,
-    write,
-)
-from jelly.validate import Problem, validate
 
 __all__ = [
     "IRI",

@@ -35,7 +35,7 @@ DuckDB, SQL over a file:
 Parquet out and in:
 
 >>> import os, tempfile
->>> from jelly.tablefiles import read_table_file, write_table_file
+>>> from jelly._formats.table_files import read_table_file, write_table_file
 >>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
 >>> write_table_file(path, jelly.read_arrow(data, format="nt"))
 3
@@ -54,17 +54,17 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from jelly.core.batch import Batch
-from jelly.core.capabilities import capabilities_of
-from jelly.core.columns import Columns
-from jelly.core.pool import Pool
+from jelly._core.arrow.buffer_pool import Pool
+from jelly._core.arrow.exporter import Columns
+from jelly._core.base.batch import Batch
+from jelly._core.rules.capabilities import capabilities_of
+from jelly._formats.registry import JELLY, READING, WRITING, find_format
+from jelly._io.frame_metadata import with_metadata
+from jelly._io.reader import Reader, Writer
+from jelly._io.settings import checked
+from jelly._options import PhysicalType, StreamOptions
+from jelly._seekable.file import JellyFile
 from jelly.errors import JellyError, MissingExtraError
-from jelly.formats import JELLY, READING, WRITING, find_format
-from jelly.metadata import with_metadata
-from jelly.options import PhysicalType, StreamOptions
-from jelly.seek import JellyFile
-from jelly.settings import checked
-from jelly.stream import Reader, Writer
 
 try:
     import pyarrow as pa
@@ -440,7 +440,7 @@ def write_arrow(
     >>> [str(statement) for statement in jelly.loads(out.getvalue())]
     ['<a:s> <a:p> "o"@en .']
     """
-    from jelly.arrowinput import InputTable
+    from jelly._formats.arrow_input import InputTable
 
     table = InputTable(data, layout)
     with Writer(dst, options, **settings) as writer:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from jelly.core.batch import Batch
-from jelly.core.parsed import QuadIntake
+from jelly._core.base.batch import Batch
+from jelly._core.terms.quad_builder import QuadIntake
+from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
+from jelly._io.limits import memory_error
+from jelly._io.reader import COLLECT_ROWS, READ_ROWS, Reader, Writer
+from jelly._options import StreamOptions
 from jelly.errors import JellyError
-from jelly.guard import memory_error
-from jelly.options import StreamOptions
-from jelly.stream import COLLECT_ROWS, READ_ROWS, Reader, Writer
-from jelly.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
 
 __all__ = ["library_of", "load", "ox", "read", "write"]
 

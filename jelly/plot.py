@@ -7,8 +7,8 @@ import os
 import warnings
 from typing import Any
 
+from jelly._io.source import Sink
 from jelly.errors import JellyError, MissingExtraError
-from jelly.files import Sink
 from jelly.stats import Counts, Stats
 
 try:

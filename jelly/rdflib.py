@@ -32,14 +32,14 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
-from jelly.core.batch import Batch
-from jelly.core.library import Library, Pattern
-from jelly.core.terms import StatementIterator
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import StatementIterator
+from jelly._core.terms.term_adapter import Library, Pattern
+from jelly._formats.registry import READING, WRITING
+from jelly._io.reader import Frame, Reader, Writer, arity_of
+from jelly._io.settings import checked
+from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyUnsupportedError, MissingExtraError
-from jelly.formats import READING, WRITING
-from jelly.options import LogicalType, PhysicalType, StreamOptions
-from jelly.settings import checked
-from jelly.stream import Frame, Reader, Writer, arity_of
 
 try:
     import rdflib.util
@@ -179,7 +179,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
 
 @checked(READING)
 def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
-    """The frames of ``src``, each a `jelly.stream.Frame` whose statements are those of `read`.
+    """The frames of ``src``, each a `jelly._io.reader.Frame` whose statements are those of `read`.
 
     >>> import jelly
     >>> from jelly.rdflib import read_frames

@@ -32,18 +32,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from jelly import resultsyntax
-from jelly.core.batch import Batch
-from jelly.core.binaryin import ResultReader
-from jelly.core.binaryout import ResultWriter
-from jelly.core.capabilities import capabilities_of
-from jelly.core.collector import Collector
-from jelly.core.terms import Terms
+from jelly._core.base.batch import Batch
+from jelly._core.jena.reader import ResultReader
+from jelly._core.jena.writer import ResultWriter
+from jelly._core.rules.capabilities import capabilities_of
+from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.materialize import Terms
+from jelly._formats import result_syntaxes as resultsyntax
+from jelly._formats.registry import THRIFT
+from jelly._io.reader import fed
+from jelly._io.settings import checked, fitted, refuse_unknown
+from jelly._io.source import MAX_EXPANSION, Sink, Source, split_suffix
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
-from jelly.files import MAX_EXPANSION, Sink, Source, split_suffix
-from jelly.formats import THRIFT
-from jelly.settings import checked, fitted, refuse_unknown
-from jelly.stream import fed
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 

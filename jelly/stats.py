@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jelly.core.batch import Batch
+from jelly._core.base.batch import Batch
+from jelly._formats.registry import READING
+from jelly._io.reader import Reader
+from jelly._io.settings import checked
+from jelly._seekable.file import open as open_seekable
 from jelly.errors import JellyError
-from jelly.formats import READING
-from jelly.seek import open as open_seekable
-from jelly.settings import checked
-from jelly.stream import Reader
 
 __all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
 

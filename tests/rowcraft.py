@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly.core.batch import Batch
-from jelly.core.binaryin import BinaryReader, ResultReader
-from jelly.core.binaryout import BinaryWriter, ResultWriter
-from jelly.core.collector import Collector
-from jelly.core.terms import Terms
+from jelly._core.base.batch import Batch
+from jelly._core.jena.reader import BinaryReader, ResultReader
+from jelly._core.jena.writer import BinaryWriter, ResultWriter
+from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.materialize import Terms
 
 
 def varint(value: int) -> bytes:

@@ -23,10 +23,12 @@ import jelly
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from jelly import arrow, arrowinput, tablefiles  # noqa: E402
-from jelly.core.capabilities import capabilities_of  # noqa: E402
-from jelly.core.terms import StatementIterator  # noqa: E402
-from jelly.formats import table_kind  # noqa: E402
+from jelly import arrow  # noqa: E402
+from jelly._core.rules.capabilities import capabilities_of  # noqa: E402
+from jelly._core.terms.materialize import StatementIterator  # noqa: E402
+from jelly._formats import arrow_input as arrowinput  # noqa: E402
+from jelly._formats import table_files as tablefiles  # noqa: E402
+from jelly._formats.registry import table_kind  # noqa: E402
 
 MANY = 30_000
 LAYOUTS = ("flat", "ntriples")
@@ -227,7 +229,7 @@ def test_zero_copy():
 
 
 def test_zero_copy_of_what_the_core_made():
-    from jelly.core.columns import Columns
+    from jelly._core.arrow.exporter import Columns
 
     columns = Columns(flat=True)
     columns.start(next(jelly.read_batches(PEOPLE, format="nt")))
@@ -273,7 +275,7 @@ def test_frames_and_metadata(batch_rows):
 
 
 def test_metadata_is_not_repeated_without_bound(monkeypatch):
-    from jelly import metadata
+    from jelly._io import frame_metadata as metadata
 
     monkeypatch.setattr(metadata, "MAX_METADATA", 1000)
     data = framed([triples(9), triples(4), triples(3)], [{"k": b"x" * 299}, {"k": b"y" * 2000}])

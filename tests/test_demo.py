@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import jelly
-from jelly import demo
+from jelly._tools import demo
 
 
 def test_catalogue_has_everything():

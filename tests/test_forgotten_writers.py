@@ -19,9 +19,9 @@ import pytest
 
 import jelly
 from jelly import IRI, Literal, Triple
-from jelly.files import Sink
+from jelly._io.part_file import SLOTS, PartFile, hold
+from jelly._io.source import Sink
 from jelly.messages import MessageWriter, aencode_messages
-from jelly.partfile import SLOTS, PartFile, hold
 from jelly.patch import Add, PatchWriter
 
 STATEMENT = Triple(IRI("a:s"), IRI("a:p"), Literal("o"))
@@ -275,7 +275,7 @@ def test_what_has_the_name_of_a_part_file(tmp_path: Path) -> None:
 @locks
 def test_a_file_that_was_swept_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The race between a writer that has just created its file and another that takes it for one of the dead."""
-    from jelly import partfile
+    from jelly._io import part_file as partfile
 
     calls = []
 
@@ -295,7 +295,7 @@ def test_a_file_that_was_swept_before_it_was_locked(tmp_path: Path, monkeypatch:
 
 
 def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly import partfile
+    from jelly._io import part_file as partfile
 
     monkeypatch.setattr(partfile, "hold", lambda file: None)
     (tmp_path / ".u.jelly.0.part").write_bytes(b"whose?")

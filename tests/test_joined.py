@@ -140,7 +140,7 @@ def test_seekable_files_and_topics_are_not_told(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         assert read(path.read_bytes()) == A + B
         assert jelly.validate(path) == []
-        topics = pytest.importorskip("jelly.grpc.topics")
+        topics = pytest.importorskip("jelly.grpc._topic_log")
         topic = topics.Topic("t", StreamOptions(physical_type=1), path=tmp_path / "t.jelly")
         for i in range(600):
             topic.append(next(jelly.read_batches(jelly.dumps(numbers("http://a.org/", 3, i)))))

@@ -16,13 +16,13 @@ import pytest
 
 import jelly
 from jelly import IRI, JellyArgumentError
-from jelly.formats import FORMATS
+from jelly._formats.registry import FORMATS
+from jelly._io.settings import fitted, refuse_unknown
 from jelly.messages import MessageReader, MessageWriter, convert_messages, read_messages, write_messages
 from jelly.patch import PATCH_FORMATS, PatchReader, PatchWriter, apply, diff, read_patches, write_diff
 from jelly.patch import convert as convert_patches
 from jelly.patch import dumps as dump_patches
 from jelly.patch import loads as load_patches
-from jelly.settings import fitted, refuse_unknown
 
 T = (IRI("a:s"),) * 3
 OUT = io.BytesIO
@@ -195,7 +195,7 @@ def test_declared_keywords() -> None:
 
 def test_declared_keywords_of_syntaxes() -> None:
     pytest.importorskip("pyoxigraph")
-    module = importlib.import_module("jelly.syntaxes")
+    module = importlib.import_module("jelly._formats.syntaxes")
     taken = set(inspect.signature(module.SyntaxReader).parameters) - {"format"}
     for name in ("ttl", "trig", "rdf", "jsonld", "n3"):
         assert FORMATS[name].reading == taken | SOURCE
@@ -204,7 +204,7 @@ def test_declared_keywords_of_syntaxes() -> None:
 def test_each_declared_keyword_is_taken() -> None:
     values = {"base": "http://e/", "lenient": True, "quads": True, "joined": True, "unknown_rows": "skip"}
     for format in FORMATS.values():
-        if format.codec == "jelly.syntaxes":
+        if format.codec == "jelly._formats.syntaxes":
             pytest.importorskip("pyoxigraph")
         for name in format.reading:
             jelly.Reader(b"", format=format.name, **{name: values.get(name, 1000)}).close()

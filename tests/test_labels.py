@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import BlankNode, QuotedTriple
-from jelly.compare import as_quad, difference
-from jelly.marks import Written
+from jelly._formats.language_case import Written
+from jelly._tools.compare import as_quad, difference
 from jelly.messages import read_messages
 from jelly.patch import apply, diff
 

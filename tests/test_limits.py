@@ -19,15 +19,15 @@ from craft import LITERAL, field, frame, iri, literal, name, options, prefix, te
 
 import jelly
 from jelly import IRI, JellyLimitError, Literal, Triple
+from jelly._core.base import status as fault
+from jelly._formats.registry import READING
+from jelly._io.settings import LIMITS
 from jelly.cli.commands import cli
 from jelly.cli.common import Size
-from jelly.core import fault
-from jelly.formats import READING
 from jelly.messages import MessageReader, MessageWriter, read_messages
-from jelly.messages.reading import MESSAGE_READING
-from jelly.patch.formats import PATCH_READING
+from jelly.messages._reader import MESSAGE_READING
+from jelly.patch._formats import PATCH_READING
 from jelly.results import LIMITS as RESULT_LIMITS
-from jelly.settings import LIMITS
 
 LONG = "x" * 3000
 STATEMENT = Triple(IRI("a:s"), IRI("a:p"), Literal(LONG))
@@ -37,7 +37,7 @@ TEXT = f'<a:s> <a:p> "{LONG}" .\n'.encode()
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are never large enough to raise a limit by themselves."""
-    monkeypatch.setattr("jelly.settings.UNPACKED", 0)
+    monkeypatch.setattr("jelly._io.settings.UNPACKED", 0)
 
 
 # ---- names
@@ -271,9 +271,9 @@ def test_what_is_no_size(text: str) -> None:
 
 
 def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
+    monkeypatch.setattr("jelly._io.settings.LIMITS", dict.fromkeys(LIMITS, 1000))
     seen: list[dict[str, Any]] = []
-    from jelly import settings
+    from jelly._io import settings
 
     original = settings.fitted
 
@@ -281,7 +281,7 @@ def test_limits_fit_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         seen.append(original(limits, names, size))
         return seen[-1]
 
-    monkeypatch.setattr("jelly.stream.fitted", fitted)
+    monkeypatch.setattr("jelly._io.reader.fitted", fitted)
     path = tmp_path / "x.nt.gz"
     path.write_bytes(gzip.compress(TEXT))
     size = path.stat().st_size

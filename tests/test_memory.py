@@ -14,7 +14,7 @@ MAKE = """
 import itertools
 from collections import deque
 from jelly import IRI, Literal, Triple, Quad, BlankNode, QuotedTriple, StreamOptions
-from jelly.core.collector import Collector
+from jelly._core.terms.batch_builder import Collector
 
 def batches(n, arity=3, rows=20_000):
     for at in range(n):

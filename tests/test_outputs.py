@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 import jelly
 from jelly import IRI, Literal, Triple
+from jelly._io.source import Sink
 from jelly.cli.commands import cli
-from jelly.files import Sink
 
 TEXT = b'<a:s> <a:p> "1" .\n<a:s> <a:p> "2" .\n'
 STATEMENTS = [Triple(IRI("a:s"), IRI("a:p"), Literal(str(i))) for i in range(2)]

@@ -19,11 +19,11 @@ from shared import shared
 import jelly
 import jelly.oxigraph
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+from jelly._formats.language_case import Marks
+from jelly._formats.registry import FORMATS, find_format
+from jelly._io.limits import MAX_ELEMENTS, MAX_TRIPLE_TERMS
+from jelly._tools.compare import as_quad, difference
 from jelly.cli.commands import cli
-from jelly.compare import as_quad, difference
-from jelly.formats import FORMATS, find_format
-from jelly.guard import MAX_ELEMENTS, MAX_TRIPLE_TERMS
-from jelly.marks import Marks
 
 TRIPLES = ("ttl", "rdf", "n3")
 QUADS = ("trig", "jsonld")
@@ -495,7 +495,7 @@ def test_the_command(tmp_path):
 
 def test_without_pyoxigraph(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
-    monkeypatch.delitem(sys.modules, "jelly.syntaxes")
+    monkeypatch.delitem(sys.modules, "jelly._formats.syntaxes")
     for call in (lambda: jelly.read(tmp_path / "a.ttl"), lambda: jelly.write(tmp_path / "b.rdf", [Triple(S, P, S)])):
         (tmp_path / "a.ttl").write_bytes(b"")
         with pytest.raises(jelly.MissingExtraError, match=r"jelly-rdf\[oxigraph\]"):

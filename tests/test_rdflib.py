@@ -34,7 +34,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, QuotedGraph
 from rdflib.plugins.stores.memory import Memory, SimpleMemory  # noqa: E402
 
 import jelly.rdflib as ours  # noqa: E402
-from jelly.core.library import Library, Pattern  # noqa: E402
+from jelly._core.terms.term_adapter import Library, Pattern  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -776,7 +776,7 @@ def test_memo(memo):
     data = jelly_of([(S, P, term) for term in terms] * 3)
     library = ours._library(memo=memo, memo_all=True)
     batches = jelly.read_batches(data, batch_rows=7)
-    read = [o for _, _, o in jelly.core.terms.StatementIterator(batches, library)]
+    read = [o for _, _, o in jelly._core.terms.materialize.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3
     if memo == 1 << 18:
         # The place of a term depends on addresses. Where two have the same one neither stays there, nor do the literals

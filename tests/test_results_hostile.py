@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, Literal, QuotedTriple
-from jelly.resultsyntax import _guard
+from jelly._formats.result_syntaxes import _guard
 
 FORMATS = ("thrift", "protobuf", "json", "xml")
 

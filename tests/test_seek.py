@@ -14,9 +14,9 @@ from statements import bnodes, iris, quads, rdf, star
 
 import jelly
 from jelly import IRI, Decoder, Literal, LogicalType, PhysicalType, Quad, StreamOptions, Triple
-from jelly.core.terms import Terms
-from jelly.index import INDEX_KEY
-from jelly.sidecar import make_sidecar
+from jelly._core.terms.materialize import Terms
+from jelly._seekable.index import INDEX_KEY
+from jelly._seekable.sidecar import make_sidecar
 
 PHYSICAL = [PhysicalType.TRIPLES, PhysicalType.QUADS, PhysicalType.GRAPHS]
 FLAT = {PhysicalType.TRIPLES: LogicalType.FLAT_TRIPLES}

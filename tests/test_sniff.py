@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 import jelly
 from jelly import IRI, JellyFormatError, Literal, Triple
+from jelly._io.sniff import HEAD, looks_like
 from jelly.cli.commands import cli
 from jelly.messages import read_messages
 from jelly.patch import Add, Commit, Patch, Start, read_patches
 from jelly.patch import dumps as dump_patches
-from jelly.sniff import HEAD, looks_like
 
 STATEMENT = Triple(IRI("http://e/s"), IRI("http://e/p"), Literal("o"))
 JELLY = jelly.dumps([STATEMENT])
@@ -162,7 +162,7 @@ def test_an_absurd_length_gives_no_advice() -> None:
 
 
 def test_the_success_path_guesses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly import sniff
+    from jelly._io import sniff
 
     def looked(head: bytes) -> None:
         raise AssertionError("nobody asked")

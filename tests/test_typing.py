@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-STUBS = sorted(f"jelly.core.{path.stem}" for path in (ROOT / "jelly" / "core").glob("*.pyi"))
+STUBS = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "jelly" / "_core").rglob("*.pyi")
+)
 
 pytest.importorskip("mypy", reason="the types are checked by mypy")
 

@@ -1,4 +1,4 @@
-"""jelly.validate and jelly.compare: every problem with its place, comparisons up to the names of blank nodes."""
+"""jelly.validate and jelly._tools.compare: every problem with its place, comparisons up to the names of blank nodes."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ from statements import quads, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly.compare import Renaming, as_quad, difference
+from jelly._tools.compare import Renaming, as_quad, difference
 
 CONFORMANCE = sorted((ROOT / "conformance").rglob("in.jelly"))
 S, P, O = IRI("a:s"), IRI("a:p"), Literal("o")  # noqa: E741

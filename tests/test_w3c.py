@@ -13,8 +13,8 @@ import pytest
 from shared import shared
 
 import jelly
-from jelly.compare import as_quad, difference
-from jelly.formats import find_format
+from jelly._formats.registry import find_format
+from jelly._tools.compare import as_quad, difference
 
 pytest.importorskip("pyoxigraph", reason="it reads the syntaxes")
 

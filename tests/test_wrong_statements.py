@@ -10,9 +10,9 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, JellyArgumentError, JellyFormatError, Literal, Quad, QuotedTriple, Triple
-from jelly.core.text import TextReader
+from jelly._core.ntriples.text import TextReader
+from jelly._options import StreamOptions
 from jelly.messages import write_messages
-from jelly.options import StreamOptions
 from jelly.patch import AddNamespace, Header, Patch
 
 S, P, OBJ = IRI("a:s"), IRI("a:p"), Literal("o")

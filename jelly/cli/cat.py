@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 import jelly
+from jelly._tools.convert import Widening, changed, choose_options, chosen_fields, join_options, missing, widened
 from jelly.cli.common import STATEMENTS, reading_options
 from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
-from jelly.convert import Widening, changed, choose_options, chosen_fields, join_options, missing, widened
 
 __all__ = ["cat"]
 

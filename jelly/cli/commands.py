@@ -14,6 +14,12 @@ from typing import Any
 import click
 
 import jelly
+from jelly._core.terms.materialize import Terms
+from jelly._formats.registry import JELLY, NQ, NT, SEEKING, THRIFT, TURTLE, Format, table_kind
+from jelly._io.source import split_suffix
+from jelly._options import MAX_TABLE_SIZE
+from jelly._seekable.sidecar import make_sidecar
+from jelly._tools.validate import format_to_check
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
@@ -30,14 +36,8 @@ from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, settings_of, wide_advice
 from jelly.cli.results import results
-from jelly.core.terms import Terms
-from jelly.files import split_suffix
-from jelly.formats import JELLY, NQ, NT, SEEKING, THRIFT, TURTLE, Format, table_kind
-from jelly.options import MAX_TABLE_SIZE
 from jelly.patch import PATCH_FORMATS
-from jelly.sidecar import make_sidecar
 from jelly.stats import Stats, stats
-from jelly.validate import format_to_check
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
@@ -262,7 +262,7 @@ def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
 def _convert_table(
     src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, given: dict[str, Any]
 ) -> None:
-    from jelly.tablefiles import convert_table
+    from jelly._formats.table_files import convert_table
 
     if given["namespaces"] or given["values"]:
         raise click.UsageError("--prefix and --values do not go with tables")
@@ -372,7 +372,7 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
     if shape == "table" or (shape is None and sys.stdout.isatty()):
         as_table(display)
     else:
-        from jelly.yamls import dump_yaml
+        from jelly._tools.yaml import dump_yaml
 
         click.echo(dump_yaml(found.as_dict()), nl=False)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from jelly.files import descriptor_of, split_suffix
+from jelly._io.source import descriptor_of, split_suffix
 
 __all__ = [
     "STATEMENTS",

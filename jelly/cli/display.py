@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jelly._tools.inspect import Inspection
 from jelly.errors import MissingExtraError
-from jelly.inspect import Inspection
 from jelly.stats import Counts, Stats
 
 try:

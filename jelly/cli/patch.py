@@ -12,6 +12,7 @@ import click
 
 import jelly
 from jelly import patch as patches
+from jelly._formats.registry import SEEKING, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
@@ -23,8 +24,7 @@ from jelly.cli.common import (
     say,
 )
 from jelly.cli.errors import message
-from jelly.formats import SEEKING, format_of, having, table_kind
-from jelly.patch.formats import find_patch_format
+from jelly.patch._formats import find_patch_format
 
 __all__ = ["patch"]
 
@@ -155,7 +155,7 @@ def convert(
     if quoted:
         settings["quoted"] = quoted
     if table_kind(src) or table_kind(dst):
-        from jelly.patch.tables import convert_table
+        from jelly.patch._arrow import convert_table
 
         convert_table(src, dst, layout=layout, limits=reading, **settings)
         return

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 import jelly
+from jelly._formats.registry import FORMATS, Format, find_format, having
+from jelly._tools.convert import LateError
 from jelly.cli.common import limits_of
-from jelly.convert import LateError
-from jelly.formats import FORMATS, Format, find_format, having
 
 __all__ = [
     "FORMAT",

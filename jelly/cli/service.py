@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 import jelly
+from jelly._tools.convert import LateError, choose_options, missing, widened
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
 from jelly.cli.reading import from_option, settings_of, wide_advice, wide_changes, wide_options
-from jelly.convert import LateError, choose_options, missing, widened
 
 __all__ = ["cli"]
 
@@ -88,7 +88,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import AsyncServer, Broker, Topics
     from jelly.grpc import tokens as known_tokens
-    from jelly.grpc.server import is_loopback
+    from jelly.grpc._server import is_loopback
 
     if not (given["cert"] or given["insecure"] or is_loopback(listen)):
         raise jelly.JellyOptionsError(

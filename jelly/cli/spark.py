@@ -72,7 +72,7 @@ def ingest_(
       jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
       jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
     """
-    from jelly.spark.ingest import ingest
+    from jelly.spark._ingest import ingest
 
     with progress_bar("Ingesting") as progress:
         done = ingest(
@@ -109,7 +109,7 @@ def stats_(
       jelly spark stats data/ --top 5
       jelly spark stats 's3://bucket/*.jelly' --storage anon=true --plot data.png
     """
-    from jelly.spark.stats import stats
+    from jelly.spark._stats import stats
 
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats

@@ -26,12 +26,12 @@ follows it (``spark.readStream.format("jelly").option("follow", "true")``, from 
 ``jelly spark ingest`` archives it.
 """
 
-from jelly.grpc.broker import Broker
-from jelly.grpc.calls import Call, Publication, Refusal, Subscription, Tls, tokens
-from jelly.grpc.client import AsyncClient, AsyncFeed, Client, Feed
-from jelly.grpc.frames import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
-from jelly.grpc.server import AsyncHandler, AsyncServer, Handler, Server
-from jelly.grpc.topics import Topic, Topics
+from jelly.grpc._broker import Broker
+from jelly.grpc._client import AsyncClient, AsyncFeed, Client, Feed
+from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
+from jelly.grpc._framing import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
+from jelly.grpc._server import AsyncHandler, AsyncServer, Handler, Server
+from jelly.grpc._topic_log import Topic, Topics
 
 __all__ = [
     "AsyncClient",

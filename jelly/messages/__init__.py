@@ -1,10 +1,10 @@
 """RDF Messages: logs of messages, each a dataset of its own, in every format, live or at rest."""
 
-from jelly.messages.groups import group_by_count, group_by_graph, group_by_key, group_by_subject
-from jelly.messages.media import LOG_FORMATS, LogFormat, find_log, media_type, negotiate, parse_media_type
-from jelly.messages.message import Message
-from jelly.messages.reading import MessageReader, aread_messages, read_messages
-from jelly.messages.writing import MessageWriter, aencode_messages, convert_messages, write_messages
+from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject
+from jelly.messages._media import LOG_FORMATS, LogFormat, find_log, media_type, negotiate, parse_media_type
+from jelly.messages._message import Message
+from jelly.messages._reader import MessageReader, aread_messages, read_messages
+from jelly.messages._writer import MessageWriter, aencode_messages, convert_messages, write_messages
 
 __all__ = [
     "LOG_FORMATS",

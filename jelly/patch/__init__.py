@@ -11,7 +11,7 @@ Applied(added=1, deleted=1, missing=0)
 b'<a:s> <a:p> "2" .\\n'
 """
 
-from jelly.core.operations import (
+from jelly._core.terms.operations import (
     Abort,
     Add,
     AddNamespace,
@@ -22,14 +22,14 @@ from jelly.core.operations import (
     Operation,
     Start,
 )
-from jelly.options import PatchOptions, PatchStreamType, StatementType
-from jelly.patch.changes import compact, diff, invert, write_diff
-from jelly.patch.formats import PATCH_FORMATS
-from jelly.patch.log import read_log
-from jelly.patch.seek import PatchFile, open
-from jelly.patch.stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
-from jelly.patch.tables import read_arrow, write_arrow
-from jelly.patch.targets import Applied, apply
+from jelly._options import PatchOptions, PatchStreamType, StatementType
+from jelly.patch._algebra import compact, diff, invert, write_diff
+from jelly.patch._apply import Applied, apply
+from jelly.patch._arrow import read_arrow, write_arrow
+from jelly.patch._formats import PATCH_FORMATS
+from jelly.patch._log import read_log
+from jelly.patch._seekable import PatchFile, open
+from jelly.patch._stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
 
 __all__ = [
     "PATCH_FORMATS",

@@ -12,7 +12,7 @@ Reading::
 Columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
 ``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (at any depth; names
 that begin with ``_`` or ``.`` are left out), a pattern, a list of those, or a URL of any file system of fsspec. Files
-are of any format that `jelly.formats` knows by its suffix, compressed or not: Jelly, N-Triples, N-Quads, RDF Thrift,
+are of any format that `jelly` knows by its suffix, compressed or not: Jelly, N-Triples, N-Quads, RDF Thrift,
 RDF Protobuf and, with the extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3, whose IRIs must not
 be relative to the place of the file.
 
@@ -35,7 +35,7 @@ option              meaning
                     leaves out what is broken: of N-Triples and N-Quads the line, of Jelly what comes up to the next
                     keyframe, of others the rest of the file; ``PERMISSIVE`` tells of it in a row of nulls but for
                     ``_corrupt_record``, which says why, and which file, frame and byte or line
-``format``          that of all files, a name of `jelly.formats.FORMATS`: ``jelly``, ``nt``, ``nq``, ``thrift``,
+``format``          that of all files: ``jelly``, ``nt``, ``nq``, ``thrift``,
                     ``protobuf``, ``ttl``, ``trig``, ``rdf``, ``jsonld``, ``n3``; by default their suffixes decide
 ``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
 ``pathGlobFilter``  a pattern for the names of files
@@ -112,8 +112,8 @@ table, batch by batch::
 
     feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
 
-Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark.udf`. Many files to Parquet without
-moving statements through the JVM: `jelly.spark.ingest`. Counting them: `jelly.spark.stats`.
+Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark._udf`. Many files to Parquet without
+moving statements through the JVM: `jelly.spark._ingest`. Counting them: `jelly.spark._stats`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark.udf import from_jelly, from_ntriples, to_jelly
+    from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
 __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
@@ -133,8 +133,8 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 
     ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
     """
-    from jelly.spark.patches import PatchDataSource
-    from jelly.spark.source import JellyDataSource, PushdownDataSource
+    from jelly.spark._patches import PatchDataSource
+    from jelly.spark._source import JellyDataSource, PushdownDataSource
 
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

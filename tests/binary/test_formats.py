@@ -23,7 +23,7 @@ from jelly import (
     Quad,
     Triple,
 )
-from jelly.core.binaryin import BinaryReader
+from jelly._core.jena.reader import BinaryReader
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NAMES = {
@@ -246,7 +246,7 @@ def test_real_data(path: Path) -> None:
 
 
 def lines(batches: Any) -> bytes:
-    from jelly.core.text import TextWriter
+    from jelly._core.ntriples.text import TextWriter
 
     writer = TextWriter(quads=True)
     return b"".join(map(writer.encode, batches))

@@ -20,8 +20,8 @@ from jelly import (
     Literal,
     QuotedTriple,
 )
-from jelly.core.binaryin import BinaryReader, ResultReader
-from jelly.core.terms import Terms
+from jelly._core.jena.reader import BinaryReader, ResultReader
+from jelly._core.terms.materialize import Terms
 
 VECTORS = json.loads(shared("facts", "rdf_binary_vectors.json").read_text("utf-8"))
 GRAPHS = {example["name"]: example for example in VECTORS["examples"] if "thrift" in example}

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
-from jelly.core.batch import Batch
-from jelly.core.collector import _Interner, _make_batch
-from jelly.core.terms import Terms
+from jelly._core.base.batch import Batch
+from jelly._core.terms.batch_builder import _Interner, _make_batch
+from jelly._core.terms.materialize import Terms
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
 KINDS = IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
@@ -241,7 +241,7 @@ def test_text_limit() -> None:
 
 
 def test_bytes_of_operations() -> None:
-    from jelly.core.operations import Add, OperationCollector
+    from jelly._core.terms.operations import Add, OperationCollector
 
     collector = OperationCollector(3)
     statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
@@ -291,8 +291,8 @@ def test_check_of_patches() -> None:
 
 def test_arrays_of_a_batch_that_grows() -> None:
     """An array never shows memory that is not its own: adding is refused while one is alive, clear() begins anew."""
-    from jelly.core.collector import Collector
-    from jelly.core.operations import Add, OperationCollector, Start
+    from jelly._core.terms.batch_builder import Collector
+    from jelly._core.terms.operations import Add, OperationCollector, Start
 
     statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
     collector = Collector(3)

@@ -33,11 +33,11 @@ from jelly import (
     JellyTruncatedError,
     JellyUnsupportedError,
 )
-from jelly.core.binaryin import BinaryReader, ResultReader
-from jelly.core.binaryout import BinaryWriter, ResultWriter
-from jelly.core.collector import Collector, _make_batch
-from jelly.core.prefixes import _Prefixes
-from jelly.core.thrift import _skip_value
+from jelly._core.jena.prefix_map import _Prefixes
+from jelly._core.jena.reader import BinaryReader, ResultReader
+from jelly._core.jena.thrift import _skip_value
+from jelly._core.jena.writer import BinaryWriter, ResultWriter
+from jelly._core.terms.batch_builder import Collector, _make_batch
 
 T, P = Thrift, Protobuf
 IRI = T.iri()

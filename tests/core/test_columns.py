@@ -13,9 +13,9 @@ from statements import generalized, rdf, star, writable
 from statements import quads as with_graphs
 
 import jelly
-from jelly.core.collector import _make_batch
-from jelly.core.columns import Columns
-from jelly.core.intake import Intake
+from jelly._core.arrow.exporter import Columns
+from jelly._core.arrow.importer import Intake
+from jelly._core.terms.batch_builder import _make_batch
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
 FLAT = ("subject", "predicate", "object", "graph", "datatype", "lang")
@@ -138,7 +138,7 @@ def taken(columns, rows, flat=True, quads=True, **settings):
     batches = found if rest is None else [*found, rest]
     for batch in batches:
         batch.check()
-    return [x for batch in batches for x in jelly.core.terms.Terms(batch).statements()]
+    return [x for batch in batches for x in jelly._core.terms.materialize.Terms(batch).statements()]
 
 
 def encoded(values):

@@ -40,7 +40,7 @@ from craft import (
 
 import jelly
 from jelly import Decoder, JellyFormatError, JellyLimitError, JellyTruncatedError
-from jelly.core.terms import Terms
+from jelly._core.terms.materialize import Terms
 
 EVERYTHING = (
     frame()

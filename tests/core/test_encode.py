@@ -27,9 +27,9 @@ from jelly import (
     StreamOptions,
     Triple,
 )
-from jelly.core.batch import Batch
-from jelly.core.collector import Collector, _make_batch
-from jelly.core.terms import Terms
+from jelly._core.base.batch import Batch
+from jelly._core.terms.batch_builder import Collector, _make_batch
+from jelly._core.terms.materialize import Terms
 
 
 def batch_of(statements: list, arity: int = 3) -> Batch:

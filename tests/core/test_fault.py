@@ -45,8 +45,8 @@ from jelly import (
     JellyUnsupportedError,
     StreamOptions,
 )
-from jelly.core.collector import _make_batch
-from jelly.core.fault import _codes, _fault
+from jelly._core.base.status import _codes, _fault
+from jelly._core.terms.batch_builder import _make_batch
 
 # ---- reading: code, class, part of the message, rows before the bad one, the bad row, byte in the bad row
 #

@@ -12,9 +12,9 @@ import pytest
 from rowcraft import Thrift
 
 import jelly
-from jelly.core.binaryin import BinaryReader, ResultReader
-from jelly.core.feeder import BatchIterator, Feeder
-from jelly.core.text import TextReader
+from jelly._core.base.push_reader import BatchIterator, Feeder
+from jelly._core.jena.reader import BinaryReader, ResultReader
+from jelly._core.ntriples.text import TextReader
 
 LINE = b"<a:s> <a:p> <a:o> .\n"
 ROW = Thrift.row(Thrift.iri(), Thrift.iri(), Thrift.literal())

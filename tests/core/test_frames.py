@@ -8,7 +8,7 @@ import pytest
 from craft import frame, options, triple, varint
 from hypothesis import given
 from hypothesis import strategies as st
-from jelly.core.frames import _frames
+from jelly._core.jelly.frame_reader import _frames
 
 from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 

@@ -9,13 +9,13 @@ import pytest
 from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 
 import jelly
-from jelly.core.binaryin import BinaryReader
-from jelly.core.binaryout import BinaryWriter
-from jelly.core.collector import Collector
-from jelly.core.operations import OperationCollector, OperationIterator, take_rows
-from jelly.core.terms import StatementIterator, Terms
-from jelly.core.text import TextReader, TextWriter
-from jelly.options import PatchOptions
+from jelly._core.jena.reader import BinaryReader
+from jelly._core.jena.writer import BinaryWriter
+from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.materialize import StatementIterator, Terms
+from jelly._core.terms.operations import OperationCollector, OperationIterator, take_rows
+from jelly._options import PatchOptions
 
 LITERAL = (2, pc.literal("x"))
 TEXT = b"""\

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import jelly
-from jelly.core.text import TextReader
+from jelly._core.ntriples.text import TextReader
 
 LINE = b"<a:s> <a:p> <a:o> .\n"
 

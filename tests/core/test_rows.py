@@ -6,7 +6,7 @@ import pytest
 from shared import ROOT
 
 import jelly
-from jelly.core.rows import KINDS, RowCounter
+from jelly._core.jelly.frame_scan import KINDS, RowCounter
 
 FIELDS = {1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 9: 6, 10: 7, 11: 8}
 SAMPLES = sorted((ROOT / "conformance").rglob("*.jelly")) + sorted((ROOT / "data").rglob("*.jelly"))

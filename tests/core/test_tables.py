@@ -8,7 +8,7 @@ import pytest
 from craft import IRI, LITERAL, QUOTED, datatype, frame, iri, literal, name, namespace, options, prefix, terms, triple
 from hypothesis import given
 from hypothesis import strategies as st
-from jelly.core.tables import _Lru
+from jelly._core.jelly.lookup import _Lru
 
 import jelly
 

@@ -8,8 +8,8 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, JellyFormatError, JellyLimitError, Literal, Quad, QuotedTriple, Triple
-from jelly.core.collector import Collector, _make_batch
-from jelly.core.terms import StatementIterator, Terms
+from jelly._core.terms.batch_builder import Collector, _make_batch
+from jelly._core.terms.materialize import StatementIterator, Terms
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),

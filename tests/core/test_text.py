@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textcase import BNODE, LANG, LITERAL, TRIPLE, TYPED, XSD, G, O, P, S, iri, one, read, rows, write
 
-from jelly.core.text import TextReader, TextWriter
+from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError, JellyTruncatedError
 
 # Syntax.

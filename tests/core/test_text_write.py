@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textcase import BNODE, IRI, LANG, LITERAL, TRIPLE, TYPED, XSD, iri, read, rows, write
 
-from jelly.core.chars import _find_escape
-from jelly.core.text import TextWriter
+from jelly._core.base.characters import _find_escape
+from jelly._core.ntriples.text import TextWriter
 from jelly.errors import JellyUnsupportedError
 
 

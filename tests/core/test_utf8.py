@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly.core.utf8 import _check_utf8
+from jelly._core.base.utf8 import _check_utf8
 
 # Both sides of every border of table 3-7 of the Unicode standard.
 EDGES = bytes.fromhex("00 41 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jelly.core.values import _format_decimal, _format_double, _parse_value
+from jelly._core.jena.numeric import _format_decimal, _format_double, _parse_value
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from craft import field, varint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jelly.core.wire import _put_varint, _skip_field, _take_span, _take_varint
+from jelly._core.base.protobuf import _put_varint, _skip_field, _take_span, _take_varint
 
 TOO_MUCH = 1 << 63
 

@@ -1,6 +1,6 @@
 """What the tests of text share: Batches as tuples, reading and writing in one call."""
 
-from jelly.core.text import TextReader, TextWriter
+from jelly._core.ntriples.text import TextReader, TextWriter
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE = range(1, 7)
 XSD = "http://www.w3.org/2001/XMLSchema#"

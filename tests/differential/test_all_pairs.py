@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyError, Literal, QuotedTriple, arrow, messages, patch, results
-from jelly.core.collector import Collector
-from jelly.formats import FORMATS
-from jelly.messages.media import LOG_FORMATS
+from jelly._core.terms.batch_builder import Collector
+from jelly._formats.registry import FORMATS
+from jelly.messages._media import LOG_FORMATS
 
 LONG = bool(os.environ.get("JELLY_LONG"))
 

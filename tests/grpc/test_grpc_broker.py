@@ -14,7 +14,7 @@ from serving import end, messages, numbers, options, plain, serve_command, spawn
 
 import jelly
 import jelly.grpc as jg
-import jelly.grpc.topics
+import jelly.grpc._topic_log
 from jelly import IRI, Frame, Literal, Triple
 
 OPTIONS = options("quads")
@@ -136,7 +136,7 @@ def test_big_frames_leave_the_event_loop_alone(serve, monkeypatch):
 
     server = serve()
     note(jg.Publication, "_decode")
-    note(jelly.grpc.broker._Reading, "recode")
+    note(jelly.grpc._broker._Reading, "recode")
     with jg.Client(server.address) as client:
         client.publish([big(0, 5), big(1, 300_000)], topic="t", options=options("graph messages"))
         small = options("graph messages", max_name_table_size=8)

@@ -15,7 +15,7 @@ from serving import messages, numbers, options, until
 
 import jelly
 import jelly.grpc as jg
-from jelly.grpc.protocol import PUBLISH, SUBSCRIBE, pack_subscribe
+from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, pack_subscribe
 
 OPTIONS = options("quads")
 LIMIT = 1 << 20

@@ -9,7 +9,7 @@ import pytest
 from serving import KINDS, messages, options, plain
 
 import jelly.grpc as jg
-from jelly.grpc.protocol import pack_subscribe, unpack_subscribe
+from jelly.grpc._protocol import pack_subscribe, unpack_subscribe
 
 WHAT = [(kind, gzip) for kind in KINDS for gzip in (False, True)]
 

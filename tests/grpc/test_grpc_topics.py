@@ -11,11 +11,11 @@ from serving import KINDS, messages, numbers, options, plain, statement
 
 import jelly
 import jelly.grpc as jg
-import jelly.grpc.topics
+import jelly.grpc._topic_log
 from jelly import Frame, StreamOptions
-from jelly.grpc.frames import frame_of
-from jelly.grpc.protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
-from jelly.grpc.topics import Missed
+from jelly.grpc._framing import frame_of
+from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
+from jelly.grpc._topic_log import Missed
 
 OWN = StreamOptions(physical_type=2, logical_type=14, version=1, max_name_table_size=100, max_prefix_table_size=10,
                     max_datatype_table_size=10)  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_subscription_is_read_or_refused(data):
 
 @pytest.fixture
 def small_segments(monkeypatch):
-    monkeypatch.setattr(jelly.grpc.topics, "SEGMENT_MESSAGES", 7)
+    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 7)
 
 
 def filled(kind, given, name="t", **settings):
@@ -148,13 +148,13 @@ def test_each_start_gives_the_same(kind, stored, small_segments, serve, tmp_path
     st.sampled_from([8, 16, 4000]),
 )
 def test_every_segment_stands_alone(kind, lots, messages_each, names):
-    jelly.grpc.topics.SEGMENT_MESSAGES, before = messages_each, jelly.grpc.topics.SEGMENT_MESSAGES
+    jelly.grpc._topic_log.SEGMENT_MESSAGES, before = messages_each, jelly.grpc._topic_log.SEGMENT_MESSAGES
     try:
         given = [Frame(i, [statement(kind, j) for j in lot]) for i, lot in enumerate(lots)]
         topic = jg.Topic("t", None)
         topic.fill(given, options(kind, max_name_table_size=names, max_prefix_table_size=3))
     finally:
-        jelly.grpc.topics.SEGMENT_MESSAGES = before
+        jelly.grpc._topic_log.SEGMENT_MESSAGES = before
     through, number = jg.FrameDecoder(), 0
     while number < topic.end:
         start, frames = topic.read(number)
@@ -338,7 +338,7 @@ def test_files_in_any_order(serve, tmp_path):
 def test_a_store_that_is_full(tmp_path):
     """Part of a message is written before the disk, or here the limit of a file, is reached: nothing of it stays."""
     resource = pytest.importorskip("resource")
-    from jelly.grpc.calls import status_of
+    from jelly.grpc._context import status_of
 
     path = tmp_path / "t.jelly"
     topic = jg.Topic("t", jelly.StreamOptions(physical_type=1, stream_name="t"), path=path)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import jelly
 import jelly.arrow
 import jelly.patch
-from jelly.tablefiles import read_table_file, write_table_file
+from jelly._formats.table_files import read_table_file, write_table_file
 
 ROWS = 41
 TEXT = b"".join(

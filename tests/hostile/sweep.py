@@ -16,8 +16,8 @@ from pathlib import Path
 from measure import peak
 
 import jelly
-from jelly.core.batch import Batch
-from jelly.core.terms import Terms
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import Terms
 
 # Files up to this size have every bit of theirs flipped.
 SMALL = 320

@@ -11,8 +11,8 @@ from measure import SANITIZED, growth
 from rowcraft import ENCODINGS, Thrift, attempt, field, sample, statements, string, varint
 
 import jelly
-from jelly.core.binaryin import BinaryReader, ResultReader
-from jelly.core.terms import Terms
+from jelly._core.jena.reader import BinaryReader, ResultReader
+from jelly._core.terms.materialize import Terms
 
 STEP = 5 if SANITIZED else 1
 
@@ -168,7 +168,7 @@ def test_depth_takes_no_stack() -> None:
 def test_endless_input_stays_small() -> None:
     """A row that never ends is refused at the limit; small rows without end take no memory."""
     grown = growth(
-        "from rowcraft import Thrift, Protobuf; from jelly.core.binaryin import BinaryReader",
+        "from rowcraft import Thrift, Protobuf; from jelly._core.jena.reader import BinaryReader",
         """
 for craft in (Thrift, Protobuf):
     reader = BinaryReader(craft.name)

@@ -16,7 +16,7 @@ import pytest
 from measure import run
 
 import jelly
-from jelly.files import Sink, Source
+from jelly._io.source import Sink, Source
 
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX systems")
 

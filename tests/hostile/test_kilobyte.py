@@ -152,7 +152,7 @@ def test_every_door_with_a_kilobyte(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     code = f"""
 import sys, resource; sys.path.insert(0, {str(Path(__file__).parent)!r})
-import test_kilobyte as t, jelly.arrow, jelly.oxigraph, jelly.yamls
+import test_kilobyte as t, jelly.arrow, jelly.oxigraph, jelly._tools.yaml
 from pathlib import Path
 t.main(0, 1, Path({str(tmp_path)!r}))
 """

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import Decoder, JellyError
-from jelly.core.terms import Terms
+from jelly._core.terms.materialize import Terms
 
 
 def outcome(chunks: list[bytes], **settings: object) -> tuple[list[str], int, tuple | None]:

@@ -10,8 +10,8 @@ from measure import SANITIZED, run
 from shared import shared
 
 import jelly
-from jelly.codecs import StreamEncoder
-from jelly.core.collector import Collector
+from jelly._core.terms.batch_builder import Collector
+from jelly._formats.native import StreamEncoder
 
 # Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
 STEP = 11 if SANITIZED else 1

@@ -247,7 +247,7 @@ def test_arguments():
         with pytest.raises(ValueError, match="expected"):
             read_messages(b"", format="nt", **wrong)
     with pytest.raises(ValueError, match="whole"):
-        jelly.core.text.TextReader(quads=False, messages="comment", on_error="skip")
+        jelly._core.ntriples.text.TextReader(quads=False, messages="comment", on_error="skip")
 
 
 @pytest.mark.parametrize("format", ["nt", "ttl", "jelly", "ndjsonld", "yamlld", "rdfxml"])

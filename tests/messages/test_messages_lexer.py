@@ -10,8 +10,8 @@ from time import process_time
 import pytest
 from shared import shared
 
-from jelly.core.lexer import Lexer
-from jelly.core.markup import DocumentScanner
+from jelly._core.boundaries.turtle import Lexer
+from jelly._core.boundaries.xml import DocumentScanner
 
 ox = pytest.importorskip("pyoxigraph")
 

@@ -28,7 +28,8 @@ from jelly.patch import (
 
 pa = pytest.importorskip("pyarrow")
 
-from jelly import arrow, arrowinput  # noqa: E402
+from jelly import arrow  # noqa: E402
+from jelly._formats import arrow_input as arrowinput  # noqa: E402
 
 LAYOUTS = ("flat", "ntriples")
 MANY = 20_000

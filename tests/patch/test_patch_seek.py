@@ -18,8 +18,9 @@ from shared import shared
 import jelly
 import jelly.patch
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
-from jelly.core.decoder import Decoder
-from jelly.core.text import TextReader
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
+from jelly._seekable.sidecar import make_sidecar
 from jelly.patch import (
     Abort,
     Add,
@@ -38,8 +39,7 @@ from jelly.patch import (
     dumps,
     read_patches,
 )
-from jelly.patch.stream import split_patches
-from jelly.sidecar import make_sidecar
+from jelly.patch._stream import split_patches
 
 FRAME, FLAT, PUNCTUATED = PatchStreamType.FRAME, PatchStreamType.FLAT, PatchStreamType.PUNCTUATED
 

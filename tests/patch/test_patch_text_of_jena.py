@@ -6,7 +6,7 @@ import pytest
 
 import jelly
 from jelly import IRI, Literal
-from jelly.core.text import TextReader
+from jelly._core.ntriples.text import TextReader
 from jelly.patch import Add, AddNamespace, Header, Patch, PatchReader, dumps, loads
 
 S, P = IRI("a:s"), IRI("a:p")

@@ -49,7 +49,7 @@ def load(spark: Any, *paths: Any, **options: Any) -> Any:
 
 def memory(spark: Any, path: str, out: str) -> list[int]:
     """Peak bytes of the Python worker that reads a file in one task: after a quarter of the batches, and at the end."""
-    from jelly.spark.source import JellyDataSource, JellyReader
+    from jelly.spark._source import JellyDataSource, JellyReader
 
     class Measured(JellyReader):
         def read(self, partition: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from drivers import digest
 from shared import shared
 
 import jelly
-from jelly.spark.plan import find_files
+from jelly.spark._partitions import find_files
 
 pytestmark = pytest.mark.slow
 

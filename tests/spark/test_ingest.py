@@ -16,10 +16,10 @@ from click.testing import CliRunner
 import jelly
 from jelly.cli.spark import cli
 from jelly.spark import ingest as room
-from jelly.spark.ingest import ingest
-from jelly.spark.manifest import JOURNAL, TEMPORARY, Manifest
-from jelly.spark.plan import absolute, find_files, split
-from jelly.spark.stats import stats
+from jelly.spark._ingest import ingest
+from jelly.spark._journal import JOURNAL, TEMPORARY, Manifest
+from jelly.spark._partitions import absolute, find_files, split
+from jelly.spark._stats import stats
 from jelly.stats import Counting
 
 EX = "http://example.org/"
@@ -121,7 +121,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     os.utime(src / "large.jelly", (1, 1))
     out = tmp_path / "out"
     ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL)
-    from jelly.sidecar import make_sidecar
+    from jelly._seekable.sidecar import make_sidecar
 
     make_sidecar(src / "large.jelly", distance=4096, chunk=4096)
     run.clear()
@@ -174,9 +174,9 @@ def test_a_crash_loses_and_doubles_nothing(
         # The driver is gone: nobody cleans up.
         patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
         if moment == "before rename":
-            patch.setattr("jelly.spark.manifest.os.replace", crash("rename", replace))
+            patch.setattr("jelly.spark._journal.os.replace", crash("rename", replace))
         elif moment == "after journal":
-            patch.setattr("jelly.spark.manifest.os.unlink", crash("unlink", unlink))
+            patch.setattr("jelly.spark._journal.os.unlink", crash("unlink", unlink))
         else:
             patch.setattr(Manifest, "_append", crash("journal", append))
         with pytest.raises(KeyboardInterrupt):
@@ -281,7 +281,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jelly.files.Sink.write", full)
+        patch.setattr("jelly._io.source.Sink.write", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(src, tmp_path / "out", spark=HERE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL]
@@ -370,7 +370,7 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
 def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import contextlib
 
-    monkeypatch.setattr("jelly.spark.stats.session", lambda *given: contextlib.nullcontext(spark))
+    monkeypatch.setattr("jelly.spark._stats.session", lambda *given: contextlib.nullcontext(spark))
     picture = tmp_path / "x.png"
     done = CliRunner().invoke(cli, ["spark", "stats", str(src), "--format", "json", "--plot", str(picture)])
     assert done.exit_code == 0, done.output

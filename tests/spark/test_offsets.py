@@ -13,13 +13,13 @@ import pytest
 from shared import shared
 
 import jelly
-from jelly.core.terms import Terms
+from jelly._core.terms.materialize import Terms
 from jelly.spark import follow, seen
-from jelly.spark.follow import Place, read_between, scan
-from jelly.spark.output import Written
-from jelly.spark.plan import File
-from jelly.spark.seen import Seen
-from jelly.spark.sink import abort_batch, commit_batch, job_of
+from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
+from jelly.spark._directory_offset import Seen
+from jelly.spark._job_commit import Written
+from jelly.spark._partitions import File
+from jelly.spark._tail import Place, read_between, scan
 
 
 def stream(n: int, frame_rows: int = 10, **options) -> bytes:

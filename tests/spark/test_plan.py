@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import jelly
-from jelly.sidecar import make_sidecar
-from jelly.spark.plan import File, Part, find_files, read_part, split
+from jelly._seekable.sidecar import make_sidecar
+from jelly.spark._partitions import File, Part, find_files, read_part, split
 
 pytest.importorskip("fsspec")
 

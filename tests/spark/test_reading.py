@@ -26,10 +26,10 @@ from test_plan import Handler, numbers
 
 import jelly
 import jelly.spark
+from jelly._seekable.sidecar import make_sidecar
 from jelly.arrow import from_batches
-from jelly.sidecar import make_sidecar
-from jelly.spark.plan import Part, find_files, read_part
-from jelly.spark.where import where
+from jelly.spark._partitions import Part, find_files, read_part
+from jelly.spark._pushdown import where
 
 FLAT = "subject, predicate, object, object_kind, datatype, lang, graph"
 
@@ -300,7 +300,7 @@ def test_workers_load_it_quickly() -> None:
 import sys, time
 import pyspark.sql.datasource, pyspark.sql.types, pyspark.worker, pyarrow
 start = time.process_time()
-import jelly.spark, jelly.spark.source
+import jelly.spark, jelly.spark._source
 print(time.process_time() - start)
 """
     root = str(Path(__file__).resolve().parent.parent.parent)
@@ -315,7 +315,7 @@ def test_memory_stays_flat(spark: Any, tmp_path: Path) -> None:
     jelly.write(path, numbers(1_000_000), seekable=True)
     code = """
 import resource, sys
-from jelly.spark.plan import Part, find_files, read_part
+from jelly.spark._partitions import Part, find_files, read_part
 [file] = find_files(sys.argv[1])
 def peak(parts):
     for part in parts:

@@ -12,10 +12,10 @@ import pytest
 
 import jelly
 import jelly.spark
-from jelly.formats import FORMATS
-from jelly.spark.ingest import ingest
-from jelly.spark.plan import find_files, split
-from jelly.spark.stats import stats
+from jelly._formats.registry import FORMATS
+from jelly.spark._ingest import ingest
+from jelly.spark._partitions import find_files, split
+from jelly.spark._stats import stats
 
 pytest.importorskip("pyoxigraph")
 

@@ -14,7 +14,7 @@ from shared import shared
 
 import jelly
 import jelly.spark
-from jelly.spark.plan import find_files
+from jelly.spark._partitions import find_files
 
 LIMIT = 60  # seconds that a query may take
 
@@ -148,7 +148,7 @@ def test_bad_files_and_paths(spark, tmp_path):
 )
 def test_options_that_make_no_sense(tmp_path, options, message):
     # Spark shows what the reader raises; the reader itself is quicker to ask.
-    from jelly.spark.source import JellyDataSource
+    from jelly.spark._source import JellyDataSource
 
     given = {"path": str(tmp_path / options.pop("at", "")), **options}
     source = JellyDataSource(given)

@@ -11,7 +11,7 @@ from cluster import wait_for
 import jelly
 import jelly.spark
 from jelly import IRI, Frame, Literal, StreamOptions, Triple
-from jelly.spark.ingest import ingest
+from jelly.spark._ingest import ingest
 
 jg = pytest.importorskip("jelly.grpc", reason="topics need grpcio")
 

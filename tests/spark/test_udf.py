@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jelly
-from jelly.core.join import join_batches
-from jelly.spark.messages import frames_to_statements, statements_to_frames, texts_to_statements
+from jelly._core.base.batch_concat import join_batches
+from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements
 
 A, B, P, G = (jelly.IRI(f"http://example.org/{name}") for name in ("a", "b", "p", "g"))
 QUOTED = jelly.QuotedTriple(A, P, B)
@@ -98,7 +98,7 @@ def test_a_corrupt_value(bad: bytes) -> None:
 
 
 def test_a_message_that_swells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly.spark.messages.MAX_LISTS", 1 << 16)
+    monkeypatch.setattr("jelly.spark._messages.MAX_LISTS", 1 << 16)
     long = frame([jelly.Triple(A, P, jelly.Literal("x" * 1000))] * 100)
     with pytest.raises(jelly.JellyLimitError, match="value 5 of the column"):
         lists([GOOD] * 5 + [long])

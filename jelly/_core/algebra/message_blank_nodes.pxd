@@ -1,0 +1,14 @@
+"""Frames of a Batch as messages: whole ones only, and blank nodes of their own."""
+
+from libc.stdint cimport int64_t
+
+from jelly._core.base.batch cimport Arena
+
+
+cdef inline int64_t count_whole(Arena* b) noexcept nogil:
+    """The rows that stand in frames which have ended."""
+    return b.frames[b.n_frames - 1] if b.n_frames else 0
+
+
+cdef void drop_tail(Arena* b) noexcept nogil
+cdef int move_tail(Arena* b, Arena* rest) noexcept nogil

@@ -1,0 +1,278 @@
+from libc.stdint cimport int32_t, uint8_t
+from libc.stdio cimport snprintf
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
+    copy_term, new_batch, same_bytes,
+)
+from jelly._core.base.status cimport NO_MEMORY, OK, Fault, fail, fault_error
+from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
+
+cdef enum:
+    LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
+
+
+cdef void drop_tail(Arena* b) noexcept nogil:
+    """Take away what came after the last frame that ended: rows, namespaces, metadata. Their terms stay."""
+    b.n_rows = count_whole(b)
+    while b.n_names and b.names[b.n_names - 3] >= b.n_frames:
+        b.n_names -= 4
+    while b.n_meta and b.meta[b.n_meta - 4] >= b.n_frames:
+        b.n_meta -= 4
+
+
+cdef int move_tail(Arena* b, Arena* rest) noexcept nogil:
+    """Move what came after the last frame that ended into an empty Arena."""
+    cdef int64_t row, i
+    cdef int32_t ids[4]
+    cdef int32_t* column[4]
+    cdef int slot
+    cdef int status = OK
+    cdef int32_t* moved = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+    if moved == NULL:
+        return NO_MEMORY
+    memset(moved, 0xFF, (b.n_terms + 1) * sizeof(int32_t))
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for row in range(count_whole(b), b.n_rows):
+        for slot in range(4):
+            ids[slot] = NO_TERM
+            if column[slot] != NULL and column[slot][row] != NO_TERM:
+                ids[slot] = move_term(b, column[slot][row], rest, moved)
+                if ids[slot] < 0:
+                    status = ids[slot]
+        if status == OK:
+            status = add_row(rest, ids[0], ids[1], ids[2], ids[3])
+        if status < 0:
+            break
+    i = 0
+    while i < b.n_names and status >= 0:
+        if b.names[i + 1] >= b.n_frames:
+            ids[0] = move_term(b, <int32_t>b.names[i + 2], rest, moved)
+            ids[1] = move_term(b, <int32_t>b.names[i + 3], rest, moved)
+            status = NO_MEMORY if ids[0] < 0 or ids[1] < 0 else add_namespace(rest, ids[0], ids[1])
+        i += 4
+    free(moved)
+    drop_tail(b)
+    return status
+
+
+cdef int32_t move_term(Arena* b, int32_t term, Arena* target, int32_t* moved) noexcept nogil:
+    if moved[term] < 0:
+        moved[term] = copy_term(b, term, target)
+    return moved[term]
+
+
+ctypedef struct Renaming:
+    Arena* source
+    Arena* target
+    int32_t* copied  # the id of a term in the target, -1: not copied yet
+    int64_t* of  # for which message a blank node, or a quoted triple, was copied
+    int64_t message
+    uint8_t head[LABEL_HEAD]
+    int64_t n_head
+    bint numbered  # give labels to nodes that have none in the text; leave the others
+    Labels labels
+    uint8_t* written  # of each term: whether it is a label of the text; may be NULL
+
+
+cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
+    cdef Arena* b = r.source
+    cdef const uint8_t* label = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int64_t number
+    if not r.numbered:
+        return add_joined(r.target, KIND_BNODE, r.head, r.n_head, label, n)
+    number = number_label(&r.labels, label, n, r.written != NULL and r.written[term])
+    if number == KEPT:
+        return add_joined(r.target, KIND_BNODE, label, n, NULL, 0)
+    if number < 0:
+        return <int32_t>number
+    r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"anon%lld", <long long>number)
+    return add_joined(r.target, KIND_BNODE, r.head, r.n_head, NULL, 0)
+
+
+cdef void take_marks(Arena* b, const uint8_t* mark, int64_t n_mark, uint8_t* written) noexcept nogil:
+    """Take a mark out of all texts, and note which blank nodes had one."""
+    cdef uint8_t* out = b.text
+    cdef uint8_t* at
+    cdef uint8_t* end = b.text
+    cdef int32_t term
+    for term in range(b.n_terms):
+        at, end = end, b.text + b.start[term + 1]
+        b.start[term] = out - b.text
+        while at < end:
+            if at[0] == mark[0] and end - at >= n_mark and same_bytes(at, mark, n_mark):
+                at += n_mark
+                written[term] = b.kind[term] == KIND_BNODE
+            else:
+                out[0] = at[0]
+                out += 1
+                at += 1
+    b.n_text = out - b.text
+    b.start[b.n_terms] = b.n_text
+
+
+cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
+    """Copy a term; blank nodes are new ones in each message. A negative code where that fails."""
+    cdef Arena* b = r.source
+    cdef int32_t ids[3]
+    cdef int32_t found
+    cdef int slot
+    cdef int kind = b.kind[term]
+    if kind != KIND_BNODE and kind != KIND_TRIPLE:
+        return move_term(b, term, r.target, r.copied)
+    if r.copied[term] >= 0 and r.of[term] == r.message:
+        return r.copied[term]
+    if kind == KIND_BNODE:
+        found = rename_label(r, term)
+    else:
+        for slot in range(3):
+            ids[slot] = rename_term(r, b.quoted[3 * b.aux[term] + slot])
+            if ids[slot] < 0:
+                return ids[slot]
+        found = add_quoted(r.target, ids[0], ids[1], ids[2])
+    r.copied[term] = found
+    r.of[term] = r.message
+    return found
+
+
+cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
+    cdef Arena* b = r.source
+    cdef int64_t row = 0
+    cdef int64_t i, end
+    cdef int64_t names = 0
+    cdef int32_t ids[4]
+    cdef int32_t* column[4]
+    cdef int slot
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for i in range(b.n_frames + 1):
+        r.message = first_frame + i
+        clear_labels(&r.labels)
+        r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"m%lld-", <long long>r.message)
+        end = b.frames[i] if i < b.n_frames else b.n_rows
+        while True:
+            while names < b.n_names and b.names[names] <= row and b.names[names + 1] <= i:
+                ids[0] = move_term(b, <int32_t>b.names[names + 2], r.target, r.copied)
+                ids[1] = move_term(b, <int32_t>b.names[names + 3], r.target, r.copied)
+                if ids[0] < 0 or ids[1] < 0 or add_namespace(r.target, ids[0], ids[1]) < 0:
+                    return NO_MEMORY
+                names += 4
+            if row >= end:
+                break
+            for slot in range(4):
+                ids[slot] = NO_TERM
+                if column[slot] != NULL and column[slot][row] != NO_TERM:
+                    ids[slot] = rename_term(r, column[slot][row])
+                    if ids[slot] < 0:
+                        return ids[slot]
+            if add_row(r.target, ids[0], ids[1], ids[2], ids[3]) < 0:
+                return NO_MEMORY
+            row += 1
+        if i < b.n_frames and add_frame(r.target) < 0:
+            return NO_MEMORY
+    return OK
+
+
+def rename_blank_nodes(Batch batch not None) -> Batch:
+    """A copy in which every blank node label begins with the number of its frame, "m7-" in frame 7 of the stream.
+
+    So the frames, of one stream, can be put together and no two of their blank nodes become one.
+
+    >>> from jelly._core.ntriples.text import TextReader
+    >>> reader = TextReader(quads=False, messages="comment")
+    >>> list(reader.feed(b"_:x <a:p> _:y .\\n# @message\\n_:x <a:p> _:x .\\n"))
+    [<jelly.Batch: 1 triples, 3 terms, 1 frame ends>]
+    >>> [batch] = reader.close()
+    >>> renamed = rename_blank_nodes(batch)
+    >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
+    ['_:m1-x', '_:m1-x']
+    """
+    return renamed(batch, False, NULL)
+
+
+def number_labels(Batch batch not None, bytes mark=None) -> Batch:
+    """The Batch, or a copy in which labels of blank nodes that a parser made up are anon0, anon1 ... in each frame.
+
+    Such are all of 16 to 32 hexadecimal digits but those that hold ``mark``, which is taken out of all texts: the Batch
+    must be one that is still being made.
+
+    >>> from jelly._core.ntriples.text import TextReader
+    >>> reader = TextReader(quads=False)
+    >>> [batch] = reader.feed(b"_:a123456789abcdef <a:p> _:xXxb123456789abcdef .\\n")
+    >>> numbered = number_labels(batch, b"xXx")
+    >>> [numbered.term(term) for term in (*numbered.s, *numbered.o)]
+    ['_:anon0', '_:b123456789abcdef']
+    """
+    cdef Arena* b = &batch.a
+    cdef int32_t term
+    cdef uint8_t* written = NULL
+    cdef const uint8_t* text
+    cdef int64_t n
+    if mark is not None:
+        text, n = <const uint8_t*><const char*>mark, len(mark)
+        written = <uint8_t*>calloc(b.n_terms + 1, 1)
+        if written == NULL:
+            raise MemoryError
+        with nogil:
+            take_marks(b, text, n, written)
+    try:
+        for term in range(b.n_terms):
+            if b.kind[term] == KIND_BNODE and is_made_up(b.text + b.start[term], b.start[term + 1] - b.start[term]):
+                return renamed(batch, True, written)
+    finally:
+        free(written)
+    return batch
+
+
+cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
+    cdef Arena* b = &batch.a
+    cdef Renaming r
+    cdef Batch made = new_batch(batch.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
+    cdef int status
+    cdef Fault fault
+    memset(&r, 0, sizeof(Renaming))
+    made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
+    r.numbered = numbered
+    r.written = written
+    r.source = b
+    r.target = &made.a
+    r.copied = <int32_t*>malloc((b.n_terms + 1) * sizeof(int32_t))
+    r.of = <int64_t*>malloc((b.n_terms + 1) * sizeof(int64_t))
+    try:
+        if r.copied == NULL or r.of == NULL:
+            raise MemoryError
+        memset(r.copied, 0xFF, (b.n_terms + 1) * sizeof(int32_t))
+        with nogil:
+            status = rename_rows(&r, batch.first_frame)
+        if status >= 0:
+            status = copy_metadata(b, &made.a)
+        if status < 0:
+            fault.code = OK
+            fail(&fault, status, NULL, b.text_limit)
+            raise fault_error(&fault, {"frame": r.message})
+    finally:
+        free(r.copied)
+        free(r.of)
+        free_labels(&r.labels)
+    return made
+
+
+cdef int copy_metadata(Arena* b, Arena* target) noexcept nogil:
+    cdef int64_t i = 0
+    cdef int64_t* m = b.meta
+    while i < b.n_meta:
+        if add_metadata(
+            target, b.meta_text + m[i + 1], m[i + 2] - m[i + 1], b.meta_text + m[i + 2], m[i + 3] - m[i + 2]
+        ) < 0:
+            return NO_MEMORY
+        target.meta[i] = m[i]
+        i += 4
+    return OK
+
+
+def drop_open_frame(Batch batch not None) -> Batch:
+    """The Batch without what came after its last frame ended. Only for one that is still being made: it is changed."""
+    drop_tail(&batch.a)
+    return batch

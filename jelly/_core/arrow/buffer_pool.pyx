@@ -1,0 +1,105 @@
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
+from cython cimport final, no_gc
+from libc.stdlib cimport free, malloc
+
+from jelly._core.base.protobuf cimport reserve
+
+
+@final
+cdef class Pool:
+    """Blocks of memory that were columns and will be again: the first touch of fresh memory costs more than filling it.
+
+    It lives as long as the reading and the last column; what is kept is bounded.
+    """
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.n):
+            free(self.blocks[i])
+
+    cdef void* take(self, int64_t need, int64_t* size) except NULL:
+        """The smallest block that does, if it is not far too large, or a new one."""
+        cdef int i
+        cdef int found = -1
+        cdef void* block
+        size[0] = need if need > 0 else 1
+        for i in range(self.n):
+            if need <= self.sizes[i] <= 2 * need + POOL_LEAST and (found < 0 or self.sizes[i] < self.sizes[found]):
+                found = i
+        if found < 0:
+            block = malloc(size[0])
+            if block == NULL:
+                raise MemoryError
+            return block
+        block = self.blocks[found]
+        size[0] = self.sizes[found]
+        self.n -= 1
+        self.total -= size[0]
+        self.blocks[found] = self.blocks[self.n]
+        self.sizes[found] = self.sizes[self.n]
+        return block
+
+    cdef void give(self, void* block, int64_t size) noexcept:
+        if size < POOL_LEAST or self.n == POOL_BLOCKS or self.total + size > POOL_BYTES:
+            free(block)
+            return
+        self.blocks[self.n] = block
+        self.sizes[self.n] = size
+        self.n += 1
+        self.total += size
+
+
+# No cycle can go through it, and its Pool must be there to the end.
+@final
+@no_gc
+cdef class Buffer:
+    """Memory of its own, to be shared by the buffer protocol; in the end it goes back to the Pool."""
+
+    def __dealloc__(self):
+        if self.data != NULL:
+            self.pool.give(self.data, self.size)
+
+    def __len__(self):
+        return self.n
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("a column is read-only")
+        view.obj = self
+        view.buf = self.data
+        view.len = self.n
+        view.itemsize = 1
+        view.readonly = 1
+        view.ndim = 1
+        view.format = <char*>b"B" if flags & PyBUF_FORMAT else NULL
+        view.shape = &self.n if flags & PyBUF_ND else NULL
+        view.strides = &self.stride if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __releasebuffer__(self, Py_buffer* view):
+        pass
+
+
+cdef Buffer new_buffer(Pool pool, int64_t n):
+    cdef Buffer buffer = Buffer.__new__(Buffer)
+    buffer.pool = pool
+    buffer.data = pool.take(n, &buffer.size)
+    buffer.n = n
+    buffer.stride = 1
+    return buffer
+
+
+cdef Buffer own_buffer(Pool pool, Writer* w, int64_t n):
+    """What was written, in a Buffer that owns it from now on. It has an address even where nothing was."""
+    cdef Buffer buffer = Buffer.__new__(Buffer)
+    if w.buf == NULL and reserve(w, 1) < 0:
+        raise MemoryError
+    buffer.pool = pool
+    buffer.data = w.buf
+    buffer.size = w.cap
+    buffer.n = n
+    buffer.stride = 1
+    w.buf = NULL
+    w.n = w.cap = 0
+    return buffer

@@ -1,0 +1,596 @@
+"""Columns: the Batch as Arrow buffers, the loops without the GIL."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython cimport final
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memchr, memcpy, memset
+
+from jelly._core.base.batch cimport (
+    KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
+)
+from jelly._core.rules.capabilities cimport Capabilities
+from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
+from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
+from jelly._core.arrow.values cimport (
+    SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
+)
+from jelly._core.base.protobuf cimport Writer, reserve
+
+import numpy
+
+from jelly._core.rules.capabilities import capabilities_of
+from jelly.errors import JellyOptionsError
+
+cdef enum:
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+    DATATYPE = 4
+    LANG = 5
+    VALUE = 6  # a column from elsewhere: any term, or null
+    N_SLOTS = 7
+    # A record batch ends where the data of a column would pass so many bytes: a long literal may stand in many rows.
+    MAX_DATA = 1 << 26
+    # Texts longer than this are copied by memcpy.
+    LONG = 512
+    # Bytes of a value of object_kind, with zeros behind.
+    KIND_WIDTH = 8
+
+_SLOTS = {
+    "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
+    "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH,
+}
+
+# Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
+_USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
+_USES["object_kind"] = 1 << OBJECT
+
+
+ctypedef struct Nulls:
+    uint8_t* valid  # a bit for each row; NULL: no nulls
+    int64_t n
+
+
+cdef int note_null(Nulls* nulls, int64_t row, int64_t rows) noexcept nogil:
+    if nulls.valid == NULL:
+        nulls.valid = <uint8_t*>malloc((rows + 7) // 8)
+        if nulls.valid == NULL:
+            return NO_MEMORY
+        memset(nulls.valid, 0xFF, (rows + 7) // 8)
+    nulls.valid[row >> 3] &= ~(1 << (row & 7))
+    nulls.n += 1
+    return OK
+
+
+cdef int grow_data(Writer* data, int64_t n, int64_t size) noexcept nogil:
+    """Make room for `size` bytes behind the first `n`, and slack."""
+    data.n = n
+    return reserve(data, size + SLACK)
+
+
+cdef inline int64_t fill_strings(
+    Render* r, const int32_t* ids, int64_t rows, int slot, int32_t* offsets, Writer* data, Nulls* nulls
+) noexcept nogil:
+    """Append the values of some terms one after the other; the rows done, fewer where the data is full, or a code."""
+    cdef Span* spans = r.spans
+    cdef Span* span
+    cdef uint8_t* out
+    cdef const uint8_t* text
+    cdef int64_t used = 0
+    cdef int64_t room = min(data.cap - SLACK, <int64_t>MAX_DATA)
+    cdef int64_t row, size, done
+    cdef int32_t term
+    cdef int32_t n_terms = r.b.n_terms
+    offsets[0] = 0
+    for row in range(rows):
+        term = ids[row]
+        if term < 0 or term >= n_terms:
+            if term != NO_TERM or slot < GRAPH:
+                data.n = row
+                return fail(&r.fault, BAD_TERM, NULL, term, slot)
+            if note_null(nulls, row, rows) < 0:
+                return fail(&r.fault, NO_MEMORY, NULL)
+            offsets[row + 1] = <int32_t>used
+            continue
+        span = &spans[term]
+        if span.at == NULL and render(r, term) < 0:
+            data.n = row
+            return r.fault.code
+        size = span.n
+        if used + size > room:
+            if used > 0 and used + size > MAX_DATA:
+                data.n = used
+                return row
+            if grow_data(data, used, size) < 0:
+                return fail(&r.fault, NO_MEMORY, NULL)
+            room = min(data.cap - SLACK, <int64_t>MAX_DATA)
+        out = data.buf + used
+        text = span.at
+        if size > LONG:
+            memcpy(out, text, size)
+        else:
+            # Steps of a fixed size need no call; what is too much is overwritten next.
+            memcpy(out, text, SLACK)
+            done = SLACK
+            while done < size:
+                memcpy(out + done, text + done, SLACK)
+                done += SLACK
+        used += size
+        offsets[row + 1] = <int32_t>used
+    data.n = used
+    return rows
+
+
+cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil:
+    """object_kind as text; the bytes, or a code."""
+    cdef const char* texts = b"literal\0iri\0\0\0\0\0bnode\0\0\0triple\0\0"
+    cdef int64_t lengths[4]
+    cdef int64_t used = 0
+    cdef int64_t row
+    cdef int which
+    lengths[0] = 7
+    lengths[1] = 3
+    lengths[2] = 5
+    lengths[3] = 6
+    offsets[0] = 0
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        memcpy(data + used, texts + KIND_WIDTH * which, KIND_WIDTH)
+        used += lengths[which]
+        offsets[row + 1] = <int32_t>used
+    return used
+
+
+cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
+    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
+    cdef int kind
+    if term < 0 or term >= r.b.n_terms:
+        return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+    kind = r.b.kind[term]
+    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
+
+
+cdef int fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
+    cdef int64_t row
+    cdef int which
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        out[row] = <int8_t>which
+    return OK
+
+
+cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t* out) noexcept nogil:
+    """The aux of the terms of a kind, NO_TERM for the others."""
+    cdef Arena* b = r.b
+    cdef int64_t row
+    cdef int32_t term
+    for row in range(rows):
+        term = ids[row]
+        if term < 0 or term >= b.n_terms:
+            return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+        out[row] = b.aux[term] if b.kind[term] == kind else NO_TERM
+    return OK
+
+
+ctypedef struct Values:
+    # a dictionary in the making
+    int32_t* of_term  # where the value of a term is; -1: not there yet
+    Writer offsets
+    Writer data
+
+
+cdef int32_t add_value(Render* r, Values* values, int32_t term, int slot) noexcept nogil:
+    """The place of the value of a term in the dictionary, where it may be already; or a code."""
+    cdef int32_t first = find_same(r, term)
+    cdef int32_t place
+    cdef Span* span
+    if first < 0:
+        return first
+    place = values.of_term[first]
+    if place < 0:
+        span = &r.spans[first]
+        if reserve(&values.offsets, sizeof(int64_t)) < 0 or reserve(&values.data, span.n) < 0:
+            return fail(&r.fault, NO_MEMORY, NULL)
+        place = <int32_t>(values.offsets.n // <int64_t>sizeof(int64_t)) - 1
+        if span.n:  # else there may be no memory yet
+            memcpy(values.data.buf + values.data.n, span.at, span.n)
+        values.data.n += span.n
+        memcpy(values.offsets.buf + values.offsets.n, &values.data.n, sizeof(int64_t))
+        values.offsets.n += sizeof(int64_t)
+        values.of_term[first] = place
+    values.of_term[term] = place
+    return place
+
+
+cdef int64_t fill_codes(
+    Render* r, const int32_t* ids, int64_t rows, int slot, Values* values, int32_t* out, Nulls* nulls
+) noexcept nogil:
+    """Indices into a dictionary that is made on the way; OK or a code."""
+    cdef int32_t* of_term = values.of_term
+    cdef int64_t row
+    cdef int64_t zero = 0
+    cdef int32_t term, place
+    cdef int32_t n_terms = r.b.n_terms
+    if reserve(&values.offsets, sizeof(int64_t)) < 0:
+        return fail(&r.fault, NO_MEMORY, NULL)
+    memcpy(values.offsets.buf, &zero, sizeof(int64_t))
+    values.offsets.n = sizeof(int64_t)
+    for row in range(rows):
+        term = ids[row]
+        if term < 0 or term >= n_terms:
+            if term != NO_TERM or slot < GRAPH:
+                values.data.n = row
+                return fail(&r.fault, BAD_TERM, NULL, term, slot)
+            if note_null(nulls, row, rows) < 0:
+                return fail(&r.fault, NO_MEMORY, NULL)
+            out[row] = 0
+            continue
+        place = of_term[term]
+        if place < 0:
+            place = add_value(r, values, term, slot)
+            if place < 0:
+                values.data.n = row
+                return place
+        out[row] = place
+    return OK
+
+
+cdef void fill_frames(
+    Arena* b, int64_t frame, const int64_t* chosen, int64_t row, int64_t end, int64_t* out
+) noexcept nogil:
+    """The number of the frame of each row, or of each that was chosen."""
+    cdef int64_t i = 0
+    cdef int64_t first = row
+    while row < end:
+        while i < b.n_frames and b.frames[i] <= (row if chosen == NULL else chosen[row]):
+            i += 1
+        out[row - first] = frame + i
+        row += 1
+
+
+cdef int pick(const int32_t* ids, const int64_t* chosen, int64_t n, int64_t rows, int32_t* out) noexcept nogil:
+    """The ids of the rows that were chosen; -1 where these are not in order or not there."""
+    cdef int64_t last = -1
+    cdef int64_t i
+    for i in range(n):
+        if chosen[i] <= last or chosen[i] >= rows:
+            return -1
+        last = chosen[i]
+        out[i] = ids[last]
+    return OK
+
+
+@final
+cdef class Columns:
+    """Makes Arrow buffers of Batches, one Batch after the other. For one thread; keeps its tables from Batch to Batch.
+
+    Several may share a ``pool`` of memory.
+
+    >>> import jelly
+    >>> columns = Columns(flat=True)
+    >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
+    >>> rows, nulls, valid, offsets, data = columns.strings("lang", 0, 1)
+    >>> rows, nulls, valid, bytes(data)
+    (1, 0, None, b'en')
+    """
+
+    cdef Render r
+    cdef Batch batch
+    cdef readonly Pool pool
+    cdef bint flat
+    cdef Capabilities capabilities
+    cdef bint busy
+    cdef bint has_same  # find_same may be asked
+    cdef int differ  # all_differ said so; -1: not asked yet
+    cdef int32_t* scratch
+    cdef int64_t cap_scratch
+    cdef int32_t* of_term
+    cdef int64_t cap_of_term
+    cdef double hint[7]  # bytes of a row in the last record batch
+    # The ids of the rows: those of the Batch, or some of them, copied.
+    cdef const int32_t* spog[4]
+    cdef int64_t n_rows
+    cdef object chosen  # the numpy array of their numbers; None: all rows
+    cdef const int64_t* numbers
+    cdef int32_t* picked
+    cdef int64_t cap_picked
+
+    def __cinit__(self, *, bint flat, Pool pool=None):
+        cdef int slot
+        self.pool = Pool() if pool is None else pool
+        self.flat = flat
+        self.capabilities = capabilities_of("flat" if flat else "ntriples")
+        for slot in range(N_SLOTS):
+            self.hint[slot] = 16
+
+    def __dealloc__(self):
+        free_render(&self.r)
+        free(self.scratch)
+        free(self.of_term)
+        free(self.picked)
+
+    def __reduce__(self):
+        raise TypeError("Columns cannot be pickled")
+
+    def start(self, Batch batch, rows=None, names=None) -> None:
+        """Go on to another Batch; None lets go of the last.
+
+        ``rows`` is an int64 array of the rows that are meant, in order: from then on they are rows 0, 1, 2 ...
+        ``names`` are the columns that will be asked for (None: all). JellyUnsupportedError where the layout cannot
+        hold what stands in them.
+        """
+        cdef int slots = 15
+        if self.busy:
+            raise RuntimeError("these Columns are in use by another thread")
+        end_render(&self.r)
+        self.batch = None
+        self.has_same = False
+        self.differ = -1
+        self.chosen = None
+        self.numbers = NULL
+        if batch is None:
+            return
+        if batch.a.op != NULL:
+            raise JellyOptionsError("a patch has operations: it cannot become columns of statements")
+        if names is not None:
+            slots = 0
+            for name in names:
+                slots |= <int>_USES.get(name, 0)
+        self.batch = batch = self.capabilities.fit(batch, rows, slots)
+        if start_render(&self.r, &batch.a, self.flat) < 0:
+            self.batch = None
+            raise MemoryError
+        self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
+        self.n_rows = batch.a.n_rows
+        if rows is not None:
+            try:
+                self.choose(rows)
+            except BaseException:
+                self.batch = None
+                raise
+
+    cdef int choose(self, rows) except -1:
+        cdef int64_t n = len(rows)
+        cdef int64_t all_rows = self.n_rows
+        cdef void* grown
+        cdef int slot
+        if 4 * n > self.cap_picked:
+            grown = realloc(self.picked, 4 * n * sizeof(int32_t))
+            if grown == NULL:
+                raise MemoryError
+            self.picked = <int32_t*>grown
+            self.cap_picked = 4 * n
+        self.chosen = numpy.ascontiguousarray(rows, numpy.int64)
+        self.numbers = <const int64_t*><size_t>self.chosen.ctypes.data
+        for slot in range(4):
+            if self.spog[slot] != NULL:
+                if pick(self.spog[slot], self.numbers, n, all_rows, self.picked + slot * n) < 0:
+                    raise IndexError(f"the rows are not in order or lead out of a Batch of {all_rows}")
+                self.spog[slot] = self.picked + slot * n
+        self.n_rows = n
+        return 0
+
+    cdef int enter(self, int64_t row, int64_t end) except -1:
+        if self.busy:
+            raise RuntimeError("these Columns are in use by another thread")
+        if self.batch is None:
+            raise ValueError("there is no Batch: call start() first")
+        if not 0 <= row <= end <= self.n_rows:
+            raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
+        self.busy = True
+        return 0
+
+    cdef object error(self, int64_t row):
+        if self.numbers != NULL and row < self.n_rows:
+            row = self.numbers[row]
+        error = fault_error(&self.r.fault, {"row": self.batch.first_row + row})
+        self.r.fault.code = OK
+        return error
+
+    cdef const int32_t* ids(self, int slot, int64_t row, int64_t end) except? NULL:
+        """The term ids of a column; NULL where all of its rows are null."""
+        cdef Arena* b = &self.batch.a
+        cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
+        cdef void* grown
+        cdef int status
+        if slot <= GRAPH:
+            return NULL if self.spog[slot] == NULL else self.spog[slot] + row
+        if b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL:
+            return NULL
+        if end - row > self.cap_scratch:
+            grown = realloc(self.scratch, (end - row) * sizeof(int32_t))
+            if grown == NULL:
+                raise MemoryError
+            self.scratch = <int32_t*>grown
+            self.cap_scratch = end - row
+        with nogil:
+            status = fill_aux(&self.r, self.spog[OBJECT] + row, end - row, kind, self.scratch)
+        if status < 0:
+            raise self.error(row)
+        return self.scratch
+
+    def strings(self, name: str, int64_t row, int64_t end):
+        """Rows done, nulls, validity (or None), int32 offsets and data of a column of strings; None: all are null.
+
+        Fewer rows are done than asked for where the data would pass 64 MB.
+        """
+        cdef int slot = _SLOTS[name]
+        cdef const int32_t* ids
+        self.enter(row, end)
+        try:
+            ids = self.ids(slot, row, end)
+            return None if ids == NULL else self.fill(slot, ids, row, end)
+        finally:
+            self.busy = False
+
+    def values(self, ids):
+        """The same of term ids that are no column of the Batch, such as those of a result set: contiguous int32, -1 is
+        null."""
+        cdef Py_buffer view
+        self.enter(0, 0)
+        try:
+            PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
+            try:
+                return self.fill(VALUE, <const int32_t*>view.buf, 0, view.len // <Py_ssize_t>sizeof(int32_t))
+            finally:
+                PyBuffer_Release(&view)
+        finally:
+            self.busy = False
+
+    cdef object fill(self, int slot, const int32_t* ids, int64_t row, int64_t end):
+        cdef Buffer offsets
+        cdef Writer data
+        cdef Nulls nulls
+        cdef int64_t rows
+        data.buf = NULL
+        data.n = data.cap = 0
+        nulls.valid = NULL
+        nulls.n = 0
+        try:
+            offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
+            data.buf = <uint8_t*>self.pool.take(
+                min(<int64_t>(self.hint[slot] * (end - row) * 1.125), MAX_DATA) + 2 * SLACK, &data.cap
+            )
+            with nogil:
+                if slot == SUBJECT:
+                    rows = fill_strings(&self.r, ids, end - row, SUBJECT, <int32_t*>offsets.data, &data, &nulls)
+                elif slot == VALUE:
+                    rows = fill_strings(&self.r, ids, end - row, VALUE, <int32_t*>offsets.data, &data, &nulls)
+                elif slot == OBJECT:
+                    rows = fill_strings(&self.r, ids, end - row, OBJECT, <int32_t*>offsets.data, &data, &nulls)
+                else:
+                    rows = fill_strings(&self.r, ids, end - row, slot, <int32_t*>offsets.data, &data, &nulls)
+            if rows < 0:
+                raise self.error(row + data.n)
+            if rows:
+                self.hint[slot] = <double>data.n / rows
+            offsets.n = (rows + 1) * sizeof(int32_t)
+            return rows, nulls.n, take_valid(self.pool, &nulls, rows), offsets, own_buffer(self.pool, &data, data.n)
+        finally:
+            free(data.buf)
+            free(nulls.valid)
+
+    def codes(self, name: str, int64_t row, int64_t end):
+        """Nulls, validity (or None), int32 indices, int64 offsets and data of a dictionary whose values all differ;
+        None: all are null."""
+        cdef int slot = _SLOTS[name]
+        cdef Buffer indices
+        cdef Values values
+        cdef Nulls nulls
+        cdef const int32_t* ids
+        cdef int64_t status
+        cdef int32_t n_terms
+        cdef void* grown
+        self.enter(row, end)
+        memset(&values, 0, sizeof(Values))
+        nulls.valid = NULL
+        nulls.n = 0
+        n_terms = self.batch.a.n_terms
+        try:
+            ids = self.ids(slot, row, end)
+            if ids == NULL:
+                return None
+            self.need_same()
+            if n_terms > self.cap_of_term:
+                grown = realloc(self.of_term, n_terms * sizeof(int32_t))
+                if grown == NULL:
+                    raise MemoryError
+                self.of_term = <int32_t*>grown
+                self.cap_of_term = n_terms
+            values.of_term = self.of_term
+            indices = new_buffer(self.pool, (end - row) * sizeof(int32_t))
+            with nogil:
+                if n_terms:
+                    memset(values.of_term, 0xFF, n_terms * sizeof(int32_t))
+                status = fill_codes(&self.r, ids, end - row, slot, &values, <int32_t*>indices.data, &nulls)
+            if status < 0:
+                raise self.error(row + values.data.n)
+            return (
+                nulls.n, take_valid(self.pool, &nulls, end - row), indices,
+                own_buffer(self.pool, &values.offsets, values.offsets.n), own_buffer(self.pool, &values.data, values.data.n),
+            )
+        finally:
+            free(values.offsets.buf)
+            free(values.data.buf)
+            free(nulls.valid)
+            self.busy = False
+
+    cdef int need_same(self) except -1:
+        if not self.has_same and start_same(&self.r) < 0:
+            raise MemoryError
+        self.has_same = True
+        return 0
+
+    def all_differ(self) -> bool:
+        """Whether the Batch's own text is a dictionary of its terms: no two alike, none that is written otherwise."""
+        self.enter(0, 0)
+        try:
+            if self.differ < 0:
+                self.need_same()
+                with nogil:
+                    self.differ = all_differ(&self.r)
+                if self.differ < 0:
+                    raise self.error(0)
+            return self.differ == 1
+        finally:
+            self.busy = False
+
+    def kinds(self, int64_t row, int64_t end):
+        """int32 offsets and data of the column object_kind."""
+        cdef Buffer offsets, data
+        cdef int64_t n
+        self.enter(row, end)
+        try:
+            offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
+            data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
+            with nogil:
+                n = fill_kinds(&self.r, self.spog[OBJECT] + row, end - row, <int32_t*>offsets.data, <uint8_t*>data.data)
+            if n < 0:
+                raise self.error(row)
+            data.n = n
+            return offsets, data
+        finally:
+            self.busy = False
+
+    def kind_codes(self, int64_t row, int64_t end):
+        """int8 indices of the column object_kind into literal, iri, bnode, triple."""
+        cdef Buffer codes
+        cdef int status
+        self.enter(row, end)
+        try:
+            codes = new_buffer(self.pool, end - row)
+            with nogil:
+                status = fill_kind_codes(&self.r, self.spog[OBJECT] + row, end - row, <int8_t*>codes.data)
+            if status < 0:
+                raise self.error(row)
+            return codes
+        finally:
+            self.busy = False
+
+    def frames(self, int64_t row, int64_t end):
+        """int64 numbers of the frames of some rows."""
+        cdef Buffer frames
+        self.enter(row, end)
+        try:
+            frames = new_buffer(self.pool, (end - row) * sizeof(int64_t))
+            with nogil:
+                fill_frames(&self.batch.a, self.batch.first_frame, self.numbers, row, end, <int64_t*>frames.data)
+            return frames
+        finally:
+            self.busy = False
+
+
+cdef object take_valid(Pool pool, Nulls* nulls, int64_t rows):
+    cdef Writer bits
+    if nulls.valid == NULL:
+        return None
+    bits.buf = nulls.valid
+    bits.n = bits.cap = (rows + 7) // 8
+    nulls.valid = NULL
+    return own_buffer(pool, &bits, (rows + 7) // 8)

@@ -1,0 +1,357 @@
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_frame,
+    add_row, add_term, intern_term, same_bytes,
+)
+from jelly._core.base.status cimport (
+    BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL, NAMED_GRAPH_IN_TRIPLES,
+    NO_MEMORY, NOT_BNODE, NOT_LITERAL, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
+)
+from jelly._core.jelly.stream_options cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
+from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, read_term
+from jelly._core.base.utf8 cimport check_utf8
+
+
+cdef inline bint is_valid(const uint8_t* bits, int64_t i) noexcept nogil:
+    return bits == NULL or (bits[i >> 3] >> (i & 7)) & 1
+
+
+cdef inline int get_value(Rows* t, int which) noexcept nogil:
+    """Find the value of the row: 1, 0 where it is null, or a code."""
+    cdef Strings* c = &t.columns[which]
+    cdef int64_t i = c.first + t.row
+    cdef int64_t begin, end
+    if not c.given or not is_valid(c.valid, i):
+        return 0
+    if c.index != NULL:
+        c.place = c.index[i]
+        if c.place < 0 or c.place >= c.n_values:
+            t.at_fault = which
+            c.n = 0
+            return fail(&t.lines.fault, COLUMN_INDEX, NULL, c.place, c.n_values)
+        i = c.first_value + c.place
+        if not is_valid(c.value_valid, i):
+            return 0
+    if c.wide_offsets != NULL:
+        begin = c.wide_offsets[i]
+        end = c.wide_offsets[i + 1]
+    else:
+        begin = c.offsets[i]
+        end = c.offsets[i + 1]
+    if begin < 0 or end < begin or end > c.n_data:
+        t.at_fault = which
+        c.n = 0
+        return fail(&t.lines.fault, COLUMN_OFFSETS, NULL)
+    c.at = c.data + begin
+    c.n = end - begin
+    return 1
+
+
+cdef inline int32_t find_known(Rows* t, Strings* c) noexcept nogil:
+    """The term that this value became before in this Batch; -2 where there is none."""
+    cdef Known* known
+    if c.known != NULL:
+        known = &c.known[c.place]
+        return known.term if known.serial == t.serial else -2
+    if c.last_serial == t.serial and c.last_n == c.n and same_bytes(c.last_at, c.at, c.n):
+        return c.last_term
+    return -2
+
+
+cdef inline int32_t find_row(Rows* t, Strings* c) noexcept nogil:
+    """What `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
+    cdef int64_t i = c.first + t.row
+    cdef int64_t place
+    if c.known == NULL or not is_valid(c.valid, i):
+        return -2
+    place = c.index[i]
+    if place < 0 or place >= c.n_values or c.known[place].serial != t.serial:
+        return -2
+    return c.known[place].term
+
+
+cdef inline void keep_known(Rows* t, Strings* c, int32_t term) noexcept nogil:
+    if c.known != NULL:
+        c.known[c.place].serial = t.serial
+        c.known[c.place].term = term
+    else:
+        c.last_at = c.at
+        c.last_n = c.n
+        c.last_term = term
+        c.last_serial = t.serial
+
+
+cdef inline int32_t new_term(Rows* t, Strings* c, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
+    """A term with a text of a column, which is checked where it is not in the Batch already; or a code.
+
+    The values of a dictionary are known by their place, so a search for their text would hardly ever find anything.
+    """
+    cdef int32_t before = t.lines.batch.n_terms
+    cdef int32_t term
+    cdef int64_t bad
+    if c.known != NULL:
+        term = add_term(t.lines.batch, kind, aux, at, n)
+    else:
+        term = intern_term(&t.lines.index, t.lines.batch, kind, aux, at, n)
+    if term < 0:
+        return fail(&t.lines.fault, term, NULL, t.lines.batch.text_limit)
+    if term >= before:
+        bad = check_utf8(at, n)
+        if bad >= 0:
+            return fail(&t.lines.fault, COLUMN_UTF8, NULL, bad)
+    return term
+
+
+cdef int need_value(Rows* t, int which) noexcept nogil:
+    """get_value where a null is a fault, except in the column of graphs."""
+    cdef int status = get_value(t, which)
+    if status == 0 and which != GRAPH:
+        t.at_fault = which
+        t.columns[which].n = 0
+        return fail(&t.lines.fault, COLUMN_NULL, NULL)
+    return status
+
+
+cdef int take_parsed(Rows* t, int which, int32_t* term) noexcept nogil:
+    """A term in N-Triples syntax."""
+    cdef Strings* c = &t.columns[which]
+    t.at_fault = which
+    return read_term(&t.lines, c.at, c.n, which, term)
+
+
+cdef inline int take_term(Rows* t, int which, int32_t* term) noexcept nogil:
+    """Subject, predicate, graph; in the layout of four columns the object too."""
+    cdef Strings* c = &t.columns[which]
+    cdef int32_t known = find_row(t, c)
+    cdef int status
+    if known >= 0:
+        term[0] = known
+        return OK
+    status = need_value(t, which)
+    if status <= 0:
+        term[0] = NO_TERM
+        return status
+    known = find_known(t, c)
+    if known >= 0:
+        term[0] = known
+        return OK
+    t.at_fault = which
+    if not t.flat or (c.n > 1 and c.at[0] == 0x3C and c.at[1] == 0x3C):
+        status = take_parsed(t, which, term)
+    elif c.n > 1 and c.at[0] == 0x5F and c.at[1] == 0x3A:
+        status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
+    else:
+        status = term[0] = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
+    if status < 0:
+        return status
+    keep_known(t, c, term[0])
+    return OK
+
+
+cdef int take_aux(Rows* t, int which, int32_t* term) noexcept nogil:
+    """The datatype or the language; NO_TERM where there is none, which xsd:string is too."""
+    cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
+    cdef int64_t n_string = 39
+    cdef Strings* c = &t.columns[which]
+    cdef int32_t known = find_row(t, c)
+    cdef int status
+    term[0] = known
+    if known != -2:
+        return OK
+    term[0] = NO_TERM
+    status = get_value(t, which)
+    if status <= 0:
+        return status
+    known = find_known(t, c)
+    if known == -2:
+        t.at_fault = which
+        if which == LANG:
+            if c.n == 0:
+                return fail(&t.lines.fault, EMPTY_VALUE, NULL)
+            known = new_term(t, c, KIND_TEXT, NO_TERM, c.at, c.n)
+        elif c.n == n_string and memcmp(c.at, string, n_string) == 0:
+            known = NO_TERM
+        else:
+            known = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
+        if known < NO_TERM:
+            return known
+        keep_known(t, c, known)
+    term[0] = known
+    return OK
+
+
+cdef bint is_lang_string(Rows* t, int32_t term) noexcept nogil:
+    cdef const char* lang_string = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+    cdef int64_t n = t.lines.batch.start[term + 1] - t.lines.batch.start[term]
+    return n == 53 and memcmp(t.lines.batch.text + t.lines.batch.start[term], lang_string, n) == 0
+
+
+cdef int take_kind(Rows* t) noexcept nogil:
+    """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
+    cdef Strings* c = &t.columns[KIND]
+    cdef int kind = find_row(t, c)
+    cdef int status
+    if kind >= 0:
+        return kind
+    status = need_value(t, KIND)
+    if status < 0:
+        return status
+    if c.n == 3 and memcmp(c.at, b"iri", 3) == 0:
+        kind = KIND_IRI
+    elif c.n == 7 and memcmp(c.at, b"literal", 7) == 0:
+        kind = KIND_LITERAL
+    elif c.n == 5 and memcmp(c.at, b"bnode", 5) == 0:
+        kind = KIND_BNODE
+    elif c.n == 6 and memcmp(c.at, b"triple", 6) == 0:
+        kind = KIND_TRIPLE
+    else:
+        t.at_fault = KIND
+        return fail(&t.lines.fault, OBJECT_KIND, NULL)
+    if c.known != NULL:
+        keep_known(t, c, kind)
+    return kind
+
+
+cdef int take_object(Rows* t, int32_t* term) noexcept nogil:
+    """The object of the flat layout."""
+    cdef Strings* c = &t.columns[OBJECT]
+    cdef int kind = take_kind(t)
+    cdef int32_t datatype, lang
+    cdef int32_t known
+    cdef int32_t aux = NO_TERM
+    cdef int status
+    if kind < 0:
+        return kind
+    if take_aux(t, DATATYPE, &datatype) < 0 or take_aux(t, LANG, &lang) < 0:
+        return t.lines.fault.code
+    status = need_value(t, OBJECT)
+    if status < 0:
+        return status
+    if datatype >= 0 or lang >= 0:
+        t.at_fault = DATATYPE if datatype >= 0 else LANG
+        if kind != KIND_LITERAL:
+            return fail(&t.lines.fault, NOT_LITERAL, NULL)
+        # Many tools name the datatype of literals that have a language.
+        if datatype >= 0 and lang >= 0 and not is_lang_string(t, datatype):
+            return fail(&t.lines.fault, BOTH_KINDS, NULL)
+        kind = KIND_LANG if lang >= 0 else KIND_TYPED
+        aux = lang if lang >= 0 else datatype
+    known = find_known(t, c)
+    if known >= 0 and t.lines.batch.kind[known] == kind and (
+        kind == KIND_TRIPLE or t.lines.batch.aux[known] == aux
+    ):
+        term[0] = known
+        return OK
+    t.at_fault = OBJECT
+    if kind == KIND_TRIPLE:
+        status = take_parsed(t, OBJECT, term)
+        if status == OK and t.lines.batch.kind[term[0]] != KIND_TRIPLE:
+            t.at_fault = KIND
+            return fail(&t.lines.fault, OBJECT_KIND, NULL)
+    elif kind == KIND_BNODE:
+        if c.n < 2 or c.at[0] != 0x5F or c.at[1] != 0x3A:
+            return fail(&t.lines.fault, NOT_BNODE, NULL)
+        status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
+    else:
+        status = term[0] = new_term(t, c, kind, aux, c.at, c.n)
+    if status < 0:
+        return status
+    keep_known(t, c, term[0])
+    return OK
+
+
+cdef inline bint is_word(Strings* c, const char* word, int64_t n) noexcept nogil:
+    """Whether the value is a word of small letters, in capitals or not."""
+    cdef int64_t i
+    if c.n != n:
+        return False
+    for i in range(n):
+        if c.at[i] | 0x20 != <uint8_t>word[i]:
+            return False
+    return True
+
+
+cdef inline int take_op(Rows* t) noexcept nogil:
+    """OP_ADD or OP_DELETE, as the column says."""
+    cdef Strings* c = &t.columns[OP]
+    cdef int op = find_row(t, c)
+    if op >= 0:
+        return op
+    if need_value(t, OP) < 0:
+        return t.lines.fault.code
+    if is_word(c, b"add", 3) or is_word(c, b"insert", 6) or is_word(c, b"a", 1):
+        op = OP_ADD
+    elif is_word(c, b"delete", 6) or is_word(c, b"d", 1):
+        op = OP_DELETE
+    else:
+        t.at_fault = OP
+        return fail(&t.lines.fault, PATCH_OPERATION, NULL)
+    if c.known != NULL:
+        keep_known(t, c, op)
+    return op
+
+
+cdef inline int add_mark(Arena* b, int op) noexcept nogil:
+    if add_row(b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
+        return NO_MEMORY
+    b.op[b.n_rows - 1] = <int8_t>op
+    return OK
+
+
+cdef int take_number(Rows* t) noexcept nogil:
+    """The number of the frame, where a change ends one, or of the patch: that must be there and may not fall."""
+    cdef Arena* b = t.lines.batch
+    cdef int64_t number = t.frames[t.first_frame + t.row]
+    if not is_valid(t.frames_valid, t.first_frame + t.row):
+        if not t.patch:
+            return OK
+        t.at_fault = PATCH
+        return fail(&t.lines.fault, COLUMN_NULL, NULL)
+    if t.has_frame and number != t.last_frame:
+        if not t.patch:
+            if add_frame(b) < 0:
+                return fail(&t.lines.fault, NO_MEMORY, NULL)
+        elif number < t.last_frame:
+            t.at_fault = PATCH
+            return fail(&t.lines.fault, PATCH_FALLS, NULL, number, t.last_frame)
+        elif (
+            (t.transactions and add_mark(b, OP_COMMIT) < 0) or add_mark(b, OP_PUNCTUATION) < 0
+            or (t.transactions and add_mark(b, OP_START) < 0)
+        ):
+            return fail(&t.lines.fault, NO_MEMORY, NULL)
+    t.last_frame = number
+    t.has_frame = True
+    return OK
+
+
+cdef int take_rows(Rows* t) noexcept nogil:
+    """Take rows until there are no more (OK), the Batch is FULL, or a fault."""
+    cdef int32_t s, p, g
+    cdef int32_t o = NO_TERM
+    cdef int op = 0
+    cdef int status
+    while t.row < t.n_rows:
+        if t.lines.batch.n_rows >= t.max_rows or t.lines.batch.n_text > t.max_text:
+            return FULL
+        if take_term(t, SUBJECT, &s) < 0 or take_term(t, PREDICATE, &p) < 0:
+            return t.lines.fault.code
+        status = take_object(t, &o) if t.flat else take_term(t, OBJECT, &o)
+        if status < 0 or take_term(t, GRAPH, &g) < 0:
+            return t.lines.fault.code
+        if g != NO_TERM and not t.quads:
+            t.at_fault = GRAPH
+            return fail(&t.lines.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+        if t.patch:
+            op = take_op(t)
+            if op < 0:
+                return op
+        if t.frames != NULL and take_number(t) < 0:
+            return t.lines.fault.code
+        if add_row(t.lines.batch, s, p, o, g) < 0:
+            return fail(&t.lines.fault, NO_MEMORY, NULL)
+        if t.patch:
+            t.lines.batch.op[t.lines.batch.n_rows - 1] = <int8_t>op
+        t.row += 1
+    return OK

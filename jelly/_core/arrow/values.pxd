@@ -1,0 +1,58 @@
+"""Terms of a Batch as the values of Arrow columns: where the text of each is, and which terms have the same text."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from jelly._core.base.batch cimport Arena
+from jelly._core.base.status cimport Fault
+from jelly._core.ntriples.term_writer cimport Lengths
+
+cdef enum:
+    # Readable bytes behind each value, so that it can be copied in steps of so many.
+    SLACK = 32
+    # Bytes that a value may have: an offset of 32 bits must reach behind it.
+    MAX_VALUE = 0x7FFFFFFF - SLACK
+    # Bytes that the terms of one Batch may take that are not written as they are.
+    MAX_SIDE = 1 << 28
+
+
+ctypedef struct Span:
+    const uint8_t* at  # NULL: not known yet
+    int32_t n
+
+
+ctypedef struct Same:
+    uint32_t hash
+    int32_t term  # -1: free
+
+
+ctypedef struct Render:
+    Arena* b
+    bint flat
+    Span* spans  # one for each term
+    int64_t cap_spans
+    Lengths lengths
+    # what is not in the text of the Batch
+    uint8_t** chunks
+    int64_t n_chunks
+    int64_t cap_chunks
+    uint8_t* side
+    int64_t side_left
+    int64_t n_side
+    # terms with the same text
+    int32_t* first  # the term that stands for all with this text; -1: not known yet
+    int64_t cap_first
+    Same* table
+    int64_t n_table  # slots that there is room for
+    uint32_t mask
+    int64_t probes_left
+    int32_t touched
+    Fault fault
+
+
+cdef int start_render(Render* r, Arena* b, bint flat) noexcept nogil
+cdef int start_same(Render* r) noexcept nogil
+cdef void end_render(Render* r) noexcept nogil
+cdef void free_render(Render* r) noexcept nogil
+cdef int render(Render* r, int32_t term) noexcept nogil
+cdef int32_t find_same(Render* r, int32_t term) noexcept nogil
+cdef int all_differ(Render* r) noexcept nogil

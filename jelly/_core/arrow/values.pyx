@@ -1,0 +1,320 @@
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes,
+)
+from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
+from jelly._core.ntriples.term_reader cimport OBJECT
+from jelly._core.ntriples.term_writer cimport len_term, put_term
+
+cdef enum:
+    CHUNK = 1 << 16
+    # Probes of the hash table for each term, and some more, before terms are sorted instead: the hash is not safe
+    # from those who choose the terms.
+    PROBES = 16
+    FREE_PROBES = 1024
+    AHEAD = 16
+
+
+cdef int start_render(Render* r, Arena* b, bint flat) noexcept nogil:
+    """Set up for the terms of a Batch; `end_render` must come before the next."""
+    cdef void* grown
+    r.b = b
+    r.flat = flat
+    r.fault.code = OK
+    if b.n_terms > r.cap_spans:
+        grown = realloc(r.spans, b.n_terms * sizeof(Span))
+        if grown == NULL:
+            return NO_MEMORY
+        r.spans = <Span*>grown
+        r.cap_spans = b.n_terms
+    if b.n_terms:
+        memset(r.spans, 0, b.n_terms * sizeof(Span))
+    return OK
+
+
+cdef int start_same(Render* r) noexcept nogil:
+    """Set up for `find_same`."""
+    cdef int64_t n = 256
+    cdef void* grown
+    cdef Arena* b = r.b
+    if b.n_terms > r.cap_first:
+        grown = realloc(r.first, b.n_terms * sizeof(int32_t))
+        if grown == NULL:
+            return NO_MEMORY
+        r.first = <int32_t*>grown
+        r.cap_first = b.n_terms
+    while n < 2 * <int64_t>b.n_terms:
+        n *= 2
+    if n > r.n_table:
+        grown = realloc(r.table, n * sizeof(Same))
+        if grown == NULL:
+            return NO_MEMORY
+        r.table = <Same*>grown
+        r.n_table = n
+    r.mask = <uint32_t>(n - 1)
+    memset(r.table, 0xFF, n * sizeof(Same))
+    if b.n_terms:
+        memset(r.first, 0xFF, b.n_terms * sizeof(int32_t))
+    r.probes_left = PROBES * <int64_t>b.n_terms + FREE_PROBES
+    return OK
+
+
+cdef void end_render(Render* r) noexcept nogil:
+    """Give back what belongs to one Batch, keep the tables for the next."""
+    cdef int64_t i
+    for i in range(r.n_chunks):
+        free(r.chunks[i])
+    r.n_chunks = r.side_left = r.n_side = 0
+    free(r.lengths.of_term)
+    r.lengths.of_term = NULL
+    r.b = NULL
+
+
+cdef void free_render(Render* r) noexcept nogil:
+    end_render(r)
+    free(r.chunks)
+    free(r.spans)
+    free(r.first)
+    free(r.table)
+
+
+cdef uint8_t* take_side(Render* r, int64_t n) noexcept nogil:
+    """Room for a value beside the text of the Batch; NULL with a fault where there is none."""
+    cdef int64_t size = CHUNK if n + SLACK <= CHUNK else n + SLACK
+    cdef void* grown
+    cdef uint8_t* at
+    if n > MAX_VALUE:
+        fail(&r.fault, VALUE_LIMIT, NULL, n, MAX_VALUE)
+        return NULL
+    if n + SLACK > r.side_left:
+        if r.n_side + size > MAX_SIDE:
+            fail(&r.fault, RENDER_LIMIT, NULL, MAX_SIDE)
+            return NULL
+        if r.n_chunks == r.cap_chunks:
+            grown = realloc(r.chunks, (2 * r.cap_chunks + 16) * sizeof(uint8_t*))
+            if grown == NULL:
+                fail(&r.fault, NO_MEMORY, NULL)
+                return NULL
+            r.chunks = <uint8_t**>grown
+            r.cap_chunks = 2 * r.cap_chunks + 16
+        at = <uint8_t*>malloc(size)
+        if at == NULL:
+            fail(&r.fault, NO_MEMORY, NULL)
+            return NULL
+        r.chunks[r.n_chunks] = at
+        r.n_chunks += 1
+        r.n_side += size
+        r.side = at
+        r.side_left = size
+    at = r.side
+    r.side += n
+    r.side_left -= n
+    return at
+
+
+cdef int render(Render* r, int32_t term) noexcept nogil:
+    """Find or write the value of a term that is in range."""
+    cdef Arena* b = r.b
+    cdef Span* span = &r.spans[term]
+    cdef int kind = b.kind[term]
+    cdef const uint8_t* text = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef uint8_t* at
+    if r.flat and kind != KIND_TRIPLE:
+        if kind == KIND_BNODE:
+            at = take_side(r, n + 2)
+            if at == NULL:
+                return r.fault.code
+            at[0] = 0x5F
+            at[1] = 0x3A
+            memcpy(at + 2, text, n)
+            n += 2
+        elif n > MAX_VALUE:
+            return fail(&r.fault, VALUE_LIMIT, NULL, n, MAX_VALUE)
+        elif b.text + b.cap_text - text - n < SLACK:
+            at = take_side(r, n)
+            if at == NULL:
+                return r.fault.code
+            memcpy(at, text, n)
+        else:
+            at = <uint8_t*>text
+    else:
+        if kind == KIND_TEXT:
+            return fail(&r.fault, BAD_TERM, NULL, term, -1)
+        if r.lengths.of_term == NULL:
+            r.lengths.batch = b
+            r.lengths.fault.code = OK
+            r.lengths.fitted = True  # by who has made the columns
+            r.lengths.of_term = <int64_t*>calloc(b.n_terms, sizeof(int64_t))
+            if r.lengths.of_term == NULL:
+                return fail(&r.fault, NO_MEMORY, NULL)
+        # A value is that of a term, not of a place: as an object everywhere, so that columns can be joined.
+        n = len_term(&r.lengths, term, OBJECT, 0)
+        if n < 0:
+            return fail(&r.fault, r.lengths.fault.code, NULL, r.lengths.fault.a, r.lengths.fault.b)
+        at = take_side(r, n)
+        if at == NULL:
+            return r.fault.code
+        put_term(&r.lengths, at, term, OBJECT)
+    span.at = at
+    span.n = <int32_t>n
+    return OK
+
+
+# Terms with the same text.
+
+cdef struct Key:
+    const uint8_t* at
+    int64_t n
+    int32_t term
+
+
+cdef int compare_keys(const void* x, const void* y) noexcept nogil:
+    cdef const Key* a = <const Key*>x
+    cdef const Key* b = <const Key*>y
+    cdef int order
+    if a.n != b.n:
+        return -1 if a.n < b.n else 1
+    order = memcmp(a.at, b.at, a.n)
+    if order != 0:
+        return order
+    return -1 if a.term < b.term else 1
+
+
+cdef int sort_same(Render* r) noexcept nogil:
+    """Fill `first` for all terms by sorting them. What stands for a text already goes on doing so."""
+    cdef Arena* b = r.b
+    cdef Key* keys = <Key*>malloc(b.n_terms * sizeof(Key))
+    cdef int64_t n = 0
+    cdef int64_t i, begin, end
+    cdef int32_t term, first
+    if keys == NULL:
+        return fail(&r.fault, NO_MEMORY, NULL)
+    for term in range(b.n_terms):
+        if b.kind[term] == KIND_TEXT and not r.flat:
+            continue
+        if r.spans[term].at == NULL and render(r, term) < 0:
+            free(keys)
+            return r.fault.code
+        keys[n].at = r.spans[term].at
+        keys[n].n = r.spans[term].n
+        keys[n].term = term
+        n += 1
+    qsort(keys, n, sizeof(Key), compare_keys)
+    begin = 0
+    while begin < n:
+        first = keys[begin].term
+        end = begin
+        while end < n and keys[end].n == keys[begin].n and memcmp(keys[end].at, keys[begin].at, keys[begin].n) == 0:
+            if r.first[keys[end].term] >= 0:
+                first = r.first[keys[end].term]
+            end += 1
+        for i in range(begin, end):
+            r.first[keys[i].term] = first
+        begin = end
+    free(keys)
+    return OK
+
+
+cdef inline uint32_t hash_text(const uint8_t* at, int64_t n) noexcept nogil:
+    """A hash in two lanes, which long texts take in half the time of `hash_bytes`. Compare, and count the probes."""
+    cdef uint64_t x = <uint64_t>n * <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t y = <uint64_t>0xC4CEB9FE1A85EC53
+    cdef int64_t left = n
+    cdef int i
+    while left > 16:
+        x = (x ^ load_u64(at)) * <uint64_t>0xFF51AFD7ED558CCD
+        y = (y ^ load_u64(at + 8)) * <uint64_t>0xD6E8FEB86659FD93
+        x ^= x >> 29
+        y ^= y >> 31
+        at += 16
+        left -= 16
+    if n >= 16:
+        x ^= load_u64(at + left - 16)
+        y ^= load_u64(at + left - 8)
+    elif n >= 8:
+        x ^= load_u64(at)
+        y ^= load_u64(at + left - 8)
+    else:
+        for i in range(<int>left):
+            y = (y << 8) ^ at[i]
+    x = (x * <uint64_t>0xFF51AFD7ED558CCD) ^ (y * <uint64_t>0xD6E8FEB86659FD93)
+    x ^= x >> 32
+    x *= <uint64_t>0xC4CEB9FE1A85EC53
+    return <uint32_t>(x >> 32)
+
+
+cdef inline int32_t find_first(Render* r, int32_t term, uint32_t hash) noexcept nogil:
+    """find_same for a term that is rendered and whose hash is known."""
+    cdef Span* span = &r.spans[term]
+    cdef uint32_t mask = r.mask
+    cdef uint32_t i = hash & mask
+    cdef int32_t other
+    while True:
+        other = r.table[i].term
+        if other < 0:
+            r.table[i].hash = hash
+            r.table[i].term = other = term
+            break
+        if (
+            r.table[i].hash == hash
+            and r.spans[other].n == span.n
+            and same_bytes(r.spans[other].at, span.at, span.n)
+        ):
+            break
+        r.probes_left -= 1
+        if r.probes_left < 0:
+            if sort_same(r) < 0:
+                return r.fault.code
+            return r.first[term]
+        i = (i + 1) & mask
+    r.first[term] = other
+    return other
+
+
+cdef int32_t find_same(Render* r, int32_t term) noexcept nogil:
+    """The term that stands for all with the text of this one, which is in range; or a negative code."""
+    cdef Span* span = &r.spans[term]
+    if r.first[term] >= 0:
+        return r.first[term]
+    if span.at == NULL and render(r, term) < 0:
+        return r.fault.code
+    return find_first(r, term, hash_text(span.at, span.n))
+
+
+cdef int all_differ(Render* r) noexcept nogil:
+    """1 where the text of the Batch is as it stands a dictionary of values that all differ, 0 where not, or a code."""
+    cdef Arena* b = r.b
+    cdef uint32_t hashes[AHEAD]
+    cdef int32_t begin = 0
+    cdef int32_t term, other
+    cdef int32_t touched = 0
+    cdef int n, i
+    cdef bint differ = True
+    if not r.flat or b.n_terms == 0 or memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
+        return 0
+    if memchr(b.kind, KIND_BNODE, b.n_terms) != NULL:
+        differ = False
+    # Some at a time: the slots that they need come from memory together.
+    while begin < b.n_terms:
+        n = AHEAD if b.n_terms - begin > AHEAD else b.n_terms - begin
+        for i in range(n):
+            term = begin + i
+            if r.spans[term].at == NULL and render(r, term) < 0:
+                return r.fault.code
+            hashes[i] = hash_text(r.spans[term].at, r.spans[term].n)
+            touched |= r.table[hashes[i] & r.mask].term
+        for i in range(n):
+            term = begin + i
+            other = r.first[term]
+            if other < 0:
+                other = find_first(r, term, hashes[i])
+            if other < 0:
+                return other
+            differ = differ and other == term
+        begin += n
+    r.touched = touched  # so that the compiler keeps the loads
+    return differ

@@ -1,0 +1,237 @@
+"""The Batch: the only meeting place of formats and sinks.
+
+A structure of arrays, each of them an Arrow buffer. Term ids are dense and valid in one Batch only. A Batch owns all
+its memory and borrows nothing; once handed out it is never written again.
+"""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove
+
+from jelly._core.base.status cimport TEXT_LIMIT, NO_MEMORY
+
+cdef enum:
+    # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.
+    KIND_IRI = 1
+    KIND_BNODE = 2
+    KIND_LITERAL = 3  # xsd:string
+    KIND_LANG = 4  # aux: the language tag, a KIND_TEXT
+    KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
+    KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
+    KIND_TEXT = 7  # not a term: a language tag, the short name of a namespace
+
+cdef enum:
+    # In column g: the default graph. In any other place: no term.
+    NO_TERM = -1
+
+cdef enum:
+    # In the terms of the last statement: there was none yet; the term is in the `carry` of an earlier Batch.
+    UNSET = -2
+    CARRIED = -3
+
+cdef enum:
+    # Texts longer than this are not interned: hashing them costs more than a second copy.
+    INTERN_MAX = 512
+    INTERN_MAX_SLOTS = 1 << 15
+    INTERN_PROBES = 4
+
+
+ctypedef struct Arena:
+    # text and terms: the text of term i is text[start[i]:start[i + 1]]
+    uint8_t* text
+    int64_t n_text
+    int64_t cap_text
+    int64_t text_limit  # bytes of text that a Batch may never exceed
+    int64_t* start
+    int8_t* kind
+    int32_t* aux
+    int32_t n_terms
+    int32_t cap_terms
+    # quoted triples: three term ids each
+    int32_t* quoted
+    int32_t n_quoted
+    int32_t cap_quoted
+    # rows: a triple has no g (NULL); op only in patches (NULL otherwise). Rows of a patch that are no statements have
+    # NO_TERM where a column means nothing; a namespace has its name and IRI as s and p, a header its key and value as s
+    # and o
+    int32_t* s
+    int32_t* p
+    int32_t* o
+    int32_t* g
+    int8_t* op
+    int64_t n_rows
+    int64_t cap_rows
+    int arity  # 3 or 4
+    # frames: the number of rows at which each ended
+    int64_t* frames
+    int64_t n_frames
+    int64_t cap_frames
+    # namespaces: row and frame before which it stands, name (KIND_TEXT), IRI, four numbers each
+    int64_t* names
+    int64_t n_names
+    int64_t cap_names
+    # frame metadata: frame, start of key, start of value, end of value, four numbers each, into `meta_text`
+    int64_t* meta
+    int64_t n_meta
+    int64_t cap_meta
+    uint8_t* meta_text
+    int64_t n_meta_text
+    int64_t cap_meta_text
+
+
+cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
+cdef int add_graphs(Arena* b) noexcept nogil
+cdef int add_operations(Arena* b) noexcept nogil
+cdef void clear_arena(Arena* b) noexcept nogil
+cdef void free_arena(Arena* b) noexcept nogil
+cdef int grow_terms(Arena* b) noexcept nogil
+cdef int grow_text(Arena* b, int64_t need) noexcept nogil
+cdef int grow_rows(Arena* b) noexcept nogil
+cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogil
+cdef int add_frame(Arena* b) noexcept nogil
+cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
+cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
+cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
+cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
+
+
+cdef inline int32_t add_term(Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+    """Append a term and give its id, or a negative code."""
+    cdef int status
+    cdef int32_t term = b.n_terms
+    if n > b.cap_text - b.n_text:
+        status = grow_text(b, n)
+        if status < 0:
+            return status
+    if term + 1 >= b.cap_terms:
+        status = grow_terms(b)
+        if status < 0:
+            return status
+    if n:
+        # Not memcpy: where gcc knows a bound of n it makes a slow "rep movs" of that.
+        memmove(b.text + b.n_text, text, n)
+        b.n_text += n
+    b.kind[term] = <int8_t>kind
+    b.aux[term] = aux
+    b.n_terms = term + 1
+    b.start[term + 1] = b.n_text
+    return term
+
+
+cdef inline int32_t add_joined(
+    Arena* b, int kind, const uint8_t* head, int64_t n_head, const uint8_t* tail, int64_t n_tail
+) noexcept nogil:
+    """Append a term whose text is `head` and `tail` joined, such as an IRI of prefix and name."""
+    cdef int status
+    cdef int32_t term = b.n_terms
+    if n_head + n_tail > b.cap_text - b.n_text:
+        status = grow_text(b, n_head + n_tail)
+        if status < 0:
+            return status
+    if term + 1 >= b.cap_terms:
+        status = grow_terms(b)
+        if status < 0:
+            return status
+    if n_head:
+        memcpy(b.text + b.n_text, head, n_head)
+    if n_tail:
+        memcpy(b.text + b.n_text + n_head, tail, n_tail)
+    b.n_text += n_head + n_tail
+    b.kind[term] = <int8_t>kind
+    b.aux[term] = NO_TERM
+    b.n_terms = term + 1
+    b.start[term + 1] = b.n_text
+    return term
+
+
+cdef inline int add_row(Arena* b, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+    cdef int64_t row = b.n_rows
+    if row >= b.cap_rows and grow_rows(b) < 0:
+        return NO_MEMORY
+    b.s[row] = s
+    b.p[row] = p
+    b.o[row] = o
+    if b.g != NULL:
+        b.g[row] = g
+    b.n_rows = row + 1
+    return 0
+
+
+cdef inline uint64_t load_u64(const uint8_t* at) noexcept nogil:
+    cdef uint64_t value
+    memcpy(&value, at, 8)
+    return value
+
+
+cdef inline uint64_t hash_bytes(const uint8_t* at, int64_t n, uint64_t seed) noexcept nogil:
+    """A 64-bit hash, eight bytes a step. Not for adversaries: every table that uses it compares and is bounded."""
+    cdef uint64_t h = seed ^ (<uint64_t>n * <uint64_t>0x9E3779B97F4A7C15)
+    cdef uint64_t tail = 0
+    cdef int64_t left = n
+    cdef int i
+    while left > 8:
+        h = (h ^ load_u64(at)) * <uint64_t>0xFF51AFD7ED558CCD
+        h ^= h >> 29
+        at += 8
+        left -= 8
+    if n >= 8:
+        tail = load_u64(at + left - 8)
+    else:
+        for i in range(<int>left):
+            tail = (tail << 8) | at[i]
+    h = (h ^ tail) * <uint64_t>0xFF51AFD7ED558CCD
+    h ^= h >> 32
+    h *= <uint64_t>0xC4CEB9FE1A85EC53
+    return h ^ (h >> 29)
+
+
+cdef inline bint same_bytes(const uint8_t* x, const uint8_t* y, int64_t n) noexcept nogil:
+    """memcmp without the call for the short texts that terms mostly are."""
+    cdef int64_t left = n
+    if n < 8:
+        while left > 0:
+            left -= 1
+            if x[left] != y[left]:
+                return False
+        return True
+    while left > 8:
+        if load_u64(x) != load_u64(y):
+            return False
+        x += 8
+        y += 8
+        left -= 8
+    return load_u64(x + left - 8) == load_u64(y + left - 8)
+
+
+ctypedef struct InternSlot:
+    uint32_t hash
+    int32_t term  # -1: free
+
+
+ctypedef struct Interner:
+    # Finds terms of one Arena by text: a bounded cache, so a term may at times appear twice, never wrongly.
+    InternSlot* slots
+    uint32_t n_slots
+
+
+cdef int init_interner(Interner* index) noexcept nogil
+cdef void clear_interner(Interner* index) noexcept nogil
+cdef void free_interner(Interner* index) noexcept nogil
+cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil
+
+
+cdef class Batch:
+    cdef Arena a
+    cdef Py_ssize_t exports  # arrays over its memory that are alive
+    cdef readonly int64_t first_row  # statement number in the stream of the first row
+    cdef readonly int64_t first_frame  # frame number in the stream of the first frame
+    cdef readonly object options  # the StreamOptions of the stream it came from, or None
+
+
+cdef inline int check_free(Batch batch) except -1:
+    """What grows may move, and an array of it would then show memory that is not the Batch's any more."""
+    if batch.exports > 0:
+        raise BufferError("arrays of this Batch are alive: let go of them, or clear() before more is added")
+    return 0
+
+
+cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit)

@@ -1,0 +1,586 @@
+cimport cython
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+from jelly._core.jelly.stream_options cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
+
+import numpy
+
+
+cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
+    """Give `block` room for `n` items. -1 if there is no memory; the old block then stands."""
+    cdef void* grown = realloc(block[0], (n if n > 0 else 1) * size)
+    if grown == NULL:
+        return NO_MEMORY
+    block[0] = grown
+    return 0
+
+
+cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
+    """Set up an empty Arena with room for so many rows, terms and bytes of text."""
+    memset(b, 0, sizeof(Arena))
+    b.arity = arity
+    b.text_limit = text_limit
+    b.cap_rows = rows
+    b.cap_terms = <int32_t>(terms + 1)
+    b.cap_text = text
+    if (
+        resize(<void**>&b.text, text, 1) < 0
+        or resize(<void**>&b.start, b.cap_terms + 1, sizeof(int64_t)) < 0
+        or resize(<void**>&b.kind, b.cap_terms, 1) < 0
+        or resize(<void**>&b.aux, b.cap_terms, sizeof(int32_t)) < 0
+        or resize(<void**>&b.s, rows, sizeof(int32_t)) < 0
+        or resize(<void**>&b.p, rows, sizeof(int32_t)) < 0
+        or resize(<void**>&b.o, rows, sizeof(int32_t)) < 0
+        or (arity == 4 and resize(<void**>&b.g, rows, sizeof(int32_t)) < 0)
+    ):
+        free_arena(b)
+        return NO_MEMORY
+    b.start[0] = 0
+    return 0
+
+
+cdef int add_graphs(Arena* b) noexcept nogil:
+    """Make an Arena of triples that has no rows yet one of quads."""
+    b.arity = 4
+    return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
+
+
+cdef int add_operations(Arena* b) noexcept nogil:
+    """Make an Arena that has no rows yet one of a patch."""
+    return resize(<void**>&b.op, b.cap_rows, 1)
+
+
+cdef void clear_arena(Arena* b) noexcept nogil:
+    """Forget the contents, keep the memory."""
+    b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0
+    b.n_terms = b.n_quoted = 0
+
+
+cdef void free_arena(Arena* b) noexcept nogil:
+    free(b.text)
+    free(b.start)
+    free(b.kind)
+    free(b.aux)
+    free(b.quoted)
+    free(b.s)
+    free(b.p)
+    free(b.o)
+    free(b.g)
+    free(b.op)
+    free(b.frames)
+    free(b.names)
+    free(b.meta)
+    free(b.meta_text)
+    memset(b, 0, sizeof(Arena))
+
+
+cdef int grow_terms(Arena* b) noexcept nogil:
+    cdef int64_t cap = 2 * <int64_t>b.cap_terms
+    if cap > 0x7FFFFFFF:
+        return TEXT_LIMIT
+    if (
+        resize(<void**>&b.start, cap + 1, sizeof(int64_t)) < 0
+        or resize(<void**>&b.kind, cap, 1) < 0
+        or resize(<void**>&b.aux, cap, sizeof(int32_t)) < 0
+    ):
+        return NO_MEMORY
+    b.cap_terms = <int32_t>cap
+    return 0
+
+
+cdef int grow_text(Arena* b, int64_t need) noexcept nogil:
+    cdef int64_t cap = 2 * b.cap_text
+    if need > b.text_limit - b.n_text:
+        return TEXT_LIMIT
+    if cap > b.text_limit:
+        cap = b.text_limit
+    if cap < b.n_text + need:
+        cap = b.n_text + need
+    if resize(<void**>&b.text, cap, 1) < 0:
+        return NO_MEMORY
+    b.cap_text = cap
+    return 0
+
+
+cdef int grow_rows(Arena* b) noexcept nogil:
+    cdef int64_t cap = 2 * b.cap_rows if b.cap_rows > 0 else 16
+    if (
+        resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
+        or resize(<void**>&b.p, cap, sizeof(int32_t)) < 0
+        or resize(<void**>&b.o, cap, sizeof(int32_t)) < 0
+        or (b.g != NULL and resize(<void**>&b.g, cap, sizeof(int32_t)) < 0)
+        or (b.op != NULL and resize(<void**>&b.op, cap, 1) < 0)
+    ):
+        return NO_MEMORY
+    b.cap_rows = cap
+    return 0
+
+
+cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
+    """Append a quoted triple of three terms and the KIND_TRIPLE term that stands for it; give that term's id."""
+    cdef int32_t n = b.n_quoted
+    cdef int32_t cap
+    if n >= b.cap_quoted:
+        cap = 2 * b.cap_quoted if b.cap_quoted > 0 else 16
+        if resize(<void**>&b.quoted, 3 * <int64_t>cap, sizeof(int32_t)) < 0:
+            return NO_MEMORY
+        b.cap_quoted = cap
+    b.quoted[3 * n] = s
+    b.quoted[3 * n + 1] = p
+    b.quoted[3 * n + 2] = o
+    b.n_quoted = n + 1
+    return add_term(b, KIND_TRIPLE, n, NULL, 0)
+
+
+cdef int room(int64_t** block, int64_t n, int64_t need, int64_t* cap) noexcept nogil:
+    """Make room for `need` more numbers after the first `n` of `block`."""
+    cdef int64_t larger
+    if need <= cap[0] - n:
+        return 0
+    larger = 2 * cap[0] if cap[0] > 0 else 16
+    if resize(<void**>block, larger, sizeof(int64_t)) < 0:
+        return NO_MEMORY
+    cap[0] = larger
+    return 0
+
+
+cdef int add_frame(Arena* b) noexcept nogil:
+    """Note that a frame ends at the present row."""
+    if room(&b.frames, b.n_frames, 1, &b.cap_frames) < 0:
+        return NO_MEMORY
+    b.frames[b.n_frames] = b.n_rows
+    b.n_frames += 1
+    return 0
+
+
+cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil:
+    if room(&b.names, b.n_names, 4, &b.cap_names) < 0:
+        return NO_MEMORY
+    b.names[b.n_names] = b.n_rows
+    b.names[b.n_names + 1] = b.n_frames
+    b.names[b.n_names + 2] = name
+    b.names[b.n_names + 3] = iri
+    b.n_names += 4
+    return 0
+
+
+cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil:
+    """Append one entry of the metadata of the frame that ends next."""
+    cdef int64_t cap
+    if n_key + n_value > b.text_limit - b.n_meta_text:
+        return TEXT_LIMIT
+    if n_key + n_value > b.cap_meta_text - b.n_meta_text:
+        cap = 2 * b.cap_meta_text
+        if cap < b.n_meta_text + n_key + n_value:
+            cap = b.n_meta_text + n_key + n_value
+        if resize(<void**>&b.meta_text, cap, 1) < 0:
+            return NO_MEMORY
+        b.cap_meta_text = cap
+    if room(&b.meta, b.n_meta, 4, &b.cap_meta) < 0:
+        return NO_MEMORY
+    b.meta[b.n_meta] = b.n_frames
+    b.meta[b.n_meta + 1] = b.n_meta_text
+    b.meta[b.n_meta + 2] = b.n_meta_text + n_key
+    b.meta[b.n_meta + 3] = b.n_meta_text + n_key + n_value
+    b.n_meta += 4
+    if n_key:
+        memcpy(b.meta_text + b.n_meta_text, key, n_key)
+    if n_value:
+        memcpy(b.meta_text + b.n_meta_text + n_key, value, n_value)
+    b.n_meta_text += n_key + n_value
+    return 0
+
+
+cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil:
+    """Copy a term, with what it refers to, into another Arena; give its id there."""
+    cdef int32_t aux = source.aux[term]
+    cdef int32_t s, p, o
+    cdef int kind = source.kind[term]
+    if kind == KIND_TRIPLE:
+        s = copy_term(source, source.quoted[3 * aux], target)
+        if s < 0:
+            return s
+        p = copy_term(source, source.quoted[3 * aux + 1], target)
+        if p < 0:
+            return p
+        o = copy_term(source, source.quoted[3 * aux + 2], target)
+        if o < 0:
+            return o
+        return add_quoted(target, s, p, o)
+    if aux != NO_TERM:
+        aux = copy_term(source, aux, target)
+        if aux < 0:
+            return aux
+    return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
+
+
+cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
+    """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
+    cdef int64_t n
+    cdef int32_t a, b
+    cdef int k
+    if x == y and i == j:
+        return True
+    if i < 0 or j < 0:
+        return i == j
+    if x.kind[i] != y.kind[j]:
+        return False
+    n = x.start[i + 1] - x.start[i]
+    if n != y.start[j + 1] - y.start[j]:
+        return False
+    a = x.aux[i]
+    b = y.aux[j]
+    if x.kind[i] == KIND_TRIPLE:
+        for k in range(3):
+            if not same_term(x, x.quoted[3 * a + k], y, y.quoted[3 * b + k]):
+                return False
+        return True
+    if not same_bytes(x.text + x.start[i], y.text + y.start[j], n):
+        return False
+    return same_term(x, a, y, b)
+
+
+cdef int init_interner(Interner* index) noexcept nogil:
+    index.n_slots = 256
+    index.slots = <InternSlot*>malloc(index.n_slots * sizeof(InternSlot))
+    if index.slots == NULL:
+        return NO_MEMORY
+    clear_interner(index)
+    return 0
+
+
+cdef void clear_interner(Interner* index) noexcept nogil:
+    memset(index.slots, 0xFF, index.n_slots * sizeof(InternSlot))
+
+
+cdef void free_interner(Interner* index) noexcept nogil:
+    free(index.slots)
+    index.slots = NULL
+    index.n_slots = 0
+
+
+cdef void put_slot(InternSlot* slots, uint32_t mask, uint32_t hash, int32_t term) noexcept nogil:
+    cdef uint32_t i
+    cdef InternSlot* slot
+    for i in range(INTERN_PROBES):
+        slot = &slots[(hash + i) & mask]
+        if slot.term < 0:
+            break
+    else:
+        slot = &slots[hash & mask]
+    slot.hash = hash
+    slot.term = term
+
+
+cdef int grow_interner(Interner* index) noexcept nogil:
+    cdef uint32_t n = 4 * index.n_slots
+    cdef uint32_t i
+    cdef InternSlot* slots = <InternSlot*>malloc(n * sizeof(InternSlot))
+    if slots == NULL:
+        return NO_MEMORY
+    memset(slots, 0xFF, n * sizeof(InternSlot))
+    for i in range(index.n_slots):
+        if index.slots[i].term >= 0:
+            put_slot(slots, n - 1, index.slots[i].hash, index.slots[i].term)
+    free(index.slots)
+    index.slots = slots
+    index.n_slots = n
+    return 0
+
+
+cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+    """The id of the term if the index still knows it, else that of a new one; negative: a code."""
+    cdef uint32_t hash, mask
+    cdef int32_t term
+    cdef uint32_t i
+    cdef InternSlot* slot
+    if n > INTERN_MAX:
+        return add_term(b, kind, aux, text, n)
+    if <uint32_t>b.n_terms * 2 > index.n_slots and index.n_slots < INTERN_MAX_SLOTS:
+        if grow_interner(index) < 0:
+            return NO_MEMORY
+    hash = <uint32_t>hash_bytes(text, n, <uint64_t>kind << 32 | <uint32_t>aux)
+    mask = index.n_slots - 1
+    for i in range(INTERN_PROBES):
+        slot = &index.slots[(hash + i) & mask]
+        term = slot.term
+        if term < 0:
+            break
+        if (
+            slot.hash == hash
+            and b.start[term + 1] - b.start[term] == n
+            and b.kind[term] == kind
+            and b.aux[term] == aux
+            and same_bytes(b.text + b.start[term], text, n)
+        ):
+            return term
+    term = add_term(b, kind, aux, text, n)
+    if term >= 0:
+        put_slot(index.slots, mask, hash, term)
+    return term
+
+
+# The collector must not take the Batch away from under an array.
+@cython.no_gc_clear
+cdef class Column:
+    """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""
+
+    cdef Batch owner
+    cdef void* data
+    cdef Py_ssize_t shape[1]
+    cdef Py_ssize_t strides[1]
+    cdef bytes code
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("a Batch is read-only")
+        self.owner.exports += 1
+        view.obj = self
+        view.buf = self.data
+        view.len = self.shape[0] * self.strides[0]
+        view.itemsize = self.strides[0]
+        view.readonly = 1
+        view.ndim = 1
+        view.format = <char*>self.code if flags & PyBUF_FORMAT else NULL
+        view.shape = self.shape if flags & PyBUF_ND else NULL
+        view.strides = self.strides if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __releasebuffer__(self, Py_buffer* view):
+        self.owner.exports -= 1
+
+
+cdef object column(Batch owner, void* data, int64_t n, bytes code, int size):
+    """A numpy array over `n` items of the Batch's own memory."""
+    cdef Column view = Column.__new__(Column)
+    view.owner = owner
+    view.data = data
+    view.shape[0] = n
+    view.strides[0] = size
+    view.code = code
+    return numpy.asarray(view)
+
+
+cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit):
+    cdef Batch batch = Batch.__new__(Batch)
+    if init_arena(&batch.a, arity, rows, terms, text, text_limit) < 0:
+        raise MemoryError
+    return batch
+
+
+# By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
+_ROWS = {
+    OP_ADD: "ttto", OP_DELETE: "ttto", OP_HEADER: "x-t-", OP_NAMESPACE_ADD: "xi-o", OP_NAMESPACE_DELETE: "xj-o",
+    OP_START: "----", OP_COMMIT: "----", OP_ABORT: "----", OP_PUNCTUATION: "----",
+}
+
+
+cdef class Batch:
+    """Some statements of a stream as arrays, and the terms they use.
+
+    ``s``, ``p``, ``o`` and (for quads) ``g`` are numpy ``int32`` arrays of term ids, one item a statement; ``g`` is -1
+    in the default graph. The UTF-8 text of term ``i`` is ``text[start[i]:start[i + 1]]``, its ``kind[i]`` one of
+    1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted triple, 7 text that is no
+    term (a language tag). ``aux[i]`` is the term id of the language tag or datatype, or the row of ``quoted``.
+
+    Term ids are valid in this Batch only. Equal ids are equal terms, but equal terms may have several ids: a term is
+    given another one where finding the first again would cost more than it saves. Compare or count terms by what they
+    say (``term(i)``, statements, the dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. There
+    may be terms that no statement uses.
+
+    A Batch never changes, owns its memory, and its arrays are views of it.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
+    >>> len(batch), batch.p.tolist(), batch.term(2)
+    (1, [1], '"o"')
+    """
+
+    def __dealloc__(self):
+        free_arena(&self.a)
+
+    def __len__(self):
+        return self.a.n_rows
+
+    def __repr__(self):
+        what = "triples" if self.a.arity == 3 else "quads"
+        return f"<jelly.Batch: {self.a.n_rows} {what}, {self.a.n_terms} terms, {self.a.n_frames} frame ends>"
+
+    def __reduce__(self):
+        raise TypeError("a Batch cannot be pickled: write it with jelly.Writer or turn it into Arrow")
+
+    @property
+    def arity(self) -> int:
+        """3 for triples, 4 for quads."""
+        return self.a.arity
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms in the term table."""
+        return self.a.n_terms
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use by the arrays."""
+        cdef Arena* a = &self.a
+        return (
+            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
+            + (a.n_frames + a.n_names + a.n_meta) * 8 + a.n_meta_text
+        )
+
+    @property
+    def s(self):
+        """Subjects: int32 term ids."""
+        return column(self, self.a.s, self.a.n_rows, b"i", 4)
+
+    @property
+    def p(self):
+        """Predicates: int32 term ids."""
+        return column(self, self.a.p, self.a.n_rows, b"i", 4)
+
+    @property
+    def o(self):
+        """Objects: int32 term ids."""
+        return column(self, self.a.o, self.a.n_rows, b"i", 4)
+
+    @property
+    def g(self):
+        """Graphs: int32 term ids, -1 for the default graph. None where the statements are triples."""
+        return None if self.a.g == NULL else column(self, self.a.g, self.a.n_rows, b"i", 4)
+
+    @property
+    def op(self):
+        """Operations of a patch: int8, or None."""
+        return None if self.a.op == NULL else column(self, self.a.op, self.a.n_rows, b"b", 1)
+
+    @property
+    def text(self):
+        """UTF-8 of all terms, one after the other: uint8."""
+        return column(self, self.a.text, self.a.n_text, b"B", 1)
+
+    @property
+    def start(self):
+        """Where the text of each term begins: int64, one more than there are terms."""
+        return column(self, self.a.start, self.a.n_terms + 1, b"q", 8)
+
+    @property
+    def kind(self):
+        """Kinds of the terms: int8."""
+        return column(self, self.a.kind, self.a.n_terms, b"b", 1)
+
+    @property
+    def aux(self):
+        """Language tag, datatype or quoted triple of the terms: int32, -1 where there is none."""
+        return column(self, self.a.aux, self.a.n_terms, b"i", 4)
+
+    @property
+    def quoted(self):
+        """Quoted triples: int32 term ids, shape (n, 3)."""
+        return column(self, self.a.quoted, 3 * self.a.n_quoted, b"i", 4).reshape(-1, 3)
+
+    @property
+    def frames(self):
+        """The row at which each frame that ends in this Batch ends: int64."""
+        return column(self, self.a.frames, self.a.n_frames, b"q", 8)
+
+    @property
+    def metadata(self) -> dict:
+        """Metadata of frames: ``{index into frames: {key: bytes}}``; only frames that have some."""
+        cdef Arena* a = &self.a
+        cdef int64_t i
+        found = {}
+        for i in range(0, a.n_meta, 4):
+            entries = found.setdefault(a.meta[i], {})
+            key = (<const char*>a.meta_text)[a.meta[i + 1]:a.meta[i + 2]].decode()
+            entries[key] = (<const char*>a.meta_text)[a.meta[i + 2]:a.meta[i + 3]]
+        return found
+
+    @property
+    def namespaces(self) -> list:
+        """Namespace declarations: ``(row, index into frames, name, IRI)``; it stands before that row, in that frame."""
+        cdef int64_t i
+        cdef int64_t* n = self.a.names
+        return [
+            (n[i], n[i + 1], self.term_text(n[i + 2]), self.term_text(n[i + 3])) for i in range(0, self.a.n_names, 4)
+        ]
+
+    def term_text(self, int term) -> str:
+        """The text of a term: IRI, label, lexical form or language tag. IndexError where there is no such term."""
+        if term < 0 or term >= self.a.n_terms:
+            raise IndexError(f"no term {term}: the Batch has {self.a.n_terms}")
+        return (<const char*>self.a.text)[self.a.start[term]:self.a.start[term + 1]].decode()
+
+    def term(self, int term) -> str:
+        """A term in N-Triples syntax, without escapes: for looking at."""
+        text = self.term_text(term)
+        cdef int kind = self.a.kind[term]
+        cdef int32_t aux = self.a.aux[term]
+        if kind == KIND_IRI:
+            return f"<{text}>"
+        if kind == KIND_BNODE:
+            return f"_:{text}"
+        if kind == KIND_LITERAL:
+            return f'"{text}"'
+        if kind == KIND_LANG:
+            return f'"{text}"@{self.term_text(aux)}'
+        if kind == KIND_TYPED:
+            return f'"{text}"^^{self.term(aux)}'
+        if kind == KIND_TRIPLE:
+            return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
+        return text
+
+    def check(self) -> None:
+        """Verify every invariant of the arrays; ValueError names the first that does not hold. For tests."""
+        cdef Arena* a = &self.a
+        kind, aux, start, text = self.kind, self.aux, self.start, self.text
+        if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
+            raise ValueError("start does not run from 0 to the end of text")
+        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_TEXT):
+            raise ValueError("unknown kind of term")
+        bytes(text).decode()
+        for i in range(a.n_terms):
+            bytes(text[start[i]:start[i + 1]]).decode()
+            wanted = {KIND_LANG: KIND_TEXT, KIND_TYPED: KIND_IRI}.get(int(kind[i]))
+            if wanted is not None and not (0 <= aux[i] < a.n_terms and kind[aux[i]] == wanted):
+                raise ValueError(f"term {i} has no language or datatype")
+            if kind[i] == KIND_TRIPLE:
+                if not 0 <= aux[i] < a.n_quoted:
+                    raise ValueError(f"term {i} is a quoted triple out of range")
+                # The terms of a quoted triple come before it, so it can never contain itself.
+                inner = self.quoted[aux[i]]
+                if inner.min() < 0 or inner.max() >= i or (kind[inner] == KIND_TEXT).any():
+                    raise ValueError(f"term {i} is a quoted triple of terms that are none")
+            if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
+                raise ValueError(f"term {i} has an aux of its own")
+        op = self.op
+        for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
+            if code not in _ROWS:
+                raise ValueError(f"unknown operation {code}")
+            for name, wanted in zip("spog", _ROWS[code]):
+                ids = getattr(self, name)
+                if op is not None and ids is not None:
+                    ids = ids[op == code]
+                if ids is None or not len(ids):
+                    continue
+                if ids.max() >= a.n_terms or ids.min() < (0 if wanted in "txi" else NO_TERM):
+                    raise ValueError(f"column {name} has a term id out of range")
+                if wanted == "-" and ids.max() >= 0:
+                    raise ValueError(f"operation {code} has a term in column {name}")
+                kinds = kind[ids[ids >= 0]]
+                if wanted != "x" and (kinds == KIND_TEXT).any():
+                    raise ValueError(f"column {name} has a text that is no term")
+                if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
+                    raise ValueError(f"operation {code} has no name or no IRI in column {name}")
+        frames = self.frames
+        if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
+            raise ValueError("frame ends are not in order")
+        for row, frame, name, iri in numpy.asarray(column(self, a.names, a.n_names, b"q", 8)).reshape(-1, 4):
+            if not (0 <= row <= a.n_rows and 0 <= frame <= a.n_frames):
+                raise ValueError("a namespace stands at no row")
+            if not (0 <= name < a.n_terms and 0 <= iri < a.n_terms and kind[iri] == KIND_IRI):
+                raise ValueError("a namespace has no name or IRI")

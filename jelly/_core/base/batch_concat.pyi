@@ -1,0 +1,3 @@
+from jelly._core.base.batch import Batch
+
+def join_batches(batches: list[Batch]) -> Batch: ...

@@ -1,0 +1,159 @@
+"""From Batch to Batch: the terms that the next one may repeat; a copy; and many small Batches as one, so that what costs
+per Batch is paid once for a column of small messages."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport malloc, realloc
+from libc.string cimport memcpy
+
+from jelly._core.base.batch cimport (
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena, new_batch,
+)
+from jelly._core.base.status cimport NO_MEMORY
+
+
+cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    cdef Arena kept
+    cdef int slot
+    cdef int32_t term
+    if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
+        return NO_MEMORY
+    for slot in range(4):
+        term = last[slot]
+        if term == UNSET:
+            continue
+        if term == CARRIED:
+            term = carried[slot]
+            if term >= 0:
+                term = copy_term(carry, term, &kept)
+        elif term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return term
+        carried[slot] = term
+        last[slot] = CARRIED
+    free_arena(carry)
+    carry[0] = kept
+    return 0
+
+
+cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noexcept nogil:
+    if n == 0 or source == NULL:
+        return 0
+    cdef void* grown = realloc(block[0], n * size)
+    if grown == NULL:
+        return NO_MEMORY
+    block[0] = grown
+    memcpy(grown, source, n * size)
+    return 0
+
+
+cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil:
+    """Copy all but the text and where it starts into an empty Arena."""
+    if (
+        duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
+        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.s, b.s, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.p, b.p, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
+        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+    ):
+        return NO_MEMORY
+    copy.n_terms = copy.cap_terms = b.n_terms
+    copy.n_quoted = copy.cap_quoted = b.n_quoted
+    copy.n_rows = copy.cap_rows = b.n_rows
+    copy.n_frames = copy.cap_frames = b.n_frames
+    copy.n_names = copy.cap_names = b.n_names
+    copy.n_meta = copy.cap_meta = b.n_meta
+    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
+    return 0
+
+
+cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:
+    """Copy term ids, moved behind those that are there; NO_TERM stays."""
+    cdef int64_t i
+    for i in range(n):
+        out[i] = ids[i] + shift if ids[i] >= 0 else NO_TERM
+
+
+cdef void append_arena(Arena* b, const Arena* more) noexcept nogil:
+    """Copy terms and rows; there must be room for them."""
+    cdef int32_t shift = b.n_terms
+    cdef int32_t kind
+    cdef int64_t i
+    if more.n_text:
+        memcpy(b.text + b.n_text, more.text, more.n_text)
+    if more.n_terms:
+        memcpy(b.kind + shift, more.kind, more.n_terms)
+    for i in range(more.n_terms):
+        b.start[shift + i + 1] = b.n_text + more.start[i + 1]
+        kind = more.kind[i]
+        b.aux[shift + i] = more.aux[i]
+        if kind == KIND_LANG or kind == KIND_TYPED:
+            b.aux[shift + i] += shift
+        elif kind == KIND_TRIPLE:
+            b.aux[shift + i] += b.n_quoted
+    if more.n_quoted:
+        append_ids(b.quoted + 3 * b.n_quoted, more.quoted, 3 * more.n_quoted, shift)
+    append_ids(b.s + b.n_rows, more.s, more.n_rows, shift)
+    append_ids(b.p + b.n_rows, more.p, more.n_rows, shift)
+    append_ids(b.o + b.n_rows, more.o, more.n_rows, shift)
+    if more.g != NULL:
+        append_ids(b.g + b.n_rows, more.g, more.n_rows, shift)
+    elif b.g != NULL:
+        for i in range(more.n_rows):
+            b.g[b.n_rows + i] = NO_TERM
+    b.n_text += more.n_text
+    b.n_terms += more.n_terms
+    b.n_quoted += more.n_quoted
+    b.n_rows += more.n_rows
+
+
+cdef int reserve_quoted(Arena* b, int64_t n) except -1:
+    """Make room for so many quoted triples."""
+    b.quoted = <int32_t*>malloc(3 * n * sizeof(int32_t))
+    if b.quoted == NULL:
+        raise MemoryError
+    b.cap_quoted = <int32_t>n
+    return 0
+
+
+def join_batches(list batches not None) -> Batch:
+    """The rows of some Batches one after the other, as quads where any has quads. Frames and namespaces are left out.
+
+    ValueError where one is a Batch of a patch, OverflowError where the terms are too many for one Batch.
+
+    >>> import jelly
+    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "o"@en .'))
+    >>> both = join_batches([one, two])
+    >>> len(both), both.term(both.s[0]), both.term(both.o[1])
+    (2, '<a:s>', '"o"@en')
+    """
+    cdef Batch batch, joined
+    cdef int64_t rows = 0, terms = 0, text = 0, quoted = 0
+    cdef int arity = 3
+    for batch in batches:
+        if batch is None:
+            raise TypeError("expected Batches, got None")
+        if batch.a.op != NULL:
+            raise ValueError("a Batch of a patch cannot be joined")
+        arity = max(arity, batch.a.arity)
+        rows += batch.a.n_rows
+        terms += batch.a.n_terms
+        text += batch.a.n_text
+        quoted += batch.a.n_quoted
+    if terms > 0x7FFFFFF0:
+        raise OverflowError(f"{terms} terms are too many for one Batch")
+    joined = new_batch(arity, max(rows, 1), max(terms, 1), max(text, 1), max(text, 1))
+    if quoted:
+        reserve_quoted(&joined.a, quoted)
+    for batch in batches:
+        append_arena(&joined.a, &batch.a)
+    return joined

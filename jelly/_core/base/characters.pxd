@@ -1,0 +1,162 @@
+"""Characters of N-Triples: classes, labels, and those that end a run of bytes, found eight bytes at a time."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from jelly._core.base.batch cimport load_u64
+
+cdef enum:
+    UCHAR = 6  # bytes of \uXXXX
+
+cdef enum:
+    # find_stop also stops at the first byte that is not ASCII, or goes on.
+    STOP_WIDE = 1
+    PASS_WIDE = 0
+
+cdef enum:
+    # What `describe` gives where no character stands. Below: INVALID minus the byte that is not UTF-8.
+    LINE_END = -1
+    INPUT_END = -2
+    INVALID = -3
+
+
+cdef inline int64_t low_hit(uint64_t hits) noexcept nogil:
+    """Bytes before the lowest that has its highest bit set, where no other bits are set.
+
+    Ones below that bit, one kept in each byte, add up in the highest byte.
+    """
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    return <int64_t>(((((hits & (~hits + 1)) >> 7) - 1) & ones) * ones >> 56)
+
+
+cdef inline uint8_t short_escape(uint8_t byte) noexcept nogil:
+    """The letter behind the backslash for a character of a literal; 0 where there is none."""
+    if byte == 0x22 or byte == 0x5C:
+        return byte
+    if byte == 0x09:
+        return 0x74
+    if byte == 0x0A:
+        return 0x6E
+    if byte == 0x0D:
+        return 0x72
+    if byte == 0x08:
+        return 0x62
+    if byte == 0x0C:
+        return 0x66
+    return 0
+
+
+cdef inline int len_character(uint8_t byte, bint iri) noexcept nogil:
+    """Bytes that a byte takes when written."""
+    if iri:
+        if (
+            byte <= 0x20 or byte == 0x22 or byte == 0x3C or byte == 0x3E or byte == 0x5C or byte == 0x5E
+            or byte == 0x60 or 0x7B <= byte <= 0x7D
+        ):
+            return UCHAR
+        return 1
+    if short_escape(byte):
+        return 2
+    return UCHAR if byte < 0x20 or byte == 0x7F else 1
+
+
+cdef inline uint64_t find_hits(uint64_t x, bint iri) noexcept nogil:
+    """The highest bit of each byte that may need an escape; the lowest hit errs for ! ~ and DEL of an IRI only."""
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint64_t y, hits
+    if iri:
+        y = x | (ones * 2)  # makes < and > one, \ and ^ too
+        hits = (
+            (x - ones * 0x23)  # 00 to 22
+            | ((y ^ (ones * 0x3E)) - ones)
+            | ((y ^ (ones * 0x5E)) - ones)
+            | ((x ^ (ones * 0x60)) - ones)
+            | (x + ones * 5)  # 7B to 7F
+        )
+    else:
+        hits = (
+            (x - ones * 0x20)
+            | ((x ^ (ones * 0x22)) - ones)
+            | ((x ^ (ones * 0x5C)) - ones)
+            | (x + ones)  # 7F
+        )
+    return hits & ~x & high
+
+
+cdef inline const uint8_t* find_escape(
+    const uint8_t* begin, const uint8_t* at, const uint8_t* end, bint iri
+) noexcept nogil:
+    """The first byte from `at` on that needs an escape, else `end`. The text begins at `begin`."""
+    cdef uint64_t hits
+    cdef int64_t left
+    while at < end:
+        left = end - at
+        if left >= 8:
+            hits = find_hits(load_u64(at), iri)
+            if hits == 0:
+                at += 8
+                continue
+        elif end - begin >= 8:
+            # The last eight bytes of the text, without those that were looked at before.
+            hits = find_hits(load_u64(end - 8), iri) >> (8 * (8 - left))
+            if hits == 0:
+                return end
+        else:
+            hits = 0x80
+        at += low_hit(hits)
+        if len_character(at[0], iri) > 1:
+            return at
+        at += 1
+    return end
+
+
+cdef inline const uint8_t* find_stop(const uint8_t* at, const uint8_t* end, uint8_t stop, bint wide) noexcept nogil:
+    """The first byte that is `stop` (ASCII), a backslash or a control; with `wide`, or not ASCII. Else `end`.
+
+    The highest bit of each byte of `hits` tells; a borrow makes false hits only above a true one.
+    """
+    cdef uint64_t ones = <uint64_t>0x0101010101010101
+    cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint64_t stops = ones * stop
+    cdef uint64_t slashes = ones * 0x5C
+    cdef uint64_t wides = high if wide else 0
+    cdef uint64_t x, hits
+    while end - at >= 8:
+        x = load_u64(at)
+        hits = ((((x ^ stops) - ones) | ((x ^ slashes) - ones) | (x - ones * 0x20)) & ~x & high) | (x & wides)
+        if hits:
+            return at + low_hit(hits)
+        at += 8
+    while at < end:
+        if at[0] == stop or at[0] == 0x5C or at[0] < 0x20 or (wide and at[0] >= 0x80):
+            return at
+        at += 1
+    return end
+
+
+cdef inline bint is_line_end(uint8_t byte) noexcept nogil:
+    return byte == 0x0A or byte == 0x0D
+
+
+cdef inline bint is_letter(uint8_t byte) noexcept nogil:
+    return <uint8_t>((byte | 0x20) - 0x61) < 26
+
+
+cdef inline bint is_digit(uint8_t byte) noexcept nogil:
+    return <uint8_t>(byte - 0x30) < 10
+
+
+cdef inline int64_t width(uint8_t lead) noexcept nogil:
+    """Bytes of the UTF-8 sequence that begins with `lead`."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int64_t column_of(const uint8_t* line_at, const uint8_t* at) noexcept nogil
+cdef const uint8_t* find_delimiter(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef bint is_label_letter(int64_t c, bint first) noexcept nogil
+cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil
+cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil

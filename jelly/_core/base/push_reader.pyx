@@ -1,0 +1,223 @@
+"""Feeder: what readers have in common that are fed with chunks of bytes and give Batches."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint8_t
+
+from jelly._core.base.batch cimport Arena, Batch, add_operations, new_batch
+from jelly._core.base.status cimport FULL, NEED_MORE
+
+
+# A failed reader is often part of a circle, by way of its error's traceback. The collector must not take the chunk, or
+# what a reader reads into, from it before __dealloc__ is through with them.
+@cython.no_gc_clear
+cdef class Feeder:
+    """The base of `Decoder`, `TextReader` and `BinaryReader`: bytes in, Batches out, no I/O.
+
+    ``feed(chunk)`` and ``close()`` are all that most callers need; with ``push``, ``finish`` and ``pull`` a caller takes
+    only Batches that are full, however the input is cut. ``bytes_read`` counts what was pushed.
+
+    A reader that raised stays failed: it raises the same error again. It serves one thread at a time.
+
+    >>> from jelly._core.ntriples.text import TextReader
+    >>> reader = TextReader(quads=False)
+    >>> isinstance(reader, Feeder), [len(batch) for batch in reader.feed(b"<a:s> <a:p> <a:o> .\\n<a:s> <a")]
+    (True, [1])
+    >>> [batch.first_row for data in (b":p> <a:o> .\\n", b"<a:s> ") for batch in reader.feed(data)], reader.statements
+    ([1], 2)
+    >>> reader.close()
+    Traceback (most recent call last):
+    jelly.errors.JellyTruncatedError: column 7: the input ends inside a statement (byte 46, line 3)
+    """
+
+    def __cinit__(self):
+        self.hint_rows = FIRST_ROWS
+        self.hint_terms = FIRST_TERMS
+        self.hint_text = FIRST_TEXT
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.held.view)
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled")
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far; of a result set, rows."""
+        return self.rows_out + self.rows_here()
+
+    def push(self, data) -> None:
+        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
+        self.enter()
+        if self.error is not None:
+            raise self.error
+        if self.final:
+            raise ValueError(f"the {type(self).__name__} is closed")
+        if self.has_view:
+            if not self.is_used_up():
+                raise RuntimeError("the last chunk is not used up: pull until None first")
+            self.release()
+        PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
+        if self.held.view.len == 0:
+            PyBuffer_Release(&self.held.view)
+            return
+        self.has_view = True
+        self.rest = <const uint8_t*>self.held.view.buf
+        self.rest_end = self.rest + self.held.view.len
+        self.bytes_read += self.held.view.len
+        self.take_chunk()
+
+    def finish(self) -> None:
+        """Say that no chunk will follow. `pull` then gives what is left, or the error of an input that is cut off."""
+        self.enter()
+        self.final = True
+
+    def pull(self, bint flush=False):
+        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+        return self.next_batch(flush)
+
+    def feed(self, data):
+        """Read a chunk of bytes: an iterator of Batches with all statements that are complete by now.
+
+        An error is raised by the iterator, after the Batches before it. It must end before the next chunk is given.
+        """
+        self.push(data)
+        return BatchIterator(self)
+
+    def close(self):
+        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a statement.
+
+        An error with no Batch before it is raised at once.
+        """
+        self.finish()
+        return BatchIterator(self, self.next_batch(True))
+
+    cdef object next_batch(self, bint flush):
+        cdef int status
+        self.enter()
+        self.busy = True
+        try:
+            while True:
+                if self.error is not None:
+                    self.release()
+                    # What comes before the error is given before it is raised.
+                    if self.has_some() or self.has_names():
+                        return self.give_batch()
+                    raise self.error
+                status = self.read()
+                if status == FULL:
+                    return self.give_batch()
+                if status == NEED_MORE and not self.next_bytes() and self.error is None:
+                    self.release()
+                    if self.final:
+                        self.end_input()
+                    if self.error is None:
+                        return self.give_rest() if flush or self.final else None
+        finally:
+            self.busy = False
+
+    cdef int enter(self) except -1:
+        if self.busy:
+            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
+        return 0
+
+    cdef bint is_used_up(self) noexcept:
+        """Whether the next chunk can be taken though `pull` did not give None."""
+        return False
+
+    cdef int take_chunk(self) except -1:
+        """Begin with the chunk from `rest` to `rest_end`, of at least one byte."""
+        return 0
+
+    cdef int read(self) except -1:
+        """Fill the Batch until it is FULL or NEED_MORE bytes are to be had; OK is to go on. Errors go to `error`."""
+        raise NotImplementedError
+
+    cdef bint next_bytes(self) except -1:
+        """Have more of the chunk read; False where nothing is left of it, or with an error."""
+        return False
+
+    cdef int end_input(self) except -1:
+        """All was read that there will ever be: the place for errors of what is missing."""
+        return 0
+
+    cdef int64_t rows_here(self) noexcept:
+        """Rows in the Batch that is being filled."""
+        return 0 if self.batch is None else self.batch.a.n_rows
+
+    cdef bint has_some(self) noexcept:
+        """Whether the Batch is worth to be given."""
+        return self.batch is not None and (self.rows_here() > 0 or self.batch.a.n_frames > 0)
+
+    cdef bint has_names(self) noexcept:
+        """Whether namespaces wait in the Batch, which an error would lose."""
+        return self.batch is not None and self.batch.a.n_names > 0
+
+    cdef object give_rest(self):
+        """What there is of a Batch at the end of a chunk; None where that is nothing."""
+        return self.give_batch() if self.has_some() else None
+
+    cdef object give_batch(self):
+        return self.take_batch()
+
+    cdef int release(self) except -1:
+        """Give the chunk back."""
+        if self.has_view:
+            self.has_view = False
+            PyBuffer_Release(&self.held.view)
+        self.rest = self.rest_end = NULL
+        return 0
+
+    cdef Arena* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL:
+        cdef Batch batch = new_batch(arity, self.hint_rows, self.hint_terms, self.hint_text, max_text)
+        if patch and add_operations(&batch.a) < 0:
+            raise MemoryError
+        batch.first_row = self.rows_out
+        batch.first_frame = self.frames_out
+        self.batch = batch
+        return &batch.a
+
+    cdef Batch take_batch(self):
+        cdef Batch batch = self.batch
+        self.rows_out += self.rows_here()
+        self.frames_out += batch.a.n_frames
+        self.hint_rows = batch.a.n_rows + 8
+        self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 16
+        self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 512
+        self.batch = None
+        return batch
+
+
+@cython.final
+cdef class BatchIterator:
+    """What `Feeder.feed` and `Feeder.close` give: it pulls a Batch when it is asked for one.
+
+    >>> from jelly._core.ntriples.text import TextReader
+    >>> batches = TextReader(quads=False).feed(b"<a:s> <a:p> <a:o> .\\n")
+    >>> [len(batch) for batch in batches], list(batches)
+    ([1], [])
+    """
+
+    cdef Feeder feeder  # None at the end
+    cdef object first
+
+    def __cinit__(self, Feeder feeder not None, first=None):
+        self.feeder = feeder
+        self.first = first
+
+    def __reduce__(self):
+        raise TypeError("a BatchIterator cannot be pickled")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        found = self.first
+        self.first = None
+        if found is None and self.feeder is not None:
+            found = self.feeder.next_batch(True)
+        if found is None:
+            self.feeder = None
+            raise StopIteration
+        return found

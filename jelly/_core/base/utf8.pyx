@@ -1,0 +1,62 @@
+from libc.stdint cimport uint64_t
+
+from jelly._core.base.batch cimport load_u64
+
+cdef enum:
+    # Bytes of ASCII that one step skips.
+    STEP = 8
+
+
+cdef int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
+    """-1 where `n` bytes are UTF-8, else the offset of the first byte of the first malformed sequence.
+
+    Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF.
+    """
+    cdef const uint8_t* begin = at
+    cdef const uint8_t* end = at + n
+    cdef uint64_t high = <uint64_t>0x8080808080808080
+    cdef uint8_t lead, low, top
+    while True:
+        while end - at >= 2 * STEP:
+            if (load_u64(at) | load_u64(at + STEP)) & high:
+                break
+            at += 2 * STEP
+        if end - at >= STEP and not load_u64(at) & high:
+            at += STEP
+        while at < end and at[0] < 0x80:
+            at += 1
+        if at >= end:
+            return -1
+        # Texts that are not ASCII stay here: no need to look eight bytes ahead after each letter.
+        while at < end and at[0] >= 0x80:
+            lead = at[0]
+            if lead < 0xE0:
+                if lead < 0xC2 or end - at < 2 or at[1] & 0xC0 != 0x80:
+                    return at - begin
+                at += 2
+            elif lead < 0xF0:
+                low = 0xA0 if lead == 0xE0 else 0x80
+                top = 0x9F if lead == 0xED else 0xBF
+                if end - at < 3 or at[1] < low or at[1] > top or at[2] & 0xC0 != 0x80:
+                    return at - begin
+                at += 3
+            else:
+                low = 0x90 if lead == 0xF0 else 0x80
+                top = 0x8F if lead == 0xF4 else 0xBF
+                if (
+                    lead > 0xF4
+                    or end - at < 4
+                    or at[1] < low
+                    or at[1] > top
+                    or at[2] & 0xC0 != 0x80
+                    or at[3] & 0xC0 != 0x80
+                ):
+                    return at - begin
+                at += 4
+
+
+# Test door.
+
+def _check_utf8(bytes data, Py_ssize_t start=0):
+    """Where `data` from `start` on stops being UTF-8, or -1."""
+    return check_utf8(<const uint8_t*>data + start, len(data) - start)

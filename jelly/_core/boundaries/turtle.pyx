@@ -1,0 +1,411 @@
+from libc.stdint cimport uint64_t
+from libc.string cimport memcmp, memset
+
+from jelly._core.base.batch cimport load_u64
+from jelly._core.base.characters cimport (
+    PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, low_hit,
+    skip_wide_space,
+)
+
+cdef enum:
+    # Where `scan` stands.
+    IN_TEXT = 0
+    IN_NAME = 1
+    IN_IRI = 2
+    IN_STRING = 3
+    IN_LONG_STRING = 4
+    IN_COMMENT_HEAD = 5
+    IN_COMMENT = 6
+    IN_DELIMITER = 7
+
+cdef enum:
+    # What a byte begins outside of all that.
+    A_SPACE = 0
+    A_SIGN = 1
+    A_NAME = 2
+    A_LESS = 3
+    A_QUOTE = 4
+    A_HASH = 5
+    A_BACKSLASH = 6
+    A_BRACE = 7
+    AN_AT = 8
+    A_BRACKET = 9
+
+cdef enum:
+    # Names longer than this are no keyword, so they need not be seen as a whole.
+    MAX_KEYWORD = 16
+    # Between "@message" and its dot.
+    MAX_GAP = 1024
+
+
+cdef void init_scan(Scan* t) noexcept nogil:
+    cdef int byte
+    for byte in range(256):
+        if byte >= 0x80 or is_letter(<uint8_t>byte) or is_digit(<uint8_t>byte):
+            t.kinds[byte] = A_NAME
+        else:
+            t.kinds[byte] = A_SIGN
+    t.kinds[0x20] = t.kinds[0x09] = t.kinds[0x0A] = t.kinds[0x0D] = A_SPACE
+    t.kinds[0x5F] = t.kinds[0x2D] = t.kinds[0x3A] = t.kinds[0x25] = A_NAME  # _ - : %
+    t.kinds[0x3C] = A_LESS
+    t.kinds[0x22] = t.kinds[0x27] = A_QUOTE
+    t.kinds[0x23] = A_HASH
+    t.kinds[0x5C] = A_BACKSLASH
+    t.kinds[0x7B] = t.kinds[0x7D] = A_BRACE
+    t.kinds[0x40] = AN_AT
+    t.kinds[0x28] = t.kinds[0x29] = t.kinds[0x5B] = t.kinds[0x5D] = A_BRACKET
+
+
+cdef inline int64_t offset(Scan* t, const uint8_t* at) noexcept nogil:
+    return t.origin + (at - t.begin)
+
+
+cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t n_word) noexcept nogil:
+    """Whether a word is this one, which is in lower case, in any case."""
+    cdef int64_t i
+    if n != n_word:
+        return False
+    for i in range(n):
+        if (at[i] | 0x20) != <uint8_t>word[i]:
+            return False
+    return True
+
+
+cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
+    """Behind the name that goes on at `at`; NULL where the end of the input is too near to tell."""
+    cdef int kind
+    while at < t.end:
+        kind = t.kinds[at[0]]
+        if kind == A_NAME:
+            at += 1
+        elif kind == A_BACKSLASH:
+            # \# in a local name is no comment.
+            if t.end - at < 2:
+                return at if t.final else NULL
+            at += 2
+        elif at[0] == 0x2E:
+            # A dot at its end does not belong to a name.
+            if t.end - at < 2:
+                return at if t.final else NULL
+            kind = t.kinds[at[1]]
+            if kind != A_NAME and kind != A_BACKSLASH and at[1] != 0x2E:
+                return at
+            at += 1
+        else:
+            return at
+    return at if t.final else NULL
+
+
+cdef int take_name(Scan* t) noexcept nogil:
+    """A name or a keyword, which is what may stand in place of a statement."""
+    cdef const uint8_t* begin = t.at
+    cdef const uint8_t* end
+    cdef bint at_sign = begin[0] == 0x40
+    cdef bint tag = at_sign and t.after_string
+    cdef int64_t n
+    if at_sign and begin + 1 == t.end and not t.final:
+        return USED_UP
+    end = skip_name(t, begin + 1)
+    if end == NULL:
+        if t.end - begin <= MAX_KEYWORD:
+            return USED_UP
+        t.after_string = False
+        t.state = IN_NAME
+        t.at = begin + 1
+        return 1
+    t.found_at = offset(t, begin)
+    n = end - begin
+    t.found_end = t.note_at = offset(t, end)
+    if tag or n > 8 or n < 6:
+        t.at = end
+    elif is_word(begin + at_sign, n - at_sign, b"prefix", 6):
+        t.at = end
+        t.after_string = False
+        return -PREFIX
+    elif is_word(begin + at_sign, n - at_sign, b"version", 7):
+        t.at = end
+        t.after_string = False
+        t.after_version = True
+        return -VERSION
+    elif not t.directive:
+        t.at = end
+    elif n == 7 and memcmp(begin, <const char*>b"MESSAGE", 7) == 0:
+        t.at = end
+        t.after_string = False
+        return -MESSAGE
+    elif n == 8 and memcmp(begin, <const char*>b"@message", 8) == 0:
+        return take_at_message(t, end)
+    else:
+        t.at = end
+    t.after_string = False
+    return 1
+
+
+cdef int take_at_message(Scan* t, const uint8_t* at) noexcept nogil:
+    """The dot of "@message ."."""
+    while at < t.end and t.kinds[at[0]] == A_SPACE:
+        at += 1
+    if at == t.end and not t.final and at - t.at < MAX_GAP:
+        return USED_UP
+    t.found_end = t.note_at = offset(t, at) + 1
+    t.after_string = False
+    if at < t.end and at[0] == 0x2E:
+        t.at = at + 1
+        return -MESSAGE
+    t.at = at
+    return -BAD_MESSAGE
+
+
+cdef inline void end_string(Scan* t) noexcept nogil:
+    t.after_string = not t.after_version
+    t.after_version = False
+
+
+cdef int take_quote(Scan* t) noexcept nogil:
+    """The opening of a string, or an empty one."""
+    cdef const uint8_t* at = t.at
+    cdef int64_t left = t.end - at
+    t.quote = at[0]
+    if left < 3 and not t.final and (left < 2 or at[1] == at[0]):
+        return USED_UP
+    if left >= 3 and at[1] == at[0] and at[2] == at[0]:
+        t.state = IN_LONG_STRING
+        t.at += 3
+    elif left >= 2 and at[1] == at[0]:
+        end_string(t)
+        t.at += 2
+    else:
+        t.state = IN_STRING
+        t.at += 1
+    return 1
+
+
+cdef int scan_text(Scan* t) noexcept nogil:
+    """Outside of strings, IRIs and comments. Above 0: go on; below: found; 0: used up."""
+    cdef const uint8_t* at = t.at
+    cdef int kind, status
+    while at < t.end:
+        kind = t.kinds[at[0]]
+        if kind == A_SPACE:
+            at += 1
+            continue
+        if kind == A_SIGN:
+            t.after_string = False
+            at += 1
+            continue
+        if kind == A_BRACKET:
+            t.after_string = False
+            if at[0] == 0x28 or at[0] == 0x5B:
+                t.nested += 1
+                t.deepest = max(t.deepest, t.nested)
+            elif t.nested > 0:
+                t.nested -= 1
+            at += 1
+            continue
+        t.at = at
+        if kind == A_NAME or kind == AN_AT:
+            status = take_name(t)
+            if status <= 0 or t.state != IN_TEXT:
+                return status
+            at = t.at
+            continue
+        if kind == A_QUOTE:
+            return take_quote(t)
+        t.after_string = False
+        if kind == A_HASH:
+            t.found_at = offset(t, at)
+            t.state = IN_COMMENT_HEAD
+            t.at += 1
+            return 1
+        if kind == A_BRACE:
+            t.depth += 1 if at[0] == 0x7B else -1
+            at += 1
+        elif t.end - at < 2:
+            # < or a backslash
+            if t.final:
+                t.at = t.end
+            return USED_UP
+        elif kind == A_LESS and at[1] != 0x3C:
+            t.state = IN_IRI
+            t.at += 1
+            return 1
+        else:
+            at += 2  # << of a quoted triple, or an escape
+    t.at = at
+    return USED_UP
+
+
+cdef int scan_iri(Scan* t) noexcept nogil:
+    cdef const uint8_t* at = t.at
+    cdef uint64_t hits
+    cdef uint8_t byte
+    while True:
+        while t.end - at >= 8:
+            hits = find_hits(load_u64(at), True)
+            if hits:
+                at += low_hit(hits)
+                break
+            at += 8
+        if at >= t.end:
+            t.at = at
+            return USED_UP
+        byte = at[0]
+        if byte == 0x3E:
+            t.at = at + 1
+            t.state = IN_TEXT
+            return 1
+        if byte <= 0x20 or byte == 0x3C or byte == 0x22:
+            # It was no IRI.
+            t.at = at
+            t.state = IN_TEXT
+            return 1
+        at += 1
+
+
+cdef int scan_string(Scan* t, bint long_one) noexcept nogil:
+    cdef const uint8_t* at = t.at
+    cdef int64_t left
+    while True:
+        at = t.at = find_stop(at, t.end, t.quote, PASS_WIDE)
+        left = t.end - at
+        if left == 0:
+            return USED_UP
+        if at[0] == 0x5C:
+            if left < 2:
+                if t.final:
+                    t.at = t.end
+                return USED_UP
+            at += 2
+        elif at[0] != t.quote:
+            if not long_one and is_line_end(at[0]):
+                break
+            at += 1
+        elif not long_one:
+            t.at += 1
+            end_string(t)
+            break
+        elif left >= 3 and at[1] == t.quote and at[2] == t.quote:
+            t.at += 3
+            end_string(t)
+            break
+        elif left < 3 and not t.final and (left == 1 or at[1] == t.quote):
+            return USED_UP
+        else:
+            at += 1
+    t.state = IN_TEXT
+    return 1
+
+
+cdef int scan_comment(Scan* t) noexcept nogil:
+    cdef const char* word = b"@message"
+    cdef const uint8_t* at
+    cdef const uint8_t* note = NULL
+    cdef int64_t left
+    if t.state == IN_COMMENT_HEAD:
+        at = t.at = skip_wide_space(t.at, t.end)
+        left = t.end - at
+        if not t.final and (
+            left == 0 or (left < 3 and at[0] >= 0x80) or (left < 8 and memcmp(at, word, left) == 0)
+        ):
+            return USED_UP
+        if not t.directive:
+            note = find_delimiter(at, t.end)
+        t.state = IN_COMMENT
+        if note != NULL:
+            t.state = IN_DELIMITER
+            t.at = note
+            t.note_at = offset(t, note)
+    t.at = find_line_end(t.at, t.end)
+    if t.at == t.end and not t.final:
+        return USED_UP
+    if t.state == IN_DELIMITER:
+        t.state = IN_TEXT
+        t.found_end = offset(t, t.at)
+        return -MESSAGE
+    t.state = IN_TEXT
+    return 1
+
+
+cdef int scan(Scan* t) noexcept nogil:
+    """Go on to the next of what is looked for. `t.at` then is behind it, or USED_UP where the rest begins."""
+    cdef int status
+    cdef const uint8_t* end
+    while True:
+        if t.state == IN_TEXT:
+            status = scan_text(t)
+        elif t.state == IN_IRI:
+            status = scan_iri(t)
+        elif t.state == IN_STRING:
+            status = scan_string(t, False)
+        elif t.state == IN_LONG_STRING:
+            status = scan_string(t, True)
+        elif t.state == IN_NAME:
+            end = skip_name(t, t.at)
+            if end == NULL:
+                # All but what the next byte may change.
+                t.at = t.end - (1 if (t.end - 1)[0] == 0x2E or (t.end - 1)[0] == 0x5C else 0)
+                return USED_UP
+            t.at = end
+            t.state = IN_TEXT
+            status = 1
+        else:
+            status = scan_comment(t)
+        if status <= 0:
+            return -status
+
+
+cdef class Lexer:
+    """Finds delimiters, and where versions and prefixes are declared, in text fed to it in chunks cut anywhere.
+
+    ``directive=False`` looks for comments that match ``/^\\s*@message/`` (RDF Messages, section 2.1), ``True`` for
+    ``MESSAGE`` and ``@message .``. Found is a list of tuples: what it is (``"message"``, ``"prefix"``, ``"version"``,
+    or ``"bad"`` for an ``@message`` without its dot), the offsets in all of the input of its beginning, of its end and
+    of what follows the word in a comment, and how many braces are open.
+
+    >>> from jelly._core.boundaries.turtle import Lexer
+    >>> lexer = Lexer()
+    >>> lexer.feed(b'<a:s#@message> <a:p> "# @message" . # @mess') + lexer.feed(b"age one\\n", True)
+    [('message', 36, 50, 46, 0)]
+    """
+
+    cdef Scan t
+    cdef bytes rest
+
+    def __cinit__(self, *, bint directive=False):
+        memset(&self.t, 0, sizeof(Scan))
+        init_scan(&self.t)
+        self.t.directive = directive
+        self.rest = b""
+
+    def __reduce__(self):
+        raise TypeError("a Lexer cannot be pickled")
+
+    @property
+    def depth(self) -> int:
+        """Braces that are open."""
+        return self.t.depth
+
+    @property
+    def deepest(self) -> int:
+        """The most collections and blank nodes, ``(`` and ``[``, that were open in one another."""
+        return self.t.deepest
+
+    def feed(self, data, bint final=False) -> list:
+        """What is found in the next chunk of bytes; ``final`` where none follows."""
+        cdef bytes text = self.rest + data if self.rest else bytes(data)
+        cdef list found = []
+        cdef int what = 1
+        cdef Scan* t = &self.t
+        names = (None, "message", "prefix", "version", "bad")
+        t.begin = t.at = <const uint8_t*><const char*>text
+        t.end = t.begin + len(text)
+        t.final = final
+        while what:
+            with nogil:
+                what = scan(t)
+            if what:
+                found.append((names[what], t.found_at, t.found_end, t.note_at, t.depth))
+        self.rest = text[t.at - t.begin:]
+        t.origin += t.at - t.begin
+        t.begin = t.at = t.end = NULL
+        return found

@@ -1,0 +1,99 @@
+"""Jelly frames -> Batch: rows, lookup entries, statements. All of it without the GIL."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport Arena
+from jelly._core.base.status cimport BY_FRAME, Fault, fail
+from jelly._core.jelly.frame_reader cimport Feed
+from jelly._core.jelly.stream_options cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    Header, Limits,
+)
+from jelly._core.jelly.joined cimport Restart
+from jelly._core.jelly.lookup cimport Lookup
+from jelly._core.base.protobuf cimport Reader
+
+cdef enum:
+    # Quoted triples may be nested so deep.
+    MAX_DEPTH = 64
+    # A Batch may never hold more text than this, whatever the input makes of its prefixes.
+    MAX_BATCH_TEXT = 1 << 28
+    # A Batch ends at so many terms for each row that it may have: statements of quoted triples can have any number.
+    TERMS_A_ROW = 16
+    # And it ends at so many entries or bytes of metadata.
+    META_ENTRIES = 1 << 16
+    META_TEXT = 1 << 24
+    # Languages and blank nodes remembered within a Batch, powers of two.
+    LANGUAGES = 64
+    BNODES = 256
+
+cdef enum:
+    # Bit n: a row with field n may occur, by physical type.
+    ROWS_ALWAYS = (
+        1 << pb.RDF_STREAM_ROW_OPTIONS | 1 << pb.RDF_STREAM_ROW_NAMESPACE | 1 << pb.RDF_STREAM_ROW_NAME
+        | 1 << pb.RDF_STREAM_ROW_PREFIX | 1 << pb.RDF_STREAM_ROW_DATATYPE
+    )
+    ROWS_TRIPLES = ROWS_ALWAYS | 1 << pb.RDF_STREAM_ROW_TRIPLE
+    ROWS_QUADS = ROWS_ALWAYS | 1 << pb.RDF_STREAM_ROW_QUAD
+    ROWS_GRAPHS = ROWS_TRIPLES | 1 << pb.RDF_STREAM_ROW_GRAPH_START | 1 << pb.RDF_STREAM_ROW_GRAPH_END
+    KNOWN_ROWS = ROWS_GRAPHS | ROWS_QUADS
+    # The rows of a patch; punctuation in PUNCTUATED streams only.
+    ROWS_PATCH = (
+        1 << pb.RDF_PATCH_ROW_OPTIONS | 1 << OP_ADD | 1 << OP_DELETE | 1 << OP_NAMESPACE_ADD | 1 << OP_NAMESPACE_DELETE
+        | 1 << OP_START | 1 << OP_COMMIT | 1 << OP_ABORT | 1 << pb.RDF_PATCH_ROW_NAME | 1 << pb.RDF_PATCH_ROW_PREFIX
+        | 1 << pb.RDF_PATCH_ROW_DATATYPE | 1 << OP_HEADER
+    )
+    ROWS_PUNCTUATED = ROWS_PATCH | 1 << OP_PUNCTUATION
+
+
+ctypedef struct Decode:
+    Lookup t
+    Arena* b
+    Feed feed
+    Reader frame  # what is left of the present frame
+    const uint8_t* frame_start
+    int64_t frame_offset
+    bint in_frame
+    int64_t row  # in the present frame
+    int64_t n_frames  # frames ended so far
+    Header header
+    bint has_header
+    Header next  # the options that NEED_TABLES is about
+    bint joined  # repeated options begin another stream
+    Restart restart  # what follows repeated options, where they should not
+    int arity
+    bint patch  # Jelly-Patch; else Jelly-RDF
+    int first_entry  # field of the name entries; those of prefixes and datatypes follow
+    uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED
+    bint skip_unknown  # rows of no known kind are skipped, else they are a fault
+    uint32_t allowed  # ROWS_*
+    int transaction  # CLOSED, OPEN or EITHER
+    bint in_graph
+    int32_t last[4]  # term ids in b, UNSET or CARRIED
+    int32_t carried[4]  # their ids in `carry`
+    Arena carry
+    int32_t languages[LANGUAGES]
+    int32_t bnodes[BNODES]
+    int64_t max_rows
+    int64_t max_text
+    int64_t text_limit  # that no Batch passes; max_text is where one ends
+    # What fills the present Batch: repeated terms that were copied into it do not count.
+    int64_t full_text
+    int64_t full_terms
+    Limits limits
+    Fault fault
+
+
+cdef int run(Decode* d) noexcept nogil
+
+
+cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
+    """Note the fault where adding a term failed."""
+    if term < 0:
+        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
+    return term
+
+
+cdef inline bint much_metadata(Arena* b) noexcept nogil:
+    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT

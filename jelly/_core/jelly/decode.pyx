@@ -1,0 +1,599 @@
+from cython cimport likely
+from libc.stdint cimport int8_t
+from libc.string cimport memcmp
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport (
+    CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
+    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
+)
+from jelly._core.base.status cimport (
+    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
+    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
+    ROW_FORBIDDEN, ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
+)
+from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
+from jelly._core.jelly.stream_options cimport check_header, read_header, same_header, step_transaction
+from jelly._core.jelly.joined cimport look_behind, look_on
+from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
+
+
+# ---- stream options
+
+cdef int malformed(Decode* d, Reader* r) noexcept nogil:
+    return fail(&d.fault, MALFORMED, r.at)
+
+
+cdef int read_options(Decode* d, Reader* r) noexcept nogil:
+    """The options row. NEED_TABLES for the first one of a stream."""
+    cdef const uint8_t* at = r.at
+    cdef Header h
+    if read_header(r, &h, d.patch, &d.fault) != OK:
+        return d.fault.code
+    if d.has_header and not d.joined:
+        if not same_header(&d.header, &h):
+            return fail(&d.fault, OPTIONS_CHANGED, at)
+        d.restart.arity = d.arity
+        look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
+        return OK
+    if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
+        return d.fault.code
+    d.next = h
+    return NEED_TABLES
+
+
+# ---- lookup entries
+
+cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept nogil:
+    cdef int64_t tag
+    cdef int64_t id = 0
+    cdef const uint8_t* at = r.at
+    cdef Reader value
+    value.at = value.end = r.at
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_NAME_ENTRY_VALUE_TAG:
+            if take_span(r, &value) < 0:
+                return malformed(d, r)
+        elif tag == pb.RDF_NAME_ENTRY_ID_TAG:
+            id = take_varint(r)
+            if id < 0:
+                return malformed(d, r)
+        elif tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+    if check_utf8(value.at, value.end - value.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, value.at)
+    d.t.serial += 1
+    return set_entry(table, id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, at)
+
+
+# ---- terms
+
+cdef inline int32_t read_iri(Decode* d, Reader* r) noexcept nogil:
+    cdef int64_t prefix = 0
+    cdef int64_t name = 0
+    cdef int64_t tag
+    cdef const uint8_t* at = r.at
+    cdef int32_t term
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_IRI_NAME_ID_TAG:
+            name = take_varint(r)
+            if name < 0:
+                return malformed(d, r)
+        elif tag == pb.RDF_IRI_PREFIX_ID_TAG:
+            prefix = take_varint(r)
+            if prefix < 0:
+                return malformed(d, r)
+        elif tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+    term = find_iri(&d.t, d.b, prefix, name, &d.fault, at)
+    return term if term >= 0 else checked(d, term, at)
+
+
+cdef int32_t find_language(Decode* d, Reader* tag) noexcept nogil:
+    """The KIND_TEXT term of a language tag; the last few are remembered."""
+    cdef int64_t n = tag.end - tag.at
+    cdef uint32_t i = <uint32_t>n
+    cdef int32_t term
+    if n > 0:
+        i = i * 31 + tag.at[0]
+    if n > 1:
+        i = i * 31 + tag.at[1]
+    i = (i * 31 + (tag.end - 1)[0] if n else i) % LANGUAGES
+    term = d.languages[i]
+    if (
+        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        and same_bytes(d.b.text + d.b.start[term], tag.at, n)
+    ):
+        return term
+    if check_utf8(tag.at, n) >= 0:
+        return fail(&d.fault, BAD_UTF8, tag.at)
+    term = checked(d, add_term(d.b, KIND_TEXT, NO_TERM, tag.at, n), tag.at)
+    if term >= 0:
+        d.languages[i] = term
+    return term
+
+
+cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
+    cdef Reader lex, language
+    cdef int64_t datatype = -1
+    cdef bint has_language = False
+    cdef int64_t tag
+    cdef int32_t aux = NO_TERM
+    cdef int kind = KIND_LITERAL
+    lex.at = lex.end = r.at
+    language = lex
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_LITERAL_LEX_TAG:
+            if take_span(r, &lex) < 0:
+                return malformed(d, r)
+        elif tag == pb.RDF_LITERAL_LANGTAG_TAG:
+            if take_span(r, &language) < 0:
+                return malformed(d, r)
+            has_language = True
+        elif tag == pb.RDF_LITERAL_DATATYPE_TAG:
+            datatype = take_varint(r)
+            if datatype < 0:
+                return malformed(d, r)
+            if datatype == 0:
+                return fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
+        elif tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+    if check_utf8(lex.at, lex.end - lex.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, lex.at)
+    if datatype > 0:
+        if has_language:
+            return fail(&d.fault, BOTH_KINDS, begin)
+        aux = checked(d, find_datatype(&d.t, d.b, datatype, &d.fault, begin), begin)
+        if aux < 0:
+            return aux
+        # A literal typed xsd:string is the plain literal (RDF 1.1 section 3.3).
+        if not is_xsd_string(d.b, aux):
+            kind = KIND_TYPED
+        else:
+            aux = NO_TERM
+    elif has_language:
+        if language.end == language.at:
+            return fail(&d.fault, EMPTY_LANGUAGE, begin)
+        aux = find_language(d, &language)
+        if aux < 0:
+            return aux
+        kind = KIND_LANG
+    return checked(d, add_term(d.b, kind, aux, lex.at, lex.end - lex.at), lex.at)
+
+
+cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
+    """A blank node; they tend to come again soon, so the last few are remembered."""
+    cdef int64_t n = r.end - r.at
+    cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
+    cdef int32_t term = d.bnodes[i]
+    if (
+        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        and same_bytes(d.b.text + d.b.start[term], r.at, n)
+    ):
+        return term
+    if check_utf8(r.at, n) >= 0:
+        return fail(&d.fault, BAD_UTF8, r.at)
+    term = checked(d, add_term(d.b, KIND_BNODE, NO_TERM, r.at, n), r.at)
+    if term >= 0:
+        d.bnodes[i] = term
+    return term
+
+
+cdef int32_t read_term(Decode* d, int kind, Reader* r, int depth) noexcept nogil:
+    """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
+    if kind == 0:
+        return read_iri(d, r)
+    if kind == 2:
+        return read_literal(d, r)
+    if kind == 1:
+        return read_bnode(d, r)
+    return read_quoted(d, r, depth + 1)
+
+
+cdef int take_terms(Decode* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
+    """Collect the terms of an RdfTriple or RdfQuad by position: they count in order, however they are written."""
+    cdef int64_t tag
+    cdef int64_t field
+    cdef int slot
+    cdef const uint8_t* at = r.at
+    for slot in range(4):
+        kinds[slot] = -1
+    while at < r.end:
+        tag = at[0]
+        field = tag >> 3
+        if likely(tag & 0x87 == 2 and r.end - at > 1 and (at[1] < 0x80) and field - 1 < 4 * arity and field > 0):
+            # Tag and length of one byte each, as nearly always.
+            slot = <int>((field - 1) >> 2)
+            if at[1] > r.end - at - 2:
+                return malformed(d, r)
+            spans[slot].at = at + 2
+            at += 2 + at[1]
+            spans[slot].end = at
+        else:
+            r.at = at
+            tag = take_varint(r)
+            field = tag >> 3
+            if tag < 0 or tag & 7 != 2 or field == 0 or field > 4 * arity:
+                if tag < 0 or skip_field(r, tag) < 0:
+                    return malformed(d, r)
+                at = r.at
+                continue
+            slot = <int>((field - 1) >> 2)
+            if take_span(r, &spans[slot]) < 0:
+                return malformed(d, r)
+            at = r.at
+        if kinds[slot] >= 0:
+            return fail(&d.fault, TERM_TWICE, at, 0, slot)
+        kinds[slot] = <int>((field - 1) & 3)
+    r.at = at
+    return OK
+
+
+cdef int32_t read_quoted(Decode* d, Reader* r, int depth) noexcept nogil:
+    cdef Reader spans[4]
+    cdef int kinds[4]
+    cdef int32_t terms[3]
+    cdef int slot
+    if depth > MAX_DEPTH:
+        return fail(&d.fault, DEPTH, r.at, MAX_DEPTH)
+    if take_terms(d, r, 3, spans, kinds) != OK:
+        return d.fault.code
+    for slot in range(3):
+        if kinds[slot] < 0:
+            return fail(&d.fault, QUOTED_INCOMPLETE, r.at, 0, slot)
+        terms[slot] = read_term(d, kinds[slot], &spans[slot], depth)
+        if terms[slot] < 0:
+            return terms[slot]
+    return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
+
+
+cdef int32_t repeat_term(Decode* d, int slot, const uint8_t* at) noexcept nogil:
+    """The term last seen in this position. The default graph is NO_TERM, so a fault must be looked up by its code."""
+    cdef int32_t term = d.last[slot]
+    if term == CARRIED:
+        term = d.carried[slot]
+        if term >= 0:
+            # Were the copy to count, each statement that repeats a very long term would fill a Batch by itself.
+            d.full_text -= d.b.n_text
+            d.full_terms -= d.b.n_terms
+            term = checked(d, copy_term(&d.carry, term, d.b), at)
+            if term < 0:
+                return term
+            d.full_text += d.b.n_text
+            d.full_terms += d.b.n_terms
+        d.last[slot] = term
+    elif term == UNSET:
+        return fail(&d.fault, NO_TERM_TO_REPEAT, at, 0, slot)
+    return term
+
+
+# ---- rows
+
+cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
+    """A graph node: 0 IRI, 1 blank node, 2 default graph, 3 literal. NO_TERM is the default graph, not a fault."""
+    if kind == 0:
+        return read_iri(d, r)
+    if kind == 1:
+        return read_bnode(d, r)
+    if kind == 3:
+        return read_literal(d, r)
+    if skip_fields(r) < 0:
+        malformed(d, r)
+    return NO_TERM
+
+
+cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept nogil:
+    """A triple or quad. The statements of a patch (`op`) are all quads, those of triples without a graph."""
+    cdef Reader spans[4]
+    cdef int kinds[4]
+    cdef int slot
+    cdef int32_t term
+    cdef const uint8_t* at = r.at
+    if take_terms(d, r, arity, spans, kinds) != OK:
+        return d.fault.code
+    for slot in range(3):
+        if kinds[slot] >= 0:
+            term = read_term(d, kinds[slot], &spans[slot], 0)
+            if term < 0:
+                return d.fault.code
+            d.last[slot] = term
+        elif d.last[slot] < 0:
+            if repeat_term(d, slot, at) < 0:
+                return d.fault.code
+    if op != 0 and d.arity == 3:
+        if kinds[3] >= 0:
+            return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+    elif arity == 4:
+        if kinds[3] >= 0:
+            d.last[3] = read_graph(d, kinds[3], &spans[3])
+        elif d.last[3] < NO_TERM:
+            repeat_term(d, 3, at)
+        if d.fault.code != OK:
+            return d.fault.code
+    elif d.arity == 4:
+        # A triple of a GRAPHS stream, in the graph that is open.
+        if not d.in_graph:
+            return fail(&d.fault, GRAPH_NOT_OPEN, at)
+        if d.last[3] < NO_TERM:
+            repeat_term(d, 3, at)
+            if d.fault.code != OK:
+                return d.fault.code
+    if add_row(d.b, d.last[0], d.last[1], d.last[2], d.last[3]) < 0:
+        return fail(&d.fault, NO_MEMORY, at)
+    if op != 0:
+        d.b.op[d.b.n_rows - 1] = <int8_t>op
+    return OK
+
+
+cdef int take_choice(Decode* d, Reader* r, int64_t tag, int first, int slot, Reader* span, int* kind) noexcept nogil:
+    """Take the field of `tag` if it is one of the four of a oneof that begins with field `first`, else step over it."""
+    if tag < 0 or tag & 7 != 2 or tag >> 3 < first or tag >> 3 > first + 3:
+        if tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+        return OK
+    if kind[0] >= 0:
+        return fail(&d.fault, TERM_TWICE, r.at, 0, slot)
+    kind[0] = <int>(tag >> 3) - first
+    return OK if take_span(r, span) == 0 else malformed(d, r)
+
+
+cdef int read_graph_start(Decode* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* at = r.at
+    cdef Reader span
+    cdef int kind = -1
+    if d.in_graph:
+        return fail(&d.fault, GRAPH_OPEN, at)
+    while r.at < r.end:
+        if take_choice(d, r, take_varint(r), pb.RDF_GRAPH_START_G_IRI, 3, &span, &kind) != OK:
+            return d.fault.code
+    if kind < 0:
+        return fail(&d.fault, GRAPH_UNSET, at)
+    d.last[3] = read_graph(d, kind, &span)
+    d.in_graph = True
+    return d.fault.code
+
+
+cdef int add_operation(Decode* d, int op, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+    if add_row(d.b, s, p, o, g) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    d.b.op[d.b.n_rows - 1] = <int8_t>op
+    return OK
+
+
+cdef int32_t add_text(Decode* d, Reader* text) noexcept nogil:
+    if check_utf8(text.at, text.end - text.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, text.at)
+    return checked(d, add_term(d.b, KIND_TEXT, NO_TERM, text.at, text.end - text.at), text.at)
+
+
+cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
+    """A namespace declaration, or with `op` one of a patch, which may have a graph and need not have an IRI."""
+    cdef const uint8_t* at = r.at
+    cdef Reader name, value, graph
+    cdef bint has_value = False
+    cdef int kind = -1
+    cdef int64_t tag
+    cdef int32_t text, graph_term, iri = NO_TERM
+    name.at = name.end = r.at
+    value = graph = name
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_NAMESPACE_DECLARATION_NAME_TAG:
+            if take_span(r, &name) < 0:
+                return malformed(d, r)
+        elif tag == pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG:
+            if take_span(r, &value) < 0:
+                return malformed(d, r)
+            has_value = True
+        elif op != 0:
+            if take_choice(d, r, tag, pb.RDF_PATCH_NAMESPACE_G_IRI, 3, &graph, &kind) != OK:
+                return d.fault.code
+        elif tag < 0 or skip_field(r, tag) < 0:
+            return malformed(d, r)
+    if kind >= 0 and d.arity == 3:
+        return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+    if not has_value and op != OP_NAMESPACE_DELETE:
+        return fail(&d.fault, NAMESPACE_UNSET, r.at)
+    # The ids of the IRI count before those of the graph.
+    if has_value:
+        iri = read_iri(d, &value)
+    if d.fault.code != OK:
+        return d.fault.code
+    text = add_text(d, &name)
+    if text < 0:
+        return text
+    if op == 0:
+        if add_namespace(d.b, text, iri) < 0:
+            return fail(&d.fault, NO_MEMORY, name.at)
+        return OK
+    if d.arity == 4:
+        if kind >= 0:
+            d.last[3] = read_graph(d, kind, &graph)
+        elif d.last[3] == CARRIED:
+            repeat_term(d, 3, at)
+        if d.fault.code != OK:
+            return d.fault.code
+    # Where no row before had a graph, Jelly-JVM means none: so it writes namespaces that Jena does not keep by graph.
+    graph_term = NO_TERM if d.arity == 3 or d.last[3] == UNSET else d.last[3]
+    return add_operation(d, op, text, iri, NO_TERM, graph_term)
+
+
+cdef int read_patch_header(Decode* d, Reader* r) noexcept nogil:
+    cdef Reader key, value
+    cdef int kind = -1
+    cdef int64_t tag
+    cdef int32_t text, term
+    key.at = key.end = r.at
+    value = key
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag == pb.RDF_PATCH_HEADER_KEY_TAG:
+            if take_span(r, &key) < 0:
+                return malformed(d, r)
+        elif take_choice(d, r, tag, pb.RDF_PATCH_HEADER_H_IRI, -1, &value, &kind) != OK:
+            return d.fault.code
+    if kind < 0:
+        return fail(&d.fault, HEADER_UNSET, r.at)
+    text = add_text(d, &key)
+    if text < 0:
+        return text
+    term = read_term(d, kind, &value, 0)
+    if term < 0:
+        return d.fault.code
+    return add_operation(d, OP_HEADER, text, NO_TERM, term, NO_TERM)
+
+
+cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
+    """A row of a patch that has no terms."""
+    cdef int status = step_transaction(&d.transaction, op)
+    if status != OK:
+        return fail(&d.fault, status, at)
+    return add_operation(d, op, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
+
+
+cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogil:
+    if field == pb.RDF_PATCH_ROW_OPTIONS:
+        return read_options(d, body)
+    if field == OP_ADD or field == OP_DELETE:
+        return read_statement(d, body, 4, field)
+    if field == OP_NAMESPACE_ADD or field == OP_NAMESPACE_DELETE:
+        return read_namespace(d, body, field)
+    if field == OP_HEADER:
+        return read_patch_header(d, body)
+    if skip_fields(body) < 0:
+        return malformed(d, body)
+    return read_mark(d, body.at, field)
+
+
+cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
+    if field == pb.RDF_STREAM_ROW_TRIPLE:
+        return read_statement(d, body, 3, 0)
+    if field == pb.RDF_STREAM_ROW_QUAD:
+        return read_statement(d, body, 4, 0)
+    if field == pb.RDF_STREAM_ROW_GRAPH_START:
+        return read_graph_start(d, body)
+    if field == pb.RDF_STREAM_ROW_GRAPH_END:
+        if not d.in_graph:
+            return fail(&d.fault, GRAPH_NOT_OPEN, body.at)
+        d.in_graph = False
+        return OK if skip_fields(body) == 0 else malformed(d, body)
+    if field == pb.RDF_STREAM_ROW_NAMESPACE:
+        return read_namespace(d, body, 0)
+    return read_options(d, body)
+
+
+cdef int read_row(Decode* d, Reader* r) noexcept nogil:
+    cdef const uint8_t* begin = r.at
+    cdef int64_t tag
+    cdef Reader body
+    cdef bint seen = False
+    cdef int status = OK
+    cdef int field
+    while r.at < r.end:
+        tag = take_varint(r)
+        if tag < 0:
+            return malformed(d, r)
+        if tag & 7 != 2 or tag >> 3 > pb.RDF_PATCH_ROW_PUNCTUATION or d.known >> (tag >> 3) & 1 == 0:
+            if skip_field(r, tag) < 0:
+                return malformed(d, r)
+            continue
+        if seen:
+            return fail(&d.fault, TWO_ROWS, r.at)
+        seen = True
+        if take_span(r, &body) < 0:
+            return malformed(d, r)
+        if d.allowed >> (tag >> 3) & 1 == 0:
+            if not d.has_header:
+                return fail(&d.fault, NO_OPTIONS, body.at)
+            if d.patch:
+                return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, tag >> 3, d.header.logical)
+            return fail(&d.fault, ROW_FORBIDDEN, body.at, tag >> 3, d.header.physical)
+        field = <int>(tag >> 3)
+        if field == d.first_entry:
+            status = read_entry(d, &body, &d.t.names, NAME_ENTRY)
+        elif field == d.first_entry + 1:
+            status = read_entry(d, &body, &d.t.prefixes, PREFIX_ENTRY)
+        elif field == d.first_entry + 2:
+            status = read_entry(d, &body, &d.t.datatypes, DATATYPE_ENTRY)
+        elif d.patch:
+            status = read_patch_row(d, &body, field)
+        else:
+            status = read_rdf_row(d, &body, field)
+        if status < 0:
+            return status
+    if not seen and not d.skip_unknown:
+        return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, begin)
+    return status
+
+
+# ---- frames
+
+cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
+    cdef Reader key, value
+    if take_metadata(r, &key, &value, &d.fault) != OK:
+        return d.fault.code
+    if key.end - key.at == 11 and memcmp(key.at, b"jelly.index", 11) == 0:
+        return OK  # of the file, not of the frame: jelly/_seekable/index.py reads it
+    return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
+
+
+cdef int read_rows(Decode* d) noexcept nogil:
+    """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""
+    cdef Reader* frame = &d.frame
+    cdef Reader row
+    cdef int64_t tag
+    cdef int status
+    while frame.at < frame.end:
+        tag = take_varint(frame)
+        if tag == pb.RDF_STREAM_FRAME_ROWS_TAG:
+            if take_span(frame, &row) < 0:
+                return malformed(d, frame)
+            status = read_row(d, &row)
+            if status < 0:
+                return status
+            d.row += 1
+            if status != OK:
+                return status
+            if d.b.n_rows >= d.max_rows or d.b.n_text >= d.full_text or d.b.n_terms >= d.full_terms:
+                return FULL
+        elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
+            if read_metadata(d, frame) < 0:
+                return d.fault.code
+            if much_metadata(d.b):
+                return FULL
+        elif tag < 0 or skip_field(frame, tag) < 0:
+            return malformed(d, frame)
+    return OK
+
+
+cdef int run(Decode* d) noexcept nogil:
+    """Decode until the Batch is full, the input is used up (NEED_MORE), tables are needed, or a fault."""
+    cdef int status
+    while True:
+        if not d.in_frame:
+            status = next_frame(&d.feed, &d.frame, &d.frame_offset, &d.fault)
+            if status != OK:
+                return status
+            d.in_frame = True
+            d.frame_start = d.frame.at
+            d.row = 0
+            if d.restart.looking:
+                look_on(&d.restart, d.frame, d.n_frames, 0, d.frame_offset)
+        status = read_rows(d)
+        if status != OK:
+            return status
+        # In the Batch a patch ends with a punctuation, whatever ends it in the stream.
+        if d.patch and d.header.logical == pb.PATCH_STREAM_TYPE_FRAME and read_mark(d, d.frame.at, OP_PUNCTUATION):
+            return d.fault.code
+        if add_frame(d.b) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        d.in_frame = False
+        d.n_frames += 1
+        if d.b.n_frames >= d.max_rows or much_metadata(d.b):
+            return FULL

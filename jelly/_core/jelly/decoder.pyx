@@ -1,0 +1,407 @@
+"""The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memset
+
+import warnings
+from functools import lru_cache
+
+import numpy
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport UNSET, Arena, add_graphs, free_arena
+from jelly._core.jelly.decode cimport (
+    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
+)
+from jelly._core.base.status cimport (
+    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
+)
+from jelly._core.base.push_reader cimport Feeder
+from jelly._core.jelly.frame_reader cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly._core.jelly.stream_options cimport (
+    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place, same_header,
+)
+from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.jelly.joined cimport Restart
+from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
+from jelly._core.jelly.lookup cimport Slot, Table, expect_keyframe, free_entries
+
+from jelly.errors import JoinedWarning
+from jelly._options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions
+
+cdef enum:
+    # Options with a stream name longer than this are made anew each time.
+    MAX_CACHED_NAME = 1024
+
+_LOGICAL_TYPES = frozenset(LogicalType)
+
+
+@cython.no_gc_clear
+cdef class Decoder(Feeder):
+    """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
+
+    ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
+    ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
+    ``max_datatypes`` are the limits that hostile input runs into.
+
+    A row of a kind that is not known is an error, or with ``unknown_rows="skip"`` left out. With ``joined=True`` the
+    input may be several streams that were joined, as ``cat`` does: each options row begins another, which refers to
+    nothing before it and may have other options, so that Batches of triples and of quads may take turns. Without it
+    such an input gives wrong statements, as with every reader of Jelly 1.1; where that is noticed, there is a
+    `JoinedWarning`.
+
+    ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
+
+    With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
+    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell where in the stream that is; for
+    patches ``place``, too, which is None where that is not known.
+
+    >>> import jelly
+    >>> data = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
+    >>> decoder = jelly.Decoder()
+    >>> [len(batch) for chunk in (data[:30], data[30:]) for batch in decoder.feed(chunk)] + list(decoder.close())
+    [1]
+    """
+
+    cdef Decode d
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
+    cdef bytes stream_name
+    cdef bint in_patch
+    cdef bint begins  # another stream, when the Batch before it is given away
+    cdef int64_t n_warned  # of the restarts
+    cdef public bint quiet  # no warnings: whoever sets it looks at `restarts`
+    cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
+    cdef readonly object options
+
+    def __cinit__(
+        self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
+        int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
+        options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
+        place=None, bint joined=False, str unknown_rows="error",
+    ):
+        cdef int slot
+        if unknown_rows != "error" and unknown_rows != "skip":
+            raise ValueError(f'unknown_rows is {unknown_rows!r}: expected "error" or "skip"')
+        if batch_rows < 1 or batch_bytes < 1:
+            raise ValueError("batch_rows and batch_bytes must be at least 1")
+        if max(max_names, max_prefixes, max_datatypes) > MAX_TABLE_SIZE:
+            raise ValueError(f"lookup tables may have at most {MAX_TABLE_SIZE} entries")
+        framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
+        init_feed(&self.d.feed, framing, max_frame_bytes)
+        for slot in range(4):
+            self.d.last[slot] = UNSET
+        self.d.arity = 3
+        self.d.allowed = 1 << pb.RDF_STREAM_ROW_OPTIONS
+        self.d.max_rows = batch_rows
+        self.d.max_text = batch_bytes
+        # A statement may be as long as a frame; what hostile prefixes make of a short one stays bounded.
+        self.d.text_limit = max(MAX_BATCH_TEXT, max_frame_bytes)
+        self.d.limits.names = max_names
+        self.d.limits.prefixes = max_prefixes
+        self.d.limits.datatypes = max_datatypes
+        self.d.patch = patch
+        self.d.joined = joined
+        self.d.skip_unknown = unknown_rows == "skip"
+        self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
+        self.d.first_entry = pb.RDF_PATCH_ROW_NAME if patch else pb.RDF_STREAM_ROW_NAME
+        self.rows_out = first_row
+        self.frames_out = self.d.n_frames = first_frame
+        self.d.feed.offset = offset
+        self.hint_rows = 0  # the size of the first chunk tells it better
+        if options is not None:
+            self.preset(options, state, place)
+
+    def __dealloc__(self):
+        free_feed(&self.d.feed)
+        free_arena(&self.d.carry)
+        free_entries(&self.d.t.names)
+        free_entries(&self.d.t.prefixes)
+        free_entries(&self.d.t.datatypes)
+
+    @property
+    def frames(self) -> int:
+        """Frames decoded to their end so far."""
+        return self.d.n_frames
+
+    @property
+    def statements(self) -> int:
+        """Statements handed out so far; of patches all rows."""
+        return self.rows_out
+
+    @property
+    def place(self) -> int:
+        """Where a stream of patches stands when all Batches were pulled, as `Encoder.place`."""
+        return pack_place(self.n_patches, self.in_patch, self.d.transaction)
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether the stream is delimited; None as long as that is not known."""
+        return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
+
+    @property
+    def restarts(self) -> list:
+        """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
+        of the first such place, and how many there are; empty where there is none."""
+        cdef Restart* k = &self.d.restart
+        return [k.frame, k.row, k.offset, k.found] if k.found else []
+
+    cdef bint is_used_up(self) noexcept:
+        return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
+
+    cdef int take_chunk(self) except -1:
+        self.d.feed.chunk.at = self.rest
+        self.d.feed.chunk.end = self.rest_end
+        return 0
+
+    cdef int read(self) except -1:
+        cdef int status
+        self.d.feed.final = self.final
+        if self.begins:
+            self.begin()
+            return OK
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = run(&self.d)
+        if self.d.restart.found > self.n_warned:
+            self.warn()
+        if status == FULL or status == NEED_MORE:
+            return status
+        if status == NEED_TABLES:
+            # What came before belongs to other options.
+            self.begins = True
+            if self.options is not None and not same_header(&self.d.header, &self.d.next) and not is_empty(&self.batch.a):
+                return FULL
+        else:
+            self.error = self.make_error()
+        return OK
+
+    cdef int begin(self) except -1:
+        """A stream begins: the first, or another that was joined to it."""
+        cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
+        cdef bint other = self.options is None or not same_header(&self.d.header, &self.d.next)
+        cdef bint in_patch
+        self.begins = False
+        try:
+            if self.batch is None:
+                self.start_batch()
+            in_patch = self.d.patch and (self.in_patch if rows == 0 else self.batch.a.op[rows - 1] != OP_PUNCTUATION)
+            if not other:
+                self.d.next.name = self.d.header.name  # that of the row is gone with its frame
+            if begin_stream(&self.d, in_patch) != OK:
+                self.error = self.make_error()
+            elif other:
+                self.settle()
+        except BaseException as error:
+            self.error = error
+        return 0
+
+    cdef int warn(self) except -1:
+        """Say once that the input seems to be joined."""
+        if self.n_warned == 0 and not self.quiet:
+            try:
+                warnings.warn(
+                    f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
+                    "files that were joined with cat: what follows is read wrong; joined=True reads such files",
+                    JoinedWarning, stacklevel=2,
+                )
+            except JoinedWarning as error:
+                self.error = error
+        self.n_warned = self.d.restart.found
+        return 0
+
+    cdef int end_input(self) except -1:
+        if not self.d.has_header:
+            fail(&self.d.fault, NO_OPTIONS, NULL)
+            self.error = self.make_error()
+        elif self.d.transaction == OPEN:
+            fail(&self.d.fault, OPEN_PATCH, NULL)
+            self.error = self.make_error()
+        return 0
+
+    cdef int release(self) except -1:
+        self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
+        return Feeder.release(self)
+
+    cdef object make_error(self):
+        place = {"frame": self.d.n_frames}
+        if self.d.in_frame:
+            place["row"] = self.d.row
+            place["offset"] = self.d.frame_offset
+            if self.d.fault.at != NULL:
+                place["offset"] += self.d.fault.at - self.d.frame_start
+        else:
+            place["offset"] = self.d.feed.offset
+        return fault_error(&self.d.fault, place)
+
+    cdef int start_batch(self) except -1:
+        cdef int64_t left = self.d.feed.chunk.end - self.d.feed.chunk.at
+        if self.d.in_frame:
+            left += self.d.frame.end - self.d.frame.at
+        if self.hint_rows == 0:
+            # A statement takes some 20 bytes, of which a half are new terms.
+            self.hint_rows = min(left // 16, self.d.max_rows) + 8
+            self.hint_terms = self.hint_rows // 2 + 16
+            self.hint_text = min(2 * left, self.d.max_text) + 512
+        self.d.b = self.begin_batch(self.d.arity, self.d.text_limit, self.d.patch)
+        self.batch.options = self.options
+        self.d.full_text = self.d.max_text
+        self.d.full_terms = TERMS_A_ROW * self.d.max_rows
+        self.d.t.batch += 1
+        memset(self.d.languages, 0xFF, sizeof(self.d.languages))
+        memset(self.d.bnodes, 0xFF, sizeof(self.d.bnodes))
+        return 0
+
+    cdef object give_batch(self):
+        cdef Arena* a = &self.batch.a
+        cdef int8_t* end
+        cdef int status
+        if self.error is None:
+            status = carry_terms(a, &self.d.carry, self.d.last, self.d.carried, self.d.text_limit)
+            if status != OK:
+                fail(&self.d.fault, status, NULL, self.d.text_limit, BY_FRAME)
+                self.error = self.make_error()
+        if a.op != NULL and a.n_rows > 0:
+            end = <int8_t*>memchr(a.op, OP_PUNCTUATION, a.n_rows)
+            while end != NULL:
+                self.n_patches += 1
+                end += 1
+                end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
+            self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
+        return self.take_batch()
+
+    def save(self) -> bytes:
+        """The state between two frames, for a Decoder that is to go on from here: ``Decoder(options=, state=)``.
+
+        ValueError where the input ends inside a frame or statements wait to be pulled.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.busy:
+            raise RuntimeError("this Decoder is in use by another thread")
+        if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
+            raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
+        return save_state(&self.d)
+
+    @property
+    def offset(self) -> int:
+        """Where in the stream the next frame begins, in bytes."""
+        return self.d.feed.offset - (0 if self.d.feed.spent else self.d.feed.pending.n)
+
+    cdef int preset(self, options, state, place) except -1:
+        """Take the options from the caller, checked like those of a stream."""
+        cdef Header* h = &self.d.header
+        if self.d.patch != isinstance(options, PatchOptions):
+            raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
+        h.physical = options.statement_type if self.d.patch else options.physical_type
+        h.logical = options.stream_type if self.d.patch else options.logical_type
+        h.generalized = options.generalized_statements
+        h.star = options.rdf_star
+        h.names = options.max_name_table_size
+        h.prefixes = options.max_prefix_table_size
+        h.datatypes = options.max_datatype_table_size
+        h.version = options.version
+        self.stream_name = b"" if self.d.patch else utf8_of(options.stream_name, "stream_name")
+        if place is None:
+            self.d.transaction = EITHER
+        else:
+            self.n_patches = place // 4
+            self.in_patch = place % 4 != AT_START
+            self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
+        if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
+            raise self.make_error()
+        self.d.has_header = True
+        self.options = options
+        self.make_tables()
+        if state is None:
+            expect_keyframe(&self.d.t)
+        else:
+            load_state(&self.d, state)
+        return 0
+
+    cdef int settle(self) except -1:
+        """The options row of a stream was read."""
+        cdef Header* h = &self.d.header
+        cdef bint first = self.options is None
+        self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
+        # A name that is no name shall not stay in the cache.
+        make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
+        self.options = make(
+            self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
+            h.datatypes, h.version,
+        )
+        self.make_tables()
+        if not first and (self.d.arity == 4) != (self.d.b.g != NULL):
+            self.start_batch()  # the present one is empty
+        self.batch.options = self.options
+        # No statement came before the options, so the Batch can still become one of quads.
+        if first and self.d.arity == 4 and add_graphs(self.d.b) < 0:
+            raise MemoryError
+        return 0
+
+    cdef int make_tables(self) except -1:
+        """What the options ask for: lookup tables, rows that may occur."""
+        cdef Header* h = &self.d.header
+        h.name.at = <const uint8_t*><const char*>self.stream_name
+        h.name.end = h.name.at + len(self.stream_name)
+        self.arrays = (
+            make_table(&self.d.t.names, h.names),
+            make_table(&self.d.t.prefixes, h.prefixes),
+            make_table(&self.d.t.datatypes, h.datatypes),
+        )
+        self.d.arity = 3
+        if self.d.patch:
+            self.d.allowed = ROWS_PUNCTUATED if h.logical == pb.PATCH_STREAM_TYPE_PUNCTUATED else ROWS_PATCH
+            self.d.arity = 4 if h.physical == pb.PATCH_STATEMENT_TYPE_QUADS else 3
+            return 0
+        if h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES:
+            self.d.allowed = ROWS_TRIPLES
+            return 0
+        self.d.allowed = ROWS_QUADS if h.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else ROWS_GRAPHS
+        self.d.arity = 4
+        return 0
+
+
+# Small messages are common, and so are their options: making these anew would take as long as decoding.
+@lru_cache(64)
+def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version):
+    """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
+    if patch:
+        return PatchOptions(
+            stream_type=PatchStreamType(logical),
+            statement_type=StatementType(physical),
+            generalized_statements=bool(generalized),
+            rdf_star=bool(star),
+            max_name_table_size=names,
+            max_prefix_table_size=prefixes,
+            max_datatype_table_size=datatypes,
+            version=version,
+        )
+    return StreamOptions(
+        physical_type=PhysicalType(physical),
+        logical_type=LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
+        stream_name=name.decode(),
+        generalized_statements=bool(generalized),
+        rdf_star=bool(star),
+        max_name_table_size=names,
+        max_prefix_table_size=prefixes,
+        max_datatype_table_size=datatypes,
+        version=version,
+    )
+
+
+cdef bint is_empty(Arena* a) noexcept:
+    return a.n_rows == 0 and a.n_frames == 0 and a.n_names == 0 and a.n_meta == 0
+
+
+cdef object make_table(Table* table, int64_t size):
+    """Give `table` its fixed-size array of slots; the numpy array that owns it is returned to be kept."""
+    cdef Py_buffer view
+    array = numpy.empty((size + 1) * sizeof(Slot), numpy.uint8)
+    PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)
+    table.slots = <Slot*>view.buf
+    PyBuffer_Release(&view)
+    table.size = <int32_t>size
+    return array

@@ -1,0 +1,205 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+
+from jelly._core.base.batch cimport (
+    CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_row, add_term,
+    free_arena, init_arena,
+)
+from jelly._core.jelly.decode cimport MAX_DEPTH, Decode
+from jelly._core.base.status cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
+from jelly._core.jelly.stream_options cimport OP_PUNCTUATION, OPEN
+from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
+)
+
+from jelly.errors import JellyFormatError
+
+cdef enum:
+    # What a position of the last statement holds.
+    STATE_UNSET = 0
+    STATE_DEFAULT_GRAPH = 1
+    STATE_TERM = 2
+
+
+cdef int put_number(Writer* w, int64_t value) except -1:
+    if reserve(w, MAX_VARINT) < 0:
+        raise MemoryError
+    put_varint(w, value)
+    return 0
+
+
+cdef int put_text(Writer* w, const uint8_t* text, int64_t n) except -1:
+    put_number(w, n)
+    if reserve(w, n) < 0:
+        raise MemoryError
+    put_bytes(w, text, n)
+    return 0
+
+
+cdef int put_table(Writer* w, Table* table) except -1:
+    """The entries that are defined, by id."""
+    cdef int32_t i
+    put_number(w, table.last)
+    for i in range(1, table.made + 1):
+        if table.slots[i].text != NULL:
+            put_number(w, i)
+            put_text(w, table.slots[i].text, table.slots[i].n)
+    put_number(w, 0)
+    return 0
+
+
+cdef int put_term(Writer* w, Arena* a, int32_t term) except -1:
+    cdef int32_t aux = a.aux[term]
+    cdef int k
+    put_number(w, a.kind[term])
+    if a.kind[term] == KIND_TRIPLE:
+        for k in range(3):
+            put_term(w, a, a.quoted[3 * aux + k])
+        return 0
+    if aux != NO_TERM:
+        put_term(w, a, aux)
+    put_text(w, a.text + a.start[term], a.start[term + 1] - a.start[term])
+    return 0
+
+
+cdef bytes save_state(Decode* d):
+    """All that the frames to come may refer to. The Decode stands between two frames and its Batch is given away."""
+    cdef Writer w
+    cdef int slot
+    w.buf = NULL
+    w.n = w.cap = 0
+    try:
+        put_table(&w, &d.t.names)
+        put_table(&w, &d.t.prefixes)
+        put_table(&w, &d.t.datatypes)
+        put_number(&w, d.t.last_name)
+        put_number(&w, d.t.last_prefix)
+        put_number(&w, d.in_graph)
+        for slot in range(4):
+            if d.last[slot] == UNSET:
+                put_number(&w, STATE_UNSET)
+            elif d.carried[slot] == NO_TERM:
+                put_number(&w, STATE_DEFAULT_GRAPH)
+            else:
+                put_number(&w, STATE_TERM)
+                put_term(&w, &d.carry, d.carried[slot])
+        return (<const char*>w.buf)[:w.n]
+    finally:
+        free(w.buf)
+
+
+cdef object broken():
+    return JellyFormatError("the saved state of the decoder is damaged")
+
+
+cdef int64_t take_number(Reader* r, int64_t limit) except -1:
+    cdef int64_t value = take_varint(r)
+    if value < 0 or value > limit:
+        raise broken()
+    return value
+
+
+cdef int load_table(Decode* d, Reader* r, Table* table) except -1:
+    cdef int64_t last = take_number(r, table.size)
+    cdef int64_t id
+    cdef Reader text
+    while True:
+        id = take_number(r, table.size)
+        if id == 0:
+            break
+        if take_span(r, &text) < 0 or check_utf8(text.at, text.end - text.at) >= 0:
+            raise broken()
+        d.t.serial += 1
+        if set_entry(table, id, text.at, text.end - text.at, d.t.serial, NAME_ENTRY, &d.fault, NULL) != OK:
+            raise broken()
+    table.last = <int32_t>last
+    return 0
+
+
+cdef int32_t load_term(Reader* r, Arena* a, int depth) except -1:
+    cdef int64_t kind = take_number(r, KIND_TEXT)
+    cdef int32_t aux = NO_TERM
+    cdef int32_t terms[3]
+    cdef int32_t term
+    cdef int k
+    cdef Reader text
+    if kind < KIND_IRI or depth > MAX_DEPTH + 1:
+        raise broken()
+    if kind == KIND_TRIPLE:
+        for k in range(3):
+            terms[k] = load_term(r, a, depth + 1)
+            if a.kind[terms[k]] == KIND_TEXT:
+                raise broken()
+        term = add_quoted(a, terms[0], terms[1], terms[2])
+    else:
+        if kind == KIND_LANG or kind == KIND_TYPED:
+            aux = load_term(r, a, depth + 1)
+            if a.kind[aux] != (KIND_TEXT if kind == KIND_LANG else KIND_IRI):
+                raise broken()
+        if take_span(r, &text) < 0 or check_utf8(text.at, text.end - text.at) >= 0:
+            raise broken()
+        term = add_term(a, <int>kind, aux, text.at, text.end - text.at)
+    if term < 0:
+        raise broken()
+    return term
+
+
+cdef int load_state(Decode* d, bytes data) except -1:
+    """Bring a fresh Decode, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
+    cdef Reader r
+    cdef int slot
+    cdef int64_t state
+    r.at = <const uint8_t*><const char*>data
+    r.end = r.at + len(data)
+    load_table(d, &r, &d.t.names)
+    load_table(d, &r, &d.t.prefixes)
+    load_table(d, &r, &d.t.datatypes)
+    d.t.last_name = take_number(&r, d.t.names.size)
+    d.t.last_prefix = take_number(&r, d.t.prefixes.made)
+    if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
+        raise broken()
+    d.in_graph = take_number(&r, 1) != 0
+    free_arena(&d.carry)
+    if init_arena(&d.carry, 3, 1, 8, 256, d.text_limit) < 0:
+        raise MemoryError
+    for slot in range(4):
+        state = take_number(&r, STATE_TERM)
+        if state == STATE_UNSET:
+            continue
+        d.last[slot] = CARRIED
+        d.carried[slot] = NO_TERM
+        if state == STATE_TERM:
+            d.carried[slot] = load_term(&r, &d.carry, 0)
+            if d.carry.kind[d.carried[slot]] == KIND_TEXT:
+                raise broken()
+        elif slot < 3:
+            raise broken()
+    if r.at != r.end or (d.in_graph and d.last[3] == UNSET):
+        raise broken()
+    return 0
+
+
+cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil:
+    """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
+    before counts any more. `in_patch`: rows stand behind the end of the last patch."""
+    cdef int slot
+    if d.has_header:
+        if d.transaction == OPEN:
+            return fail(&d.fault, OPEN_PATCH, NULL)
+        # As at the end of its stream.
+        if in_patch:
+            if add_row(d.b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
+                return fail(&d.fault, NO_MEMORY, NULL)
+            d.b.op[d.b.n_rows - 1] = OP_PUNCTUATION
+        free_entries(&d.t.names)
+        free_entries(&d.t.prefixes)
+        free_entries(&d.t.datatypes)
+        d.t.last_name = d.t.last_prefix = 0
+        d.in_graph = False
+        for slot in range(4):
+            d.last[slot] = UNSET
+    d.header = d.next
+    d.has_header = True
+    return OK

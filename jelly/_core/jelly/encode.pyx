@@ -1,0 +1,577 @@
+from libc.string cimport memmove
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport (
+    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, hash_bytes, same_term,
+)
+from jelly._core.base.status cimport (
+    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
+    NAMESPACES_OFF, NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
+)
+from jelly._core.jelly.stream_options cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OPEN, step_transaction,
+)
+from jelly._core.jelly.frame_writer cimport ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame
+from jelly._core.jelly.lookup cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
+from jelly._core.base.protobuf cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
+
+cdef enum:
+    # Not faults: the statement needs more prefixes than the table has and is written again without them.
+    NO_PREFIX_LEFT = 1
+    MAX_DEPTH = 64
+
+cdef enum:
+    # What put_whole puts when it is no statement of so many terms.
+    PUT_GRAPH = 0
+    PUT_NAMESPACE = 1
+    PUT_PATCH_NAMESPACE = 2
+    PUT_HEADER = 5
+
+
+# ---- lookups
+
+cdef int put_entry(Encode* e, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
+    cdef int64_t wire = entry_delta(table, id)
+    cdef int64_t size = 0
+    if wire != 0:
+        size += 1 + len_varint(wire)
+    if n != 0:
+        size += len_field(n)
+    if reserve(&e.body, size + ROW_HEAD) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_row_head(&e.body, tag, size)
+    if wire != 0:
+        put_byte(&e.body, pb.RDF_NAME_ENTRY_ID_TAG)
+        put_varint(&e.body, wire)
+    if n != 0:
+        put_byte(&e.body, pb.RDF_NAME_ENTRY_VALUE_TAG)
+        put_varint(&e.body, n)
+        put_bytes(&e.body, text, n)
+    e.rows += 1
+    return OK
+
+
+cdef int32_t entry_id(Encode* e, Lru* table, uint8_t tag, const uint8_t* text, int64_t n) noexcept nogil:
+    """The id of the entry with this text, made and written if need be. 0: the statement uses all there are."""
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
+    cdef int32_t id = find_entry(table, text, n, hash)
+    if id != 0:
+        touch(table, id, e.statement)
+        return id
+    id = add_entry(table, text, n, hash, e.statement)
+    if id < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    if id > 0 and put_entry(e, tag, table, id, text, n) < 0:
+        return NO_MEMORY
+    return id
+
+
+cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
+    """Bytes of the prefix: up to the last #, else the last /, else the last colon."""
+    cdef int64_t i = n
+    cdef int64_t slash = 0
+    cdef int64_t colon = 0
+    while i > 0:
+        i -= 1
+        if text[i] == 35:  # '#'
+            return i + 1
+        if text[i] == 47:  # '/'
+            if slash == 0:
+                slash = i + 1
+        elif text[i] == 58 and colon == 0:  # ':'
+            colon = i + 1
+    return slash if slash > 0 else colon
+
+
+cdef int find_ids(Encode* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
+    """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
+    cdef Memo* memo = &e.memo[term]
+    cdef const uint8_t* text
+    cdef int64_t n, cut
+    if not e.whole_names and memo.name > 0 and e.names.entries[memo.name].serial == memo.name_serial:
+        if memo.prefix == 0 or e.prefixes.entries[memo.prefix].serial == memo.prefix_serial:
+            name[0] = memo.name
+            prefix[0] = memo.prefix
+            touch(&e.names, memo.name, e.statement)
+            if memo.prefix != 0:
+                touch(&e.prefixes, memo.prefix, e.statement)
+            return OK
+    text = e.b.text + e.b.start[term]
+    n = e.b.start[term + 1] - e.b.start[term]
+    cut = 0
+    prefix[0] = 0
+    if e.prefixes.size > 0:
+        cut = 0 if e.whole_names else split_iri(text, n)
+        prefix[0] = entry_id(e, &e.prefixes, e.prefix_tag, text, cut)
+        if prefix[0] <= 0:
+            return NO_PREFIX_LEFT if prefix[0] == 0 else e.fault.code
+    name[0] = entry_id(e, &e.names, e.name_tag, text + cut, n - cut)
+    if name[0] == 0:
+        return fail(&e.fault, NAMES_FULL, NULL, e.names.size)
+    if name[0] < 0:
+        return e.fault.code
+    if not e.whole_names:
+        memo.name = name[0]
+        memo.name_serial = e.names.entries[name[0]].serial
+        memo.prefix = prefix[0]
+        if prefix[0] != 0:
+            memo.prefix_serial = e.prefixes.entries[prefix[0]].serial
+    return OK
+
+
+cdef int32_t find_datatype_id(Encode* e, int32_t term) noexcept nogil:
+    """The lookup id of a datatype, or a negative code."""
+    cdef Memo* memo = &e.memo[term]
+    cdef int32_t id
+    if e.datatypes.size == 0:
+        return fail(&e.fault, DATATYPES_OFF, NULL)
+    if memo.name < 0 and e.datatypes.entries[-memo.name].serial == memo.name_serial:
+        touch(&e.datatypes, -memo.name, e.statement)
+        return -memo.name
+    id = entry_id(
+        e, &e.datatypes, e.datatype_tag, e.b.text + e.b.start[term],
+        e.b.start[term + 1] - e.b.start[term],
+    )
+    if id == 0:
+        return fail(&e.fault, DATATYPES_FULL, NULL, e.datatypes.size)
+    if id > 0:
+        memo.name = -id
+        memo.name_serial = e.datatypes.entries[id].serial
+    return id
+
+
+# ---- terms
+
+cdef inline int put_iri(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
+    cdef int32_t name = 0
+    cdef int32_t prefix = 0
+    cdef int64_t wire_name
+    cdef int64_t wire_prefix = 0
+    cdef Writer* w = &e.row
+    cdef int status = find_ids(e, term, &name, &prefix)
+    if status != OK:
+        return status
+    if prefix != 0:
+        wire_prefix = prefix_delta(&e.last_prefix, prefix)
+    wire_name = name_delta(&e.last_name, name)
+    if reserve(w, 4 + 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_varint(w, tag)
+    put_varint(
+        w, (1 + len_varint(wire_prefix) if wire_prefix else 0) + (1 + len_varint(wire_name) if wire_name else 0)
+    )
+    if wire_prefix != 0:
+        put_byte(w, pb.RDF_IRI_PREFIX_ID_TAG)
+        put_varint(w, wire_prefix)
+    if wire_name != 0:
+        put_byte(w, pb.RDF_IRI_NAME_ID_TAG)
+        put_varint(w, wire_name)
+    return OK
+
+
+cdef int put_text(Encode* e, uint32_t tag, const uint8_t* text, int64_t n) noexcept nogil:
+    if n > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if reserve(&e.row, n + 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_varint(&e.row, tag)
+    put_varint(&e.row, n)
+    put_bytes(&e.row, text, n)
+    return OK
+
+
+cdef int put_literal(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
+    cdef Arena* b = e.b
+    cdef int64_t n = b.start[term + 1] - b.start[term]
+    cdef int32_t aux = b.aux[term]
+    cdef int64_t n_aux = 0
+    cdef int64_t size = len_field(n) if n else 0
+    cdef int32_t datatype = 0
+    if b.kind[term] == KIND_LANG:
+        n_aux = b.start[aux + 1] - b.start[aux]
+        size += len_field(n_aux)
+    elif b.kind[term] == KIND_TYPED:
+        datatype = find_datatype_id(e, aux)
+        if datatype < 0:
+            return e.fault.code
+        size += 1 + len_varint(datatype)
+    if size > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if reserve(&e.row, size + 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_varint(&e.row, tag)
+    put_varint(&e.row, size)
+    if n != 0:
+        put_byte(&e.row, pb.RDF_LITERAL_LEX_TAG)
+        put_varint(&e.row, n)
+        put_bytes(&e.row, b.text + b.start[term], n)
+    if datatype != 0:
+        put_byte(&e.row, pb.RDF_LITERAL_DATATYPE_TAG)
+        put_varint(&e.row, datatype)
+    elif b.kind[term] == KIND_LANG:
+        put_byte(&e.row, pb.RDF_LITERAL_LANGTAG_TAG)
+        put_varint(&e.row, n_aux)
+        put_bytes(&e.row, b.text + b.start[aux], n_aux)
+    return OK
+
+
+cdef int put_quoted(Encode* e, uint32_t tag, int32_t term, int depth) noexcept nogil:
+    """A quoted triple: its length is filled in afterwards, its terms are never left out."""
+    cdef int32_t* terms = &e.b.quoted[3 * e.b.aux[term]]
+    cdef int64_t begin, size
+    cdef int slot, status, more
+    cdef Writer* w = &e.row
+    if depth > MAX_DEPTH:
+        return fail(&e.fault, DEPTH, NULL, MAX_DEPTH)
+    if reserve(w, 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_varint(w, tag)
+    put_byte(w, 0)
+    begin = w.n
+    for slot in range(3):
+        status = put_term(e, slot, terms[slot], depth)
+        if status != OK:
+            return status
+    size = w.n - begin
+    more = len_varint(size) - 1
+    if more > 0:
+        if reserve(w, more) < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        memmove(w.buf + begin + more, w.buf + begin, size)
+    w.n = begin - 1
+    put_varint(w, size)
+    w.n += size
+    return OK
+
+
+cdef inline int put_term(Encode* e, int slot, int32_t term, int depth) noexcept nogil:
+    """A term of an RdfTriple or RdfQuad at position `slot`, or the graph of a quad."""
+    cdef int kind
+    # Fields 1 to 4 are the subject, 5 to 8 the predicate and so on: IRI, blank node, literal, quoted triple.
+    cdef uint32_t tag = (4 * slot + 1) << 3 | 2
+    if slot == 3 and term == NO_TERM:
+        if reserve(&e.row, 2) < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        put_byte(&e.row, pb.RDF_QUAD_G_DEFAULT_GRAPH_TAG)
+        put_byte(&e.row, 0)
+        return OK
+    if term < 0 or term >= e.b.n_terms:
+        return fail(&e.fault, BAD_TERM, NULL, term, slot)
+    kind = e.b.kind[term]
+    if kind == KIND_IRI:
+        return put_iri(e, tag, term)
+    if kind == KIND_BNODE:
+        if slot == 1 and not e.generalized:
+            return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
+        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
+    if kind == KIND_TRIPLE:
+        if not e.star:
+            return fail(&e.fault, STAR_OFF, NULL, kind, slot)
+        if slot == 3 or (slot == 1 and not e.generalized):
+            return fail(&e.fault, GENERALIZED_OFF if slot == 1 else BAD_TERM, NULL, kind if slot == 1 else term, slot)
+        return put_quoted(e, tag + 24, term, depth + 1)
+    if kind == KIND_TEXT:
+        return fail(&e.fault, BAD_TERM, NULL, term, slot)
+    if slot != 2 and not e.generalized:
+        return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
+    # The graph has its literal in the place of the quoted triple.
+    return put_literal(e, tag + (24 if slot == 3 else 16), term)
+
+
+cdef inline bint is_repeated(Encode* e, int slot, int32_t term) noexcept nogil:
+    cdef int32_t last = e.last[slot]
+    if last == term:
+        return True
+    if last == CARRIED:
+        return same_term(&e.carry, e.carried[slot], e.b, term)
+    if last == UNSET:
+        return False
+    return same_term(e.b, last, e.b, term)
+
+
+# ---- statements
+
+cdef int put_terms(Encode* e, int32_t* terms, int n) noexcept nogil:
+    cdef int slot, status
+    for slot in range(n):
+        if not is_repeated(e, slot, terms[slot]):
+            status = put_term(e, slot, terms[slot], 0)
+            if status != OK:
+                return status
+    return OK
+
+
+cdef int put_graph_term(Encode* e, int first, int32_t term) noexcept nogil:
+    """The graph of a graph start or namespace: like that of a quad, but its four fields begin with `first`."""
+    cdef uint32_t tag = first << 3 | 2
+    cdef int kind
+    if term == NO_TERM:
+        if reserve(&e.row, 2) < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        put_byte(&e.row, <uint8_t>tag + 16)
+        put_byte(&e.row, 0)
+        return OK
+    if term < 0 or term >= e.b.n_terms:
+        return fail(&e.fault, BAD_TERM, NULL, term, 3)
+    kind = e.b.kind[term]
+    if kind == KIND_IRI:
+        return put_iri(e, tag, term)
+    if kind == KIND_BNODE:
+        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
+    if kind == KIND_TRIPLE or kind == KIND_TEXT:
+        return fail(&e.fault, BAD_TERM, NULL, term, 3)
+    if not e.generalized:
+        return fail(&e.fault, GENERALIZED_OFF, NULL, kind, 3)
+    return put_literal(e, tag + 24, term)
+
+
+cdef int put_header_value(Encode* e, int32_t term) noexcept nogil:
+    """The value of a header, which may be any term and is never left out."""
+    cdef uint32_t tag = pb.RDF_PATCH_HEADER_H_IRI_TAG
+    cdef int kind = e.b.kind[term]
+    if kind == KIND_IRI:
+        return put_iri(e, tag, term)
+    if kind == KIND_BNODE:
+        return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
+    if kind != KIND_TRIPLE:
+        return put_literal(e, tag + 16, term)
+    if not e.star:
+        return fail(&e.fault, STAR_OFF, NULL, kind, -1)
+    return put_quoted(e, tag + 24, term, 1)
+
+
+cdef int put_key(Encode* e, int32_t key) noexcept nogil:
+    """Field 1 of a namespace or header, a text."""
+    cdef int64_t n = e.b.start[key + 1] - e.b.start[key]
+    return put_text(e, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[key], n) if n > 0 else OK
+
+
+cdef int put_namespace_terms(Encode* e, int32_t* terms, bint graph) noexcept nogil:
+    """Name, IRI (NO_TERM: none, which only the deletion in a patch may have) and, with `graph`, the graph."""
+    cdef int status = put_key(e, terms[0])
+    if status == OK and terms[1] != NO_TERM:
+        status = put_iri(e, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, terms[1])
+    if status == OK and graph and not is_repeated(e, 3, terms[3]):
+        status = put_graph_term(e, pb.RDF_PATCH_NAMESPACE_G_IRI, terms[3])
+    return status
+
+
+cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
+    """Put a statement (`what`: its number of terms) or one of the others (PUT_*) into `e.row`.
+
+    Entry rows stand before the row that needs them, and no entry of this row may be evicted by another. Where the
+    prefix table is too small for that, the row is put again with whole IRIs as names and one empty prefix.
+    """
+    cdef int32_t last_name = e.last_name
+    cdef int32_t last_prefix = e.last_prefix
+    cdef int status
+    cdef int attempt
+    for attempt in range(2):
+        e.statement += 1
+        e.whole_names = attempt == 1
+        e.row.n = 0
+        if what == PUT_GRAPH:
+            status = put_graph_term(e, pb.RDF_GRAPH_START_G_IRI, terms[3])
+        elif what == PUT_NAMESPACE or what == PUT_PATCH_NAMESPACE:
+            status = put_namespace_terms(e, terms, what == PUT_PATCH_NAMESPACE)
+        elif what == PUT_HEADER:
+            status = put_key(e, terms[0])
+            if status == OK:
+                status = put_header_value(e, terms[2])
+        else:
+            status = put_terms(e, terms, what)
+        if status != NO_PREFIX_LEFT:
+            break
+        e.last_name = last_name
+        e.last_prefix = last_prefix
+    e.whole_names = False
+    return status
+
+
+cdef int change_graph(Encode* e, int32_t graph) noexcept nogil:
+    """In a GRAPHS stream: close the open graph and open another."""
+    cdef int32_t terms[4]
+    cdef int status
+    if e.in_graph and is_repeated(e, 3, graph):
+        return OK
+    status = end_graph(e)
+    if status != OK:
+        return status
+    terms[3] = graph
+    status = put_whole(e, PUT_GRAPH, terms)
+    if status != OK:
+        return status
+    e.in_graph = True
+    return put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
+
+
+cdef int put_statement(Encode* e, int64_t row, uint8_t op_tag) noexcept nogil:
+    """A statement; `op_tag` is that of its row in a patch, or 0."""
+    cdef Arena* b = e.b
+    cdef int32_t terms[4]
+    cdef int slot, status
+    cdef int n = 4 if e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else 3
+    terms[0] = b.s[row]
+    terms[1] = b.p[row]
+    terms[2] = b.o[row]
+    terms[3] = NO_TERM if b.g == NULL else b.g[row]
+    if e.physical == pb.PHYSICAL_STREAM_TYPE_GRAPHS:
+        status = change_graph(e, terms[3])
+        if status != OK:
+            return status
+    elif n == 3 and terms[3] != NO_TERM:
+        return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+    status = put_whole(e, n, terms)
+    if status != OK:
+        return status
+    for slot in range(4):
+        e.last[slot] = terms[slot]
+    if op_tag:
+        return put_row(e, op_tag)
+    return put_row(e, pb.RDF_STREAM_ROW_QUAD_TAG if n == 4 else pb.RDF_STREAM_ROW_TRIPLE_TAG)
+
+
+cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
+    cdef int32_t terms[4]
+    cdef int status
+    if not e.namespaces:
+        if e.skip_namespaces:
+            return OK
+        return fail(&e.fault, NAMESPACES_OFF, NULL)
+    if name < 0 or name >= e.b.n_terms or iri < 0 or iri >= e.b.n_terms or e.b.kind[iri] != KIND_IRI:
+        return fail(&e.fault, BAD_TERM, NULL, iri, 0)
+    terms[0] = name
+    terms[1] = iri
+    status = put_whole(e, PUT_NAMESPACE, terms)
+    if status != OK:
+        return status
+    return put_row(e, pb.RDF_STREAM_ROW_NAMESPACE_TAG)
+
+
+cdef inline bint is_text(Encode* e, int32_t term) noexcept nogil:
+    return 0 <= term < e.b.n_terms and e.b.kind[term] == KIND_TEXT
+
+
+cdef int end_patch(Encode* e, int64_t row) noexcept nogil:
+    """End a patch as the stream type wants it; what was read as a frame up to `row` may have metadata."""
+    e.in_patch = False
+    if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
+        e.patch_ended = True
+        e.n_statements -= 1  # this row is not written
+        return OK
+    e.n_patches += 1
+    if e.stream_type == pb.PATCH_STREAM_TYPE_PUNCTUATED:
+        e.row.n = 0
+        return put_row(e, pb.RDF_PATCH_ROW_PUNCTUATION_TAG)
+    if e.b == NULL or e.b.n_meta == 0:
+        return end_frame(e, NULL, 0)
+    while e.bound < e.b.n_frames and e.b.frames[e.bound] < row:
+        e.bound += 1
+    return end_frame(e, e.b, e.bound)
+
+
+cdef int put_operation(Encode* e, int64_t row) noexcept nogil:
+    """A row of a patch that is no statement."""
+    cdef Arena* b = e.b
+    cdef int32_t terms[4]
+    cdef int op = b.op[row]
+    cdef int status = step_transaction(&e.transaction, op)
+    cdef int what = PUT_HEADER
+    if status != OK:
+        return fail(&e.fault, status, NULL)
+    terms[0] = b.s[row]
+    terms[1] = b.p[row]
+    terms[2] = b.o[row]
+    terms[3] = NO_TERM if b.g == NULL else b.g[row]
+    if op == OP_PUNCTUATION:
+        return end_patch(e, row + 1)
+    if op == OP_HEADER:
+        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or b.kind[terms[2]] == KIND_TEXT:
+            return fail(&e.fault, BAD_TERM, NULL, terms[2], 2)
+        status = put_whole(e, PUT_HEADER, terms)
+    elif op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:
+        if (
+            not is_text(e, terms[0]) or terms[1] >= b.n_terms or (terms[1] < 0 and op == OP_NAMESPACE_ADD)
+            or (terms[1] >= 0 and b.kind[terms[1]] != KIND_IRI)
+        ):
+            return fail(&e.fault, BAD_TERM, NULL, terms[1], 1)
+        what = PUT_NAMESPACE
+        if terms[3] >= b.n_terms:
+            return fail(&e.fault, BAD_TERM, NULL, terms[3], 3)
+        if e.physical == pb.PATCH_STATEMENT_TYPE_QUADS:
+            what = PUT_PATCH_NAMESPACE
+        elif terms[3] != NO_TERM:
+            return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+        status = put_whole(e, what, terms)
+        e.last[3] = terms[3]
+    else:
+        e.row.n = 0
+    if status != OK:
+        return status
+    return put_row(e, <uint8_t>(op << 3 | 2))
+
+
+cdef inline int put_patch_row(Encode* e, int64_t row) noexcept nogil:
+    cdef int op = e.b.op[row]
+    if e.patch_ended:
+        return fail(&e.fault, ONE_PATCH, NULL)
+    e.in_patch = True
+    if op == OP_ADD or op == OP_DELETE:
+        return put_statement(e, row, <uint8_t>(op << 3 | 2))
+    return put_operation(e, row)
+
+
+# ---- frames
+
+cdef int end_bounds(Encode* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
+    """Finish the frames before number `limit` that end at this row of the Batch. A flat stream has frames of its own."""
+    if not e.keep_frames:
+        return OK
+    while bound[0] < limit and e.b.frames[bound[0]] == row:
+        if end_graph(e) != OK or end_frame(e, e.b, bound[0]) != OK:
+            return e.fault.code
+        bound[0] += 1
+    return OK
+
+
+cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
+    """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
+    cdef Arena* b = e.b
+    cdef int64_t bound = 0
+    cdef int64_t name = 0
+    e.bound = 0
+    if start_frame(e) != OK:
+        return e.fault.code
+    while True:
+        while name < b.n_names and b.names[name] == row[0]:
+            # Frames that ended at this row before the namespace was declared end before it.
+            if end_bounds(e, row[0], b.names[name + 1], &bound) != OK:
+                return e.fault.code
+            if put_namespace(e, <int32_t>b.names[name + 2], <int32_t>b.names[name + 3]) != OK:
+                return e.fault.code
+            name += 4
+        if end_bounds(e, row[0], b.n_frames, &bound) != OK:
+            return e.fault.code
+        if row[0] == b.n_rows:
+            # Metadata that stands before the rows of a frame which a later Batch ends.
+            return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
+        # Before it is written: what ends a patch may begin a keyframe.
+        e.n_statements += 1
+        e.since_key += 1
+        if (put_patch_row(e, row[0]) if e.patch else put_statement(e, row[0], 0)) != OK:
+            return e.fault.code
+        row[0] += 1
+        if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
+            if end_frame(e, NULL, 0) != OK:
+                return e.fault.code
+
+
+cdef int finish_patch(Encode* e) noexcept nogil:
+    """End the patch that is being written, if any, where the stream ends, as a punctuation in the Batch would."""
+    if e.transaction == OPEN:
+        return fail(&e.fault, OPEN_TRANSACTION, NULL)
+    # A stream has a frame at least, which may be a patch.
+    if e.in_patch or (e.stream_type == pb.PATCH_STREAM_TYPE_FRAME and e.n_frames == 0):
+        e.n_statements += 1
+        return end_patch(e, 0)
+    return OK

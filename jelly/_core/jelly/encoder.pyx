@@ -1,0 +1,404 @@
+"""The Encoder: the Python face of encode. The one place where its faults become exceptions."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free
+
+from functools import lru_cache
+
+import numpy
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena,
+)
+from jelly._core.jelly.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
+from jelly._core.base.status cimport OK, fail, fault_error, utf8_of
+from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.jelly.frame_writer cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
+from jelly._core.jelly.lookup cimport Entry, Lru, free_lru, init_lru
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
+
+from jelly.errors import JellyOptionsError
+from jelly._options import PatchOptions, PhysicalType
+
+
+# The collector must not take the tables' memory from it before __dealloc__ is through with it.
+@cython.no_gc_clear
+cdef class Encoder:
+    """Batches in, Jelly bytes out, no I/O.
+
+    A frame ends at ``frame_rows`` rows (lookup entries count) or about ``frame_bytes`` bytes, 0 for no limit. In a
+    grouped stream (``options.is_grouped``) frames end where those of the Batches end and nowhere else. With
+    ``delimited=False`` everything becomes one frame without a length.
+
+    With `jelly.PatchOptions` it writes Jelly-Patch and takes the Batches of patches, see `jelly.patch`.
+
+    Where ``options`` leave the physical type or the version open, the first Batch decides. With ``keyframe=True`` the
+    first frame refers to nothing before it by omission: whoever has read another stream with these options can go on.
+    With ``skip_namespaces=True`` declarations of namespaces are left out where version 1 has none, else they are an error.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> encoder = jelly.Encoder(jelly.StreamOptions.small())
+    >>> data = encoder.encode(batch) + encoder.close()
+    >>> list(jelly.loads(data)) == list(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    True
+    """
+
+    cdef Encode e
+    cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
+    cdef bytes header
+    cdef object error
+    cdef bint busy
+    cdef int64_t rows_in
+    cdef readonly object options
+
+    def __cinit__(
+        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
+        int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
+    ):
+        cdef int slot
+        if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
+            raise ValueError("frame_rows, frame_bytes and keyframe_rows must not be negative")
+        if keyframe_rows > 0 and not delimited:
+            raise ValueError("only a delimited stream can have keyframes")
+        self.e.key_rows = keyframe_rows
+        self.e.skip_namespaces = skip_namespaces
+        grouped = options.is_grouped
+        self.options = options
+        self.e.delimited = delimited
+        self.e.frame_rows = frame_rows if delimited and not grouped else 0
+        self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
+        for slot in range(4):
+            self.e.last[slot] = UNSET
+        self.e.patch = isinstance(options, PatchOptions)
+        self.e.name_tag = pb.RDF_PATCH_ROW_NAME_TAG if self.e.patch else pb.RDF_STREAM_ROW_NAME_TAG
+        self.e.prefix_tag = pb.RDF_PATCH_ROW_PREFIX_TAG if self.e.patch else pb.RDF_STREAM_ROW_PREFIX_TAG
+        self.e.datatype_tag = pb.RDF_PATCH_ROW_DATATYPE_TAG if self.e.patch else pb.RDF_STREAM_ROW_DATATYPE_TAG
+        self.arrays = (
+            make_lru(&self.e.names, options.max_name_table_size),
+            make_lru(&self.e.prefixes, options.max_prefix_table_size),
+            make_lru(&self.e.datatypes, options.max_datatype_table_size),
+        )
+
+        if keyframe_rows > 0 or keyframe:
+            forget_tables(&self.e)
+
+    def __dealloc__(self):
+        free_lru(&self.e.names)
+        free_lru(&self.e.prefixes)
+        free_lru(&self.e.datatypes)
+        free_arena(&self.e.carry)
+        free(self.e.row.buf)
+        free(self.e.body.buf)
+        free(self.e.held.buf)
+        free(self.e.out.buf)
+        free(self.e.keys.buf)
+
+    def __reduce__(self):
+        raise TypeError("an Encoder cannot be pickled")
+
+    @property
+    def frames(self) -> int:
+        """Frames finished so far."""
+        return self.e.n_frames
+
+    @property
+    def statements(self) -> int:
+        """Statements taken so far; of a patch the rows that a Decoder will count, the ends of patches among them."""
+        return self.e.n_statements
+
+    @property
+    def place(self) -> int:
+        """Where a stream of patches stands: 4 times the number of patches ended, plus 1 inside one or 2 if that is
+        inside a transaction. 0 for Jelly-RDF, and a FLAT patch never ends.
+        """
+        return find_place(&self.e)
+
+    def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
+        """Take a Batch; the bytes of the frames that are finished by now, often none.
+
+        ``keep_frames`` says whether frames end where those of the Batch do; by default only in a grouped stream.
+        JellyOptionsError where the options forbid what the Batch holds. An encoder that raised stays failed.
+        """
+        cdef int status
+        cdef int64_t row = 0
+        self.enter()
+        try:
+            if self.header is None:
+                self.settle(batch.a.arity, batch.a.n_names > 0)
+            if self.e.patch != (batch.a.op != NULL):
+                raise JellyOptionsError(
+                    "statements without operations cannot go into a patch" if self.e.patch
+                    else "a patch has operations: write it with PatchOptions"
+                )
+            self.e.memo = <Memo*>calloc(batch.a.n_terms + 1, sizeof(Memo))
+            if self.e.memo == NULL:
+                raise MemoryError
+            self.e.b = &batch.a
+            self.e.keep_frames = self.options.is_grouped if keep_frames is None else keep_frames
+            if self.e.patch:
+                self.e.keep_frames = False
+            with nogil:
+                status = encode_rows(&self.e, &row)
+                if status == OK:
+                    status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
+                    if status != OK:
+                        fail(&self.e.fault, status, NULL, MAX_TEXT)
+            self.leave(status, row)
+            self.rows_in += batch.a.n_rows
+            return self.take_out()
+        finally:
+            free(self.e.memo)
+            self.e.memo = NULL
+            self.e.b = NULL
+            self.busy = False
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the frames finished so far."""
+        return self.e.n_bytes
+
+    @property
+    def last_frame(self) -> int:
+        """Byte offset of the frame that is held back."""
+        return self.e.n_bytes - self.e.held.n - len_varint(self.e.held.n)
+
+    @property
+    def keyframe_rows(self) -> int:
+        """Statements from one keyframe to the next; 0 where there are none."""
+        return self.e.key_rows
+
+    @property
+    def keyframes(self) -> list:
+        """Byte offset, statement number, frame number and ``place`` of each keyframe after the first frame."""
+        cdef int64_t* key = <int64_t*>self.e.keys.buf
+        cdef int64_t i
+        return [
+            (key[i], key[i + 1], key[i + 2], key[i + 3])
+            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
+        ]
+
+    def finish(self) -> None:
+        """End the last frame. With keyframes it is still held back, so that ``close`` can add metadata to it."""
+        cdef int status = OK
+        self.enter()
+        try:
+            if self.header is None:
+                self.settle(3, False)
+            if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
+                status = self.e.fault.code
+            elif self.e.rows > 0 or not self.e.started:
+                status = end_frame(&self.e, NULL, 0)
+            self.leave(status, 0)
+        finally:
+            self.busy = False
+
+    def close(self, metadata: dict | None = None) -> bytes:
+        """The bytes of what is left. A stream of no statements is a frame of options.
+
+        ``metadata`` (str to bytes) is added to the last frame; only with keyframes, which hold it back.
+        """
+        cdef bytes key, value
+        cdef int status = OK
+        self.finish()
+        self.enter()
+        try:
+            if metadata and not self.e.has_held:
+                raise ValueError("metadata can be added at the end of a stream with keyframes only")
+            for name, data in (metadata or {}).items():
+                key = utf8_of(name, "the key of metadata")
+                value = data
+                if status == OK:
+                    status = put_metadata_entry(
+                        &self.e, &self.e.held, <const uint8_t*><const char*>key, len(key),
+                        <const uint8_t*><const char*>value, len(value),
+                    )
+            if status == OK:
+                status = release_frame(&self.e)
+            self.leave(status, 0)
+            return self.take_out()
+        finally:
+            self.busy = False
+
+    cdef int enter(self) except -1:
+        if self.busy:
+            raise RuntimeError("this Encoder is in use by another thread")
+        if self.error is not None:
+            raise self.error
+        self.busy = True
+        return 0
+
+    cdef int leave(self, int status, int64_t row) except -1:
+        if status != OK:
+            self.error = fault_error(&self.e.fault, {"frame": self.e.n_frames, "row": self.rows_in + row})
+            raise self.error
+        return 0
+
+    cdef bytes take_out(self):
+        out = (<const char*>self.e.out.buf)[:self.e.out.n] if self.e.out.n else b""
+        self.e.out.n = 0
+        return out
+
+    cdef int settle(self, int arity, bint namespaces) except -1:
+        """Fix what the options left open and make the options row."""
+        if self.e.patch:
+            options, self.header = self.options, patch_options_row(self.options)
+            self.e.physical = options.statement_type
+            self.e.stream_type = options.stream_type
+        else:
+            options, self.header = settled(self.options, arity, namespaces)
+            self.e.physical = options.physical_type
+            self.e.namespaces = options.version >= 2
+        self.options = options
+        self.e.options = <const uint8_t*><const char*>self.header
+        self.e.n_options = len(self.header)
+        self.e.generalized = options.generalized_statements
+        self.e.star = options.rdf_star
+        return 0
+
+
+cdef bint is_generalized(Arena* a, int slot, int32_t term) noexcept nogil:
+    """Whether a term that stands there needs generalized statements, as `put_term` has it."""
+    cdef int32_t* inner
+    cdef int kind, i
+    if term < 0 or term >= a.n_terms:
+        return False
+    kind = a.kind[term]
+    if kind == KIND_IRI:
+        return False
+    if kind == KIND_BNODE:
+        return slot == 1
+    if kind != KIND_TRIPLE:
+        return slot != 2
+    if slot == 1:
+        return True
+    inner = &a.quoted[3 * a.aux[term]]
+    for i in range(3):
+        if is_generalized(a, i, inner[i]):
+            return True
+    return False
+
+
+cdef bint has_generalized(Arena* a) noexcept nogil:
+    cdef int64_t i
+    for i in range(a.n_rows):
+        if is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i]):
+            return True
+        if a.g != NULL and is_generalized(a, 3, a.g[i]):
+            return True
+    return False
+
+
+cdef bint has_named_graph(Arena* a) noexcept nogil:
+    cdef int64_t i
+    if a.g != NULL:
+        for i in range(a.n_rows):
+            if a.g[i] != NO_TERM:
+                return True
+    return False
+
+
+def lacking(options, Batch batch not None) -> dict:
+    """The fields of some `StreamOptions` that would have to be others for them to allow what a Batch holds.
+
+    Of those that are left open (an unspecified physical type, version 0) nothing is said.
+    """
+    cdef Arena* a = &batch.a
+    cdef bint found
+    changes = {}
+    if options.physical_type == PhysicalType.TRIPLES:
+        with nogil:
+            found = has_named_graph(a)
+        if found:
+            changes["physical_type"] = PhysicalType.QUADS
+    if not options.rdf_star and a.n_quoted > 0:
+        changes["rdf_star"] = True
+    if not options.generalized_statements:
+        with nogil:
+            found = has_generalized(a)
+        if found:
+            changes["generalized_statements"] = True
+    if options.version == 1 and a.n_names > 0:
+        changes["version"] = 2
+    return changes
+
+
+cdef object make_lru(Lru* table, int32_t size):
+    """Give `table` its arrays of fixed size; the numpy arrays that own them are returned to be kept."""
+    cdef Py_buffer entries, index
+    cdef uint32_t n_index = 8
+    while n_index < 2 * <uint32_t>size:
+        n_index *= 2
+    arrays = numpy.empty((size + 1) * sizeof(Entry), numpy.uint8), numpy.empty(n_index, numpy.int32)
+    PyObject_GetBuffer(arrays[0], &entries, PyBUF_WRITABLE)
+    PyObject_GetBuffer(arrays[1], &index, PyBUF_WRITABLE)
+    init_lru(table, <Entry*>entries.buf, <int32_t*>index.buf, size, n_index)
+    PyBuffer_Release(&entries)
+    PyBuffer_Release(&index)
+    return arrays
+
+
+# Small messages are common, and so are their options: making these anew would take longer than the rest.
+@lru_cache(64)
+def settled(options, arity, namespaces):
+    """The options with nothing left open, and their row."""
+    if options.physical_type == PhysicalType.UNSPECIFIED:
+        options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+    if options.version == 0:
+        options = options.replace(version=2 if namespaces else 1)
+    return options, options_row(options)
+
+
+def options_row(options) -> bytes:
+    """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
+    return message(utf8_of(options.stream_name, "stream_name"), (
+        (pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG, options.physical_type),
+        *shared_fields(options),
+        (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
+        (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+    ))
+
+
+@lru_cache(64)
+def patch_options_row(options) -> bytes:
+    """The RdfPatchOptions message of some PatchOptions."""
+    return message(b"", (
+        (pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG, options.statement_type),
+        (pb.RDF_PATCH_OPTIONS_STREAM_TYPE_TAG, options.stream_type),
+        *shared_fields(options),
+        (pb.RDF_PATCH_OPTIONS_VERSION_TAG, options.version),
+    ))
+
+
+cdef tuple shared_fields(options):
+    """What both have, with the same numbers."""
+    return (
+        (pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG, options.generalized_statements),
+        (pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG, options.rdf_star),
+        (pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG, options.max_name_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG, options.max_prefix_table_size),
+        (pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG, options.max_datatype_table_size),
+    )
+
+
+cdef bytes message(bytes name, tuple fields):
+    cdef Writer w
+    cdef uint8_t* text = <uint8_t*><char*>name
+    w.buf = NULL
+    w.n = w.cap = 0
+    if reserve(&w, len(name) + 20 * MAX_VARINT32) < 0:
+        raise MemoryError
+    if name:
+        put_byte(&w, pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG)
+        put_varint(&w, len(name))
+        put_bytes(&w, text, len(name))
+    for tag, value in fields:
+        if value:
+            put_varint(&w, tag)
+            put_varint(&w, value)
+    row = (<const char*>w.buf)[:w.n]
+    free(w.buf)
+    return row

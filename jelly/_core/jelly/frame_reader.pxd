@@ -1,0 +1,27 @@
+"""Where a frame begins and ends: delimited and bare streams, fed in chunks of any size. Knows no row."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from jelly._core.base.status cimport Fault
+from jelly._core.base.protobuf cimport Reader, Writer
+
+cdef enum:
+    FRAMING_UNKNOWN = -1
+    FRAMING_BARE = 0  # the whole input is one frame
+    FRAMING_DELIMITED = 1
+
+
+ctypedef struct Feed:
+    Reader chunk  # what of the present chunk is not used yet; borrowed
+    Writer pending  # a frame that came in parts
+    int framing
+    bint final  # no chunk will follow
+    bint spent  # `pending` was handed out and is used up
+    int64_t max_frame
+    int64_t offset  # in the stream, of chunk.at
+
+
+cdef void init_feed(Feed* feed, int framing, int64_t max_frame) noexcept nogil
+cdef void free_feed(Feed* feed) noexcept nogil
+cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil
+cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noexcept nogil

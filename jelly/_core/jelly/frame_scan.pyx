@@ -1,0 +1,381 @@
+"""What a Jelly stream consists of, without decoding it: rows and bytes by kind, frame by frame, and where rows stand."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+import numpy
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.status cimport FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
+from jelly._core.jelly.frame_reader cimport (
+    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
+)
+from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
+from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
+
+# The kinds of rows, in the order of the columns. A row without a known field is of the last kind.
+KINDS = (
+    "options", "triple", "quad", "graph_start", "graph_end", "namespace", "name", "prefix", "datatype", "other",
+)
+
+cdef enum:
+    SHOWN = 100  # bytes that are kept of a value of metadata
+
+cdef enum:
+    OPTIONS = 0
+    TRIPLE = 1
+    QUAD = 2
+    NAME = 6
+    OTHER = 9
+    N_KINDS = 10
+
+cdef enum:
+    # Numbers kept for each frame, and for each place.
+    FRAME_COLUMNS = 3 + 2 * N_KINDS
+    PLACE_COLUMNS = 4
+
+
+ctypedef struct Count:
+    # Of one frame. Kept whole as a row of int64, so nothing else may stand here.
+    int64_t offset  # in the stream, of the frame's first byte
+    int64_t size
+    int64_t metadata_bytes
+    int64_t rows[N_KINDS]
+    int64_t bytes[N_KINDS]
+
+
+ctypedef struct Walk:
+    Feed feed
+    Reader frame
+    const uint8_t* frame_start
+    bint in_frame
+    int64_t row
+    int64_t n_frames  # walked to their end
+    int64_t max_frames  # of which the counts may be kept
+    int64_t entries[TABLES]  # the last entry of each lookup table
+    int64_t tops[TABLES]  # the highest
+    int64_t sizes[TABLES]  # no limit: the options are not read here
+    Restart restart
+    Count now
+    Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
+    bint want_frames
+    bint want_places
+    Writer frames  # Count of each frame
+    Writer places  # kind, frame, row, offset of each row that is no lookup entry
+    Writer keys  # metadata: frame, lengths of key and value, the key, and the first bytes of the value
+    Fault fault
+
+
+cdef inline int kind_of(int64_t field) noexcept nogil:
+    if 1 <= field <= pb.RDF_STREAM_ROW_NAMESPACE:
+        return <int>field - 1
+    if pb.RDF_STREAM_ROW_NAME <= field <= pb.RDF_STREAM_ROW_DATATYPE:
+        return <int>(field - pb.RDF_STREAM_ROW_NAME) + NAME
+    return OTHER
+
+
+cdef int append(Walk* w, Writer* to, const void* data, int64_t n) noexcept nogil:
+    if reserve(to, n) < 0:
+        return fail(&w.fault, NO_MEMORY, NULL)
+    put_bytes(to, <const uint8_t*>data, n)
+    return OK
+
+
+cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
+    """The kind of the row, or a negative code."""
+    cdef Reader body
+    cdef int kind = OTHER
+    cdef int found
+    cdef int64_t tag
+    while r.at < r.end:
+        tag = take_varint(r)
+        found = kind_of(tag >> 3) if tag > 0 and tag & 7 == WIRE_LEN else OTHER
+        if found == OTHER:
+            if tag < 0 or skip_field(r, tag) < 0:
+                return fail(&w.fault, MALFORMED, r.at)
+            continue
+        if kind != OTHER:
+            return fail(&w.fault, TWO_ROWS, r.at)
+        if take_span(r, &body) < 0:
+            return fail(&w.fault, MALFORMED, r.at)
+        kind = found
+        if NAME <= kind < OTHER:
+            walk_entry(w, body, kind - NAME)
+    return kind
+
+
+cdef int walk_entry(Walk* w, Reader r, int table) noexcept nogil:
+    """Keep count of the entries of a table; what is malformed in one is left to the Decoder."""
+    cdef int64_t tag
+    cdef int64_t id = 0
+    while r.at < r.end:
+        tag = take_varint(&r)
+        if tag == pb.RDF_NAME_ENTRY_ID_TAG:
+            id = take_varint(&r)
+        elif tag < 0 or skip_field(&r, tag) < 0:
+            break
+    w.entries[table] = id if id > 0 else w.entries[table] + 1
+    if w.entries[table] > w.tops[table]:
+        w.tops[table] = w.entries[table]
+    return OK
+
+
+cdef int walk_metadata(Walk* w) noexcept nogil:
+    cdef Reader key, value
+    cdef int64_t head[3]
+    cdef const uint8_t* begin = w.frame.at
+    if take_metadata(&w.frame, &key, &value, &w.fault) != OK:
+        return w.fault.code
+    w.now.metadata_bytes += 1 + (w.frame.at - begin)
+    w.all.metadata_bytes += 1 + (w.frame.at - begin)
+    head[0] = w.n_frames
+    head[1] = key.end - key.at
+    head[2] = value.end - value.at
+    if append(w, &w.keys, head, sizeof(head)) != OK or append(w, &w.keys, key.at, head[1]) != OK:
+        return NO_MEMORY
+    return append(w, &w.keys, value.at, min(head[2], SHOWN))
+
+
+cdef int walk_frame(Walk* w) noexcept nogil:
+    cdef Reader* frame = &w.frame
+    cdef Reader row
+    cdef const uint8_t* begin
+    cdef int64_t tag
+    cdef int64_t place[PLACE_COLUMNS]
+    cdef int kind
+    while frame.at < frame.end:
+        begin = frame.at
+        tag = take_varint(frame)
+        if tag == pb.RDF_STREAM_FRAME_ROWS_TAG:
+            if take_span(frame, &row) < 0:
+                return fail(&w.fault, MALFORMED, frame.at)
+            if w.want_places:
+                place[3] = w.now.offset + (row.at - w.frame_start)
+            kind = walk_row(w, &row)
+            if kind < 0:
+                return kind
+            if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
+                # Which IRIs came last is not known, as terms are not decoded.
+                begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, False, 3)
+                look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
+            w.now.rows[kind] += 1
+            w.now.bytes[kind] += frame.at - begin
+            w.all.rows[kind] += 1
+            w.all.bytes[kind] += frame.at - begin
+            if w.want_places and (kind < NAME or kind == OTHER):
+                place[0] = kind
+                place[1] = w.n_frames
+                place[2] = w.row
+                if append(w, &w.places, place, sizeof(place)) != OK:
+                    return NO_MEMORY
+            w.row += 1
+        elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
+            if walk_metadata(w) != OK:
+                return w.fault.code
+        elif tag < 0 or skip_field(frame, tag) < 0:
+            return fail(&w.fault, MALFORMED, frame.at)
+    return OK
+
+
+cdef int walk(Walk* w) noexcept nogil:
+    """Walk over all whole frames. NEED_MORE when the chunk is used up, or a negative code."""
+    cdef int status
+    while True:
+        status = next_frame(&w.feed, &w.frame, &w.now.offset, &w.fault)
+        if status != OK:
+            return status
+        w.in_frame = True
+        w.frame_start = w.frame.at
+        w.row = 0
+        if w.restart.looking:
+            look_on(&w.restart, w.frame, w.n_frames, 0, w.now.offset)
+        w.now.size = w.frame.end - w.frame.at
+        w.now.metadata_bytes = 0
+        memset(w.now.rows, 0, sizeof(w.now.rows))
+        memset(w.now.bytes, 0, sizeof(w.now.bytes))
+        status = walk_frame(w)
+        if status != OK:
+            return status
+        w.in_frame = False
+        w.n_frames += 1
+        w.all.size += w.now.size
+        if w.want_frames:
+            if w.n_frames > w.max_frames:
+                return fail(&w.fault, FRAMES_LIMIT, NULL, w.max_frames)
+            if append(w, &w.frames, &w.now, sizeof(Count)) != OK:
+                return NO_MEMORY
+
+
+cdef object take_table(Writer* w, int columns):
+    """What a Writer of int64 holds as a numpy array; the Writer is empty after it."""
+    data = (<const char*>w.buf)[:w.n] if w.n else b""
+    w.n = 0
+    return numpy.frombuffer(data, numpy.int64).reshape(-1, columns)
+
+
+cdef class RowCounter:
+    """Counts the rows of a Jelly stream by kind and their bytes. Terms are not decoded, references are not checked.
+
+    Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
+    (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
+    (`take_places`).
+
+    >>> import jelly
+    >>> counter = RowCounter()
+    >>> counter.feed(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
+    >>> counter.close()
+    >>> counter.frames, counter.rows["triple"], counter.rows["name"]
+    (1, 1, 2)
+    """
+
+    cdef Walk w
+    cdef object error
+    cdef bint busy
+    cdef readonly dict metadata  # key -> number of frames that have it
+    cdef list frame_keys
+
+    def __cinit__(
+        self, *, delimited: bool | None = None, int64_t max_frame_bytes=1 << 28, bint per_frame=False,
+        bint places=False, int64_t max_frames=1 << 19,
+    ):
+        framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
+        init_feed(&self.w.feed, framing, max_frame_bytes)
+        memset(self.w.sizes, 0x7F, sizeof(self.w.sizes))
+        self.w.want_frames = per_frame
+        self.w.want_places = places
+        self.w.max_frames = max_frames
+        self.metadata = {}
+        self.frame_keys = []
+
+    def __dealloc__(self):
+        free_feed(&self.w.feed)
+        free(self.w.frames.buf)
+        free(self.w.places.buf)
+        free(self.w.keys.buf)
+
+    def __reduce__(self):
+        raise TypeError("a RowCounter cannot be pickled")
+
+    @property
+    def frames(self) -> int:
+        """Frames walked to their end."""
+        return self.w.n_frames
+
+    @property
+    def statements(self) -> int:
+        """Rows of triples and quads."""
+        return self.w.all.rows[TRIPLE] + self.w.all.rows[QUAD]
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the stream that belong to frames begun so far, with what tells their length."""
+        return self.w.feed.offset
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of the frames themselves."""
+        return self.w.all.size
+
+    @property
+    def metadata_bytes(self) -> int:
+        """Bytes of frame metadata."""
+        return self.w.all.metadata_bytes
+
+    @property
+    def rows(self) -> dict:
+        """Number of rows of each kind."""
+        return {kind: self.w.all.rows[i] for i, kind in enumerate(KINDS)}
+
+    @property
+    def row_bytes(self) -> dict:
+        """Bytes of the rows of each kind, tag and length included."""
+        return {kind: self.w.all.bytes[i] for i, kind in enumerate(KINDS)}
+
+    @property
+    def delimited(self) -> bool | None:
+        """Whether the stream is delimited; None as long as that is not known."""
+        return None if self.w.feed.framing == FRAMING_UNKNOWN else self.w.feed.framing == FRAMING_DELIMITED
+
+    @property
+    def restarts(self) -> list:
+        """Where another stream seems to begin, as in files that were joined: frame and byte offset of the first such
+        place, and how many there are; empty where there is none. See `Decoder.restarts`, which finds some more."""
+        cdef Restart* k = &self.w.restart
+        return [k.frame, k.offset, k.found] if k.found else []
+
+    def feed(self, data) -> None:
+        """Count a chunk of bytes: all frames that are complete by now."""
+        cdef Py_buffer view
+        if self.w.feed.final:
+            raise ValueError("the RowCounter is closed")
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            self.run(<const uint8_t*>view.buf, view.len)
+        finally:
+            PyBuffer_Release(&view)
+
+    def close(self) -> None:
+        """End the input. JellyTruncatedError where that is inside a frame."""
+        self.w.feed.final = True
+        self.run(<const uint8_t*>b"", 0)
+
+    cdef int run(self, const uint8_t* data, int64_t n) except -1:
+        cdef int status
+        if self.busy:
+            raise RuntimeError("this RowCounter is in use by another thread")
+        if self.error is not None:
+            raise self.error
+        self.busy = True
+        try:
+            self.w.feed.chunk.at = data
+            self.w.feed.chunk.end = data + n
+            with nogil:
+                status = walk(&self.w)
+            self.take_keys()
+            if status != NEED_MORE:
+                self.error = self.make_error()
+                raise self.error
+        finally:
+            self.busy = False
+        return 0
+
+    cdef object make_error(self):
+        place = {"frame": self.w.n_frames, "offset": self.w.feed.offset}
+        if self.w.in_frame:
+            place["row"] = self.w.row
+            place["offset"] = self.w.now.offset
+            if self.w.fault.at != NULL:
+                place["offset"] += self.w.fault.at - self.w.frame_start
+        return fault_error(&self.w.fault, place)
+
+    cdef int take_keys(self) except -1:
+        cdef int64_t head[3]
+        cdef int64_t at = 0
+        cdef int64_t shown
+        cdef int i
+        while at < self.w.keys.n:
+            for i in range(<int>sizeof(head)):
+                (<uint8_t*>head)[i] = self.w.keys.buf[at + i]
+            at += sizeof(head)
+            key = (<const char*>self.w.keys.buf)[at:at + head[1]].decode()
+            at += head[1]
+            shown = min(head[2], SHOWN)
+            self.metadata[key] = self.metadata.get(key, 0) + 1
+            if self.w.want_frames:
+                self.frame_keys.append((head[0], key, (<const char*>self.w.keys.buf)[at:at + shown], head[2]))
+            at += shown
+        self.w.keys.n = 0
+        return 0
+
+    def take_frames(self):
+        """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
+        ``KINDS``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
+        keys, self.frame_keys = self.frame_keys, []
+        return take_table(&self.w.frames, FRAME_COLUMNS), keys
+
+    def take_places(self):
+        """The rows since the last call that are no lookup entries: int64 columns index into ``KINDS``, frame, row in
+        the frame, offset in the stream."""
+        return take_table(&self.w.places, PLACE_COLUMNS)

@@ -1,0 +1,33 @@
+"""Rows into frames, frames into bytes: options row, metadata, keyframes. Knows no term."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from jelly._core.jelly cimport schema as pb
+from jelly._core.base.batch cimport Arena
+from jelly._core.jelly.encode cimport Encode
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_varint
+
+cdef enum:
+    # The head of a row: its tag, its length, the tag and length of its one field.
+    ROW_HEAD = 2 + 2 * MAX_VARINT32
+
+
+cdef int start_frame(Encode* e) noexcept nogil
+cdef int put_row(Encode* e, uint8_t tag) noexcept nogil
+cdef int end_graph(Encode* e) noexcept nogil
+cdef int64_t find_place(Encode* e) noexcept nogil
+cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
+cdef void forget_tables(Encode* e) noexcept nogil
+cdef int release_frame(Encode* e) noexcept nogil
+cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil
+cdef int put_metadata_entry(
+    Encode* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+) noexcept nogil
+
+
+cdef inline void put_row_head(Writer* w, uint8_t tag, int64_t n) noexcept nogil:
+    """Begin a row whose one field has `tag` and `n` bytes."""
+    put_byte(w, pb.RDF_STREAM_FRAME_ROWS_TAG)
+    put_varint(w, len_field(n))
+    put_byte(w, tag)
+    put_varint(w, n)

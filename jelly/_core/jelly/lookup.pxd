@@ -1,0 +1,193 @@
+"""Lookup tables: the decoder's arrays by id, the encoder's LRU. The only place that knows what an id of 0 means."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+
+from jelly._core.base.batch cimport KIND_IRI, NO_TERM, Arena, add_joined, add_term, same_bytes
+from jelly._core.base.status cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
+
+cdef enum:
+    # Prefixes under which a name slot remembers the IRIs it built.
+    WAYS = 4
+    # Bytes of text that the entries of one table may take together.
+    MAX_TABLE_BYTES = 1 << 26
+
+
+# ---- decoder
+
+ctypedef struct Slot:
+    # One entry, 64 bytes: a cache line.
+    uint8_t* text  # NULL: never defined
+    int32_t n
+    int32_t cap
+    uint32_t serial  # new at each assignment
+    uint32_t batch  # the Batch in which `term` holds
+    uint32_t prefix[WAYS]  # names: serial of the prefix joined to this name, 0 for none
+    int32_t term[WAYS]  # term ids; datatypes use the first
+    uint32_t turn
+    uint32_t unused
+
+
+ctypedef struct Table:
+    Slot* slots  # 1-based; memory of a numpy array
+    int32_t size
+    int32_t made  # slots up to this one are set up
+    int32_t last  # id of the last entry
+    int64_t bytes
+
+
+ctypedef struct Lookup:
+    Table names
+    Table prefixes
+    Table datatypes
+    int64_t last_name
+    int64_t last_prefix  # 0 until an IRI names a prefix, -1 where a keyframe must name it
+    uint32_t serial
+    uint32_t batch
+
+
+cdef int set_entry(
+    Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
+    const uint8_t* at,
+) noexcept nogil
+cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexcept nogil
+cdef void expect_keyframe(Lookup* t) noexcept nogil
+cdef void free_entries(Table* table) noexcept nogil
+
+
+cdef inline int32_t find_iri(
+    Lookup* t, Arena* b, int64_t prefix_id, int64_t name_id, Fault* fault, const uint8_t* at
+) noexcept nogil:
+    """The term of the IRI with these wire ids, or a negative code. 0 is the last prefix, and the last name plus 1."""
+    cdef Slot* name
+    cdef Slot* prefix = NULL
+    cdef uint32_t serial = 0
+    cdef int k
+    if name_id == 0:
+        name_id = t.last_name + 1
+    if name_id < 1 or name_id > t.names.made or t.names.slots[name_id].text == NULL:
+        return fail(fault, NAME_ID, at, name_id, t.names.size)
+    t.last_name = name_id
+    name = &t.names.slots[name_id]
+    if prefix_id == 0:
+        prefix_id = t.last_prefix
+        if prefix_id < 0:
+            return fail(fault, NOT_KEYFRAME, at)
+    elif prefix_id > t.prefixes.made or t.prefixes.slots[prefix_id].text == NULL:
+        return fail(fault, PREFIX_ID, at, prefix_id, t.prefixes.size)
+    else:
+        t.last_prefix = prefix_id
+    if prefix_id != 0:
+        prefix = &t.prefixes.slots[prefix_id]
+        serial = prefix.serial
+    if name.batch == t.batch:
+        for k in range(WAYS):
+            if name.prefix[k] == serial and name.term[k] >= 0:
+                return name.term[k]
+    else:
+        name.batch = t.batch
+        for k in range(WAYS):
+            name.term[k] = -1
+    return join_iri(b, name, prefix, serial)
+
+
+cdef inline int32_t find_datatype(Lookup* t, Arena* b, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:
+    """The term of a datatype, or a negative code. The caller has refused 0."""
+    cdef Slot* slot
+    cdef int32_t term
+    if id > t.datatypes.made or t.datatypes.slots[id].text == NULL:
+        return fail(fault, DATATYPE_ID, at, id, t.datatypes.size)
+    slot = &t.datatypes.slots[id]
+    if slot.batch == t.batch:
+        return slot.term[0]
+    term = add_term(b, KIND_IRI, NO_TERM, slot.text, slot.n)
+    if term >= 0:
+        slot.batch = t.batch
+        slot.term[0] = term
+    return term
+
+
+cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
+    cdef int64_t n = b.start[iri + 1] - b.start[iri]
+    return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
+
+
+# ---- encoder
+
+ctypedef struct Entry:
+    # One entry of an LRU table. The list runs through `prev` and `next` with entry 0 as its head.
+    uint8_t* text
+    int32_t n
+    int32_t cap
+    uint32_t hash
+    int32_t prev
+    int32_t next
+    uint32_t serial  # new at each assignment
+    int64_t used  # number of the statement that used it last: never evict what the present one uses
+
+
+ctypedef struct Lru:
+    Entry* entries  # 1-based; memory of a numpy array
+    int32_t* index  # open addressing by hash: ids, 0 is free; memory of a numpy array
+    uint32_t mask
+    int32_t size
+    int32_t n_used
+    int32_t made  # entries up to this one are set up
+    int32_t last  # id of the last entry written
+    uint32_t serial
+
+
+cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil
+cdef void forget_lru(Lru* table) noexcept nogil
+cdef void free_lru(Lru* table) noexcept nogil
+cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil
+
+
+cdef inline void touch(Lru* table, int32_t id, int64_t statement) noexcept nogil:
+    """Make an entry the most recently used."""
+    cdef Entry* entries = table.entries
+    cdef Entry* entry = &entries[id]
+    entry.used = statement
+    if entries[0].next == id:
+        return
+    entries[entry.prev].next = entry.next
+    entries[entry.next].prev = entry.prev
+    entry.prev = 0
+    entry.next = entries[0].next
+    entries[entry.next].prev = id
+    entries[0].next = id
+
+
+cdef inline int32_t find_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash) noexcept nogil:
+    """The id of the entry with this text, or 0."""
+    cdef uint32_t i = hash & table.mask
+    cdef int32_t id = table.index[i]
+    cdef Entry* entry
+    while id != 0:
+        entry = &table.entries[id]
+        if entry.hash == hash and entry.n == n and same_bytes(entry.text, text, n):
+            return id
+        i = (i + 1) & table.mask
+        id = table.index[i]
+    return 0
+
+
+cdef inline int64_t entry_delta(Lru* table, int32_t id) noexcept nogil:
+    """The id to write in an entry row: 0 where it is the last one plus 1."""
+    cdef int64_t wire = 0 if id == table.last + 1 else id
+    table.last = id
+    return wire
+
+
+cdef inline int64_t name_delta(int32_t* last, int32_t id) noexcept nogil:
+    """The name id to write in an IRI: 0 where it is the last one plus 1."""
+    cdef int64_t wire = 0 if id == last[0] + 1 else id
+    last[0] = id
+    return wire
+
+
+cdef inline int64_t prefix_delta(int32_t* last, int32_t id) noexcept nogil:
+    """The prefix id to write in an IRI: 0 where it is the last one."""
+    cdef int64_t wire = 0 if id == last[0] else id
+    last[0] = id
+    return wire

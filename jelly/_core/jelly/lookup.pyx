@@ -1,0 +1,219 @@
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from jelly._core.base.status cimport NO_MEMORY, NOT_KEYFRAME, OK, TABLE_BYTES
+
+
+cdef int set_entry(
+    Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
+    const uint8_t* at,
+) noexcept nogil:
+    """Define entry `id`; 0 is the last entry plus 1."""
+    cdef Slot* slot
+    cdef int64_t cap
+    if id == 0:
+        id = table.last + 1
+    if id < 1:
+        return fail(fault, NOT_KEYFRAME, at)
+    if id > table.size:
+        return fail(fault, range_code, at, id, table.size)
+    while table.made < id:
+        table.made += 1
+        memset(&table.slots[table.made], 0, sizeof(Slot))
+    slot = &table.slots[id]
+    if slot.text == NULL or n > slot.cap or slot.cap > 4 * n + 4096:
+        cap = n + n // 4 + 16
+        if cap - slot.cap > MAX_TABLE_BYTES - table.bytes:
+            return fail(fault, TABLE_BYTES, at, table.bytes - slot.cap + cap, MAX_TABLE_BYTES)
+        free(slot.text)
+        table.bytes -= slot.cap
+        slot.cap = 0
+        slot.text = <uint8_t*>malloc(cap)
+        if slot.text == NULL:
+            return fail(fault, NO_MEMORY, at)
+        slot.cap = <int32_t>cap
+        table.bytes += cap
+    if n:
+        memcpy(slot.text, text, n)
+    slot.n = <int32_t>n
+    slot.serial = serial
+    slot.batch = 0
+    table.last = <int32_t>id
+    return OK
+
+
+cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexcept nogil:
+    """Add the IRI of prefix and name to the Batch and remember it at the name."""
+    cdef int32_t term
+    cdef int k
+    if prefix == NULL:
+        term = add_term(b, KIND_IRI, NO_TERM, name.text, name.n)
+    else:
+        term = add_joined(b, KIND_IRI, prefix.text, prefix.n, name.text, name.n)
+    if term < 0:
+        return term
+    for k in range(WAYS):
+        if name.term[k] < 0:
+            break
+    else:
+        k = name.turn % WAYS
+        name.turn += 1
+    name.prefix[k] = serial
+    name.term[k] = term
+    return term
+
+
+cdef void expect_keyframe(Lookup* t) noexcept nogil:
+    """Refuse an id of 0 where there is nothing before it to refer to: a keyframe never has one there."""
+    t.names.last = t.prefixes.last = t.datatypes.last = -1
+    t.last_name = -1
+    if t.prefixes.size > 0:
+        t.last_prefix = -1
+
+
+cdef void free_entries(Table* table) noexcept nogil:
+    cdef int32_t i
+    for i in range(1, table.made + 1):
+        free(table.slots[i].text)
+    table.made = table.last = 0
+    table.bytes = 0
+
+
+cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil:
+    """Set up an empty table. `n_index` is a power of two and at least twice `size`."""
+    table.entries = entries
+    table.index = index
+    table.size = size
+    table.mask = n_index - 1
+    table.serial = 0
+    table.made = 0
+    forget_lru(table)
+
+
+cdef void forget_lru(Lru* table) noexcept nogil:
+    """Empty the table; ids start from 1 again."""
+    cdef int32_t i
+    # Whoever remembers an entry by its serial must not find it any more.
+    for i in range(1, table.made + 1):
+        table.entries[i].serial = 0
+    memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
+    table.n_used = 0
+    table.last = 0
+    table.entries[0].next = table.entries[0].prev = 0
+
+
+cdef void free_lru(Lru* table) noexcept nogil:
+    cdef int32_t i
+    for i in range(1, table.made + 1):
+        free(table.entries[i].text)
+    table.made = 0
+
+
+cdef void unindex(Lru* table, int32_t id) noexcept nogil:
+    """Take an entry out of the index and close the gap (backward shift)."""
+    cdef uint32_t mask = table.mask
+    cdef uint32_t i = table.entries[id].hash & mask
+    cdef uint32_t hole, home
+    while table.index[i] != id:
+        i = (i + 1) & mask
+    hole = i
+    while True:
+        i = (i + 1) & mask
+        if table.index[i] == 0:
+            break
+        home = table.entries[table.index[i]].hash & mask
+        # Move the entry back unless its home lies after the hole.
+        if ((i - home) & mask) >= ((i - hole) & mask):
+            table.index[hole] = table.index[i]
+            hole = i
+    table.index[hole] = 0
+
+
+cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil:
+    """Define a new entry and give its id: 0 where the present statement uses all there are, negative without memory."""
+    cdef Entry* entries = table.entries
+    cdef Entry* entry
+    cdef uint8_t* grown
+    cdef int32_t id
+    cdef uint32_t i
+    if table.n_used < table.size:
+        table.n_used += 1
+        id = table.n_used
+        entry = &entries[id]
+        if id > table.made:
+            table.made = id
+            memset(entry, 0, sizeof(Entry))
+    else:
+        id = entries[0].prev
+        entry = &entries[id]
+        if id == 0 or entry.used == statement:
+            return 0
+        unindex(table, id)
+        entries[entry.prev].next = entry.next
+        entries[entry.next].prev = entry.prev
+    if n > entry.cap or entry.cap > 4 * n + 4096:
+        grown = <uint8_t*>malloc(n + n // 4 + 16)
+        if grown == NULL:
+            return NO_MEMORY
+        free(entry.text)
+        entry.text = grown
+        entry.cap = <int32_t>(n + n // 4 + 16)
+    if n:
+        memcpy(entry.text, text, n)
+    entry.n = <int32_t>n
+    entry.hash = hash
+    table.serial += 1
+    entry.serial = table.serial
+    entry.used = statement
+    entry.prev = 0
+    entry.next = entries[0].next
+    entries[entry.next].prev = id
+    entries[0].next = id
+    i = hash & table.mask
+    while table.index[i] != 0:
+        i = (i + 1) & table.mask
+    table.index[i] = id
+    return id
+
+
+# Test door.
+
+cdef class _Lru:
+    """The encoder's table, with hashes that the test chooses."""
+
+    cdef Lru table
+    cdef Entry* entries
+    cdef int32_t* index
+
+    def __cinit__(self, int32_t size):
+        cdef uint32_t n_index = 8
+        while n_index < 2 * <uint32_t>size:
+            n_index *= 2
+        self.entries = <Entry*>malloc((size + 1) * sizeof(Entry))
+        self.index = <int32_t*>malloc(n_index * sizeof(int32_t))
+        if self.entries == NULL or self.index == NULL:
+            raise MemoryError
+        init_lru(&self.table, self.entries, self.index, size, n_index)
+
+    def __dealloc__(self):
+        free_lru(&self.table)
+        free(self.entries)
+        free(self.index)
+
+    def use(self, bytes text, int64_t statement, uint32_t hash):
+        """Id of the text, and whether its entry is new. Id 0: the statement uses all entries."""
+        cdef const uint8_t* at = <const uint8_t*><const char*>text
+        cdef int32_t id = find_entry(&self.table, at, len(text), hash)
+        if id > 0:
+            touch(&self.table, id, statement)
+            return id, False
+        return add_entry(&self.table, at, len(text), hash, statement), True
+
+    def delta(self, int32_t id):
+        return entry_delta(&self.table, id)
+
+    def serial(self, int32_t id):
+        return self.table.entries[id].serial
+
+    def forget(self):
+        forget_lru(&self.table)

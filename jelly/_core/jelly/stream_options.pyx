@@ -1,0 +1,119 @@
+from libc.string cimport memcmp, memset
+
+from jelly._core.base.status cimport (
+    BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH,
+    IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, PREFIX_TABLE_LIMIT, fail,
+)
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
+
+cdef enum:
+    # Bit n: field n of the options is a number that we read.
+    SHARED_FIELDS = (
+        1 << pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS | 1 << pb.RDF_STREAM_OPTIONS_RDF_STAR
+        | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE
+        | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
+    )
+    RDF_FIELDS = SHARED_FIELDS | 1 << pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE
+    PATCH_FIELDS = SHARED_FIELDS | 1 << pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE | 1 << pb.RDF_PATCH_OPTIONS_STREAM_TYPE
+
+
+cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept nogil:
+    """The options of a stream or of a patch: all fields but the types have the same numbers in both."""
+    cdef int64_t tag, value
+    cdef int64_t known = PATCH_FIELDS if patch else RDF_FIELDS
+    memset(h, 0, sizeof(Header))
+    while r.at < r.end:
+        tag = take_varint(r)
+        # Field 1 tells the two formats apart: the name of the stream is a string, the statement type a number.
+        if tag == pb.RDF_STREAM_OPTIONS_STREAM_NAME_TAG:
+            if patch:
+                return fail(fault, IS_RDF, r.at)
+            if take_span(r, &h.name) < 0:
+                return fail(fault, MALFORMED, r.at)
+            if check_utf8(h.name.at, h.name.end - h.name.at) >= 0:
+                return fail(fault, BAD_UTF8, h.name.at)
+            continue
+        if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG and not patch:
+            return fail(fault, IS_PATCH, r.at)
+        if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or known >> (tag >> 3) & 1 == 0:
+            if tag < 0 or skip_field(r, tag) < 0:
+                return fail(fault, MALFORMED, r.at)
+            continue
+        value = take_varint(r)
+        if value < 0:
+            return fail(fault, MALFORMED, r.at)
+        if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG:
+            h.physical = value
+        elif tag == pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG:
+            if patch:
+                h.logical = value
+            else:
+                h.physical = value
+        elif tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG:
+            h.generalized = value != 0
+        elif tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
+            h.star = value != 0
+        elif tag == pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG:
+            h.names = value
+        elif tag == pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG:
+            h.prefixes = value
+        elif tag == pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG:
+            h.datatypes = value
+        elif tag == pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG:
+            h.logical = value
+        elif tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
+            h.version = value
+    return OK
+
+
+cdef int check_types(Header* h, const uint8_t* at, Fault* fault) noexcept nogil:
+    cdef int64_t base = h.logical % 10
+    if h.physical < pb.PHYSICAL_STREAM_TYPE_TRIPLES or h.physical > pb.PHYSICAL_STREAM_TYPE_GRAPHS:
+        return fail(fault, BAD_PHYSICAL, at, h.physical)
+    # Section "Consistency with physical stream types": triples go with flat triples and graphs, the rest with the rest.
+    if base > 4 or (base == 0 and h.logical != 0):
+        return fail(fault, BAD_LOGICAL, at, h.logical, h.physical)
+    if base != 0 and (base == 1 or base == 3) != (h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES):
+        return fail(fault, BAD_LOGICAL, at, h.logical, h.physical)
+    return OK
+
+
+cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil:
+    cdef int64_t newest = MAX_PATCH_VERSION if patch else MAX_VERSION
+    if patch and h.physical != pb.PATCH_STATEMENT_TYPE_TRIPLES and h.physical != pb.PATCH_STATEMENT_TYPE_QUADS:
+        return fail(fault, BAD_STATEMENT_TYPE, at, h.physical)
+    if patch and (h.logical < pb.PATCH_STREAM_TYPE_FRAME or h.logical > pb.PATCH_STREAM_TYPE_PUNCTUATED):
+        return fail(fault, BAD_STREAM_TYPE, at, h.logical)
+    if h.version < 1 or h.version > newest:
+        return fail(fault, BAD_VERSION, at, h.version, newest)
+    if not patch and check_types(h, at, fault) != OK:
+        return fault.code
+    if h.names > limits.names:
+        return fail(fault, NAME_TABLE_LIMIT, at, h.names, limits.names)
+    if h.prefixes > limits.prefixes:
+        return fail(fault, PREFIX_TABLE_LIMIT, at, h.prefixes, limits.prefixes)
+    if h.datatypes > limits.datatypes:
+        return fail(fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, limits.datatypes)
+    if h.names < MIN_NAME_TABLE:
+        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_NAME_TABLE)
+    return OK
+
+
+cdef bint same_header(Header* x, Header* y) noexcept nogil:
+    cdef int64_t n = x.name.end - x.name.at
+    return (
+        x.physical == y.physical and x.generalized == y.generalized and x.star == y.star and x.names == y.names
+        and x.prefixes == y.prefixes and x.datatypes == y.datatypes and x.logical == y.logical
+        and x.version == y.version and n == y.name.end - y.name.at
+        and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
+    )
+
+
+cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil:
+    """Whether some rows are statements: all are but for those of a patch, which has operations (else NULL)."""
+    while op != NULL and row < end:
+        if op[row] != OP_ADD and op[row] != OP_DELETE:
+            return False
+        row += 1
+    return True

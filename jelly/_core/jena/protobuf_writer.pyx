@@ -1,0 +1,231 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM
+from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly._core.base.status cimport NO_MEMORY, OK, fail
+from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
+
+cdef enum:
+    # Tags of one byte: number of the field and type.
+    FIELD_1 = 0x0A
+    FIELD_2 = 0x12
+    FIELD_3 = 0x1A
+    FIELD_4 = 0x22
+    FIELD_5 = 0x2A
+    FIELD_6 = 0x32
+    UNDEFINED = 0x42
+    SIMPLE = 0x48
+    # What a row has around its terms at most: tags and lengths, seven of each.
+    AROUND_ROW = 7 * 6
+
+
+cdef inline int64_t length(Reader* text) noexcept nogil:
+    return text.end - text.at
+
+
+cdef inline int64_t len_string(Reader* text) noexcept nogil:
+    """A string field; an empty one outside of a oneof is not written."""
+    return len_field(length(text)) if length(text) else 0
+
+
+cdef inline void put_head(Writer* w, uint8_t tag, int64_t n) noexcept nogil:
+    put_byte(w, tag)
+    put_varint(w, n)
+
+
+cdef inline void put_text(Writer* w, uint8_t tag, Reader* text) noexcept nogil:
+    put_head(w, tag, length(text))
+    put_bytes(w, text.at, length(text))
+
+
+cdef inline void put_string(Writer* w, uint8_t tag, Reader* text) noexcept nogil:
+    if length(text):
+        put_text(w, tag, text)
+
+
+cdef void put_pair(Writer* w, uint8_t tag, Reader* first, Reader* second) noexcept nogil:
+    put_head(w, tag, len_string(first) + len_string(second))
+    put_string(w, FIELD_1, first)
+    put_string(w, FIELD_2, second)
+
+
+cdef void put_literal(Writer* w, Leaf* leaf) noexcept nogil:
+    cdef int64_t size = len_string(&leaf.text)
+    cdef Reader whole  # the tag with its direction, as it stood in the Batch
+    if leaf.kind == KIND_LITERAL:
+        put_head(w, FIELD_3, size + 2)
+        put_string(w, FIELD_1, &leaf.text)
+        put_byte(w, SIMPLE)
+        put_byte(w, 1)
+    elif leaf.kind == KIND_LANG:
+        whole.at = leaf.tag.at
+        whole.end = leaf.tag.end if leaf.direction.at == NULL else leaf.direction.end
+        put_head(w, FIELD_3, size + len_field(length(&whole)))
+        put_string(w, FIELD_1, &leaf.text)
+        put_text(w, FIELD_2 if leaf.direction.at == NULL else FIELD_5, &whole)
+    elif leaf.datatype_prefix.at == NULL:
+        put_head(w, FIELD_3, size + len_field(length(&leaf.datatype)))
+        put_string(w, FIELD_1, &leaf.text)
+        put_text(w, FIELD_3, &leaf.datatype)
+    else:
+        put_head(w, FIELD_3, size + len_field(len_string(&leaf.datatype_prefix) + len_string(&leaf.datatype)))
+        put_string(w, FIELD_1, &leaf.text)
+        put_pair(w, FIELD_4, &leaf.datatype_prefix, &leaf.datatype)
+
+
+cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
+    """Encode a term that holds no other."""
+    cdef Encoded* memo = &d.memo[term]
+    cdef Writer* w = &d.terms
+    cdef Leaf leaf
+    if load_leaf(d, term, &leaf) < 0:
+        return d.fault.code
+    if reserve(
+        w, AROUND_ROW + length(&leaf.text) + length(&leaf.prefix) + length(&leaf.tag) + length(&leaf.datatype)
+        + length(&leaf.datatype_prefix)
+    ) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    memo.at = w.n
+    if leaf.prefix.at != NULL:
+        put_pair(w, FIELD_4, &leaf.prefix, &leaf.text)
+    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE:
+        put_head(w, FIELD_1 if leaf.kind == KIND_IRI else FIELD_2, len_string(&leaf.text))
+        put_string(w, FIELD_1, &leaf.text)
+    else:
+        put_literal(w, &leaf)
+    memo.n = w.n - memo.at
+    return OK
+
+
+cdef void put_term(Drain* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
+    """A field with a term that was measured."""
+    cdef Encoded* memo = &d.memo[term]
+    cdef int32_t* inner
+    put_head(w, tag, memo.n)
+    if d.b.kind[term] != KIND_TRIPLE:
+        put_bytes(w, d.terms.buf + memo.at, memo.n)
+        return
+    inner = &d.b.quoted[3 * d.b.aux[term]]
+    put_head(w, FIELD_6, memo.body)
+    put_term(d, w, FIELD_1, inner[0])
+    put_term(d, w, FIELD_2, inner[1])
+    put_term(d, w, FIELD_3, inner[2])
+
+
+# ---- rows
+
+cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+    cdef Writer* w = &d.out
+    cdef int64_t n = len_string(name) + len_string(iri)
+    if declare_name(d, name, iri) < 0:
+        return d.fault.code
+    if reserve(w, n + AROUND_ROW) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_varint(w, len_field(n))
+    put_pair(w, FIELD_1, name, iri)
+    return OK
+
+
+cdef int write_protobuf_base(Drain* d, Reader* iri) noexcept nogil:
+    cdef Writer* w = &d.out
+    if reserve(w, length(iri) + AROUND_ROW) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_varint(w, len_field(len_string(iri)))
+    put_head(w, FIELD_4, len_string(iri))
+    put_string(w, FIELD_1, iri)
+    return OK
+
+
+cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+    cdef const char* name = b"urn:x-arq:DefaultGraphNode"
+    cdef Writer* w = &d.out
+    cdef Reader default
+    cdef int32_t ids[4]
+    cdef int64_t size = 0
+    cdef int64_t n
+    cdef int k
+    cdef int arity = find_terms(d, row, ids)
+    cdef bint quad = arity == 4
+    if arity < 0:
+        return arity
+    for k in range(arity):
+        n = measure(d, ids[k], k)
+        if n < 0:
+            return <int>n
+        size += len_field(n)
+    default.at = default.end = NULL
+    if d.default_quads and not quad:
+        default.at = <const uint8_t*>name
+        default.end = default.at + 26
+        size += len_field(len_field(len_string(&default)))
+    if reserve(w, size + AROUND_ROW) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_varint(w, len_field(size))
+    put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
+    put_term(d, w, FIELD_1, ids[0])
+    put_term(d, w, FIELD_2, ids[1])
+    put_term(d, w, FIELD_3, ids[2])
+    if quad:
+        put_term(d, w, FIELD_4, ids[3])
+    elif default.at != NULL:
+        put_head(w, FIELD_4, len_field(len_string(&default)))
+        put_head(w, FIELD_1, len_string(&default))
+        put_string(w, FIELD_1, &default)
+    return OK
+
+
+# ---- result sets
+
+cdef int write_header(Drain* d, Reader* names) noexcept nogil:
+    """The variables of a result set."""
+    cdef Writer* w = &d.out
+    cdef int64_t size = 0
+    cdef int64_t i
+    for i in range(d.width):
+        size += len_field(len_string(&names[i]))
+    if reserve(w, size + 2 * MAX_VARINT32) < 0:
+        return fail(&d.fault, NO_MEMORY, NULL)
+    put_varint(w, size)
+    for i in range(d.width):
+        put_head(w, FIELD_1, len_string(&names[i]))
+        put_string(w, FIELD_1, &names[i])
+    return OK
+
+
+cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
+    """Rows of a result set, from `ids` on; `row` moves behind the last."""
+    cdef Writer* w = &d.out
+    cdef int64_t i, n, size
+    while row[0] < rows:
+        size = 0
+        for i in range(d.width):
+            n = 2  # UNDEFINED
+            if ids[i] != NO_TERM:
+                n = measure(d, ids[i], -1)
+                if n < 0:
+                    return <int>n
+            size += len_field(n)
+        if reserve(w, size + MAX_VARINT32) < 0:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        put_varint(w, size)
+        for i in range(d.width):
+            if ids[i] != NO_TERM:
+                put_term(d, w, FIELD_1, ids[i])
+            else:
+                put_head(w, FIELD_1, 2)
+                put_byte(w, UNDEFINED)
+                put_byte(w, 0)
+        ids += d.width
+        row[0] += 1
+    return OK
+
+
+cdef void use_protobuf(Drain* d) noexcept nogil:
+    d.lengths = True
+    d.max_depth = PROTOBUF_DEPTH
+    d.put_leaf = put_leaf
+    d.put_row = write_row
+    d.put_prefix = write_prefix
+    d.put_header = write_header
+    d.put_cells = write_cells

@@ -1,0 +1,287 @@
+"""BinaryReader and ResultReader: the Python faces that read RDF Thrift and RDF Protobuf. Here their faults are raised."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free
+from libc.string cimport memmove
+
+import numpy
+
+from jelly._core.base.batch cimport clear_interner, init_interner
+from jelly._core.jena.row_reader cimport Rows, forget_seen, free_rows
+from jelly._core.base.status cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
+from jelly._core.base.push_reader cimport FIRST_TEXT, Feeder
+from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
+from jelly._core.jena.prefix_map cimport MAX_PREFIXES
+from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
+from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
+
+cdef enum:
+    # Bytes that are added at a time to a row that began in an earlier chunk.
+    STEP = 1 << 12
+    # A row that was looked through so often in vain is looked through again only when it has grown by an eighth.
+    PATIENCE = 64
+    # Cells of the rows of one Batch of a result set.
+    MAX_CELLS = 1 << 20
+
+
+@cython.no_gc_clear
+cdef class BinaryReader(Feeder):
+    """RDF Thrift or RDF Protobuf in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
+
+    ``encoding`` is ``"thrift"`` or ``"protobuf"``. Batches are of triples as long as the rows are, and of quads from
+    the first quad on; with ``quads=True`` always of quads. A Batch holds at most ``batch_rows`` statements and ends
+    early at about ``batch_bytes`` of text. ``max_row_bytes`` and ``max_prefixes`` are the limits that hostile input
+    runs into.
+
+    ``patch=True`` reads Jena's binary RDF Patch (Thrift) instead: its Batches have the operations as ``op``, see
+    `jelly.patch`.
+
+    Stricter than Jena, which takes a row that is cut off for the end of the data: that, an unknown kind of row or
+    term, bad UTF-8 and the terms of patterns are errors with the byte offset.
+
+    >>> from jelly._core.jena.reader import BinaryReader
+    >>> data = bytes.fromhex("2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000")
+    >>> reader = BinaryReader("thrift")
+    >>> [batch.term(2) for chunk in (data[:9], data[9:]) for batch in reader.feed(chunk)]
+    ['"o"']
+    """
+
+    cdef Rows t
+    cdef bint thrift
+    cdef Writer carried  # the row whose end is still to come
+    cdef int64_t old  # bytes of it that are not of the present chunk
+    cdef int64_t wait  # it is not looked through before it has so many
+    cdef bint in_carried  # `t` reads from there
+    cdef const uint8_t* begin  # where offset `origin` of the input is in memory
+    cdef int64_t origin
+    cdef int64_t batch_rows
+
+    def __cinit__(
+        self, encoding, *, bint quads=False, int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
+        int64_t max_row_bytes=1 << 28, int64_t max_prefixes=4096, bint patch=False,
+    ):
+        if patch and encoding != "thrift":
+            raise ValueError("binary RDF Patch is Thrift")
+        if batch_rows < 1 or batch_bytes < 1 or max_row_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes and max_row_bytes must be at least 1")
+        if not 0 <= max_prefixes <= MAX_PREFIXES:
+            raise ValueError(f"max_prefixes must be 0 to {MAX_PREFIXES}")
+        if encoding not in ("thrift", "protobuf"):
+            raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+        self.thrift = encoding == "thrift"
+        if init_interner(&self.t.index) < 0:
+            raise MemoryError
+        self.t.quads = quads or patch
+        self.t.patch = patch
+        self.t.max_rows = self.batch_rows = batch_rows
+        self.t.max_text = batch_bytes
+        self.t.max_row = max_row_bytes
+        self.t.max_depth = THRIFT_DEPTH if self.thrift else PROTOBUF_DEPTH
+        self.t.prefixes.limit = <int32_t>max_prefixes
+
+    def __dealloc__(self):
+        free_rows(&self.t)
+        free(self.carried.buf)
+
+    @property
+    def base(self) -> str | None:
+        """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
+        return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+
+    @property
+    def prefixes(self) -> dict:
+        """The prefixes declared so far and their namespaces."""
+        cdef int32_t i
+        found = {}
+        for i in range(self.t.prefixes.n):
+            item = self.t.prefixes.items[i]
+            text = (<const char*>item.text)[:item.n_name + item.n_iri]
+            found[text[:item.n_name].decode()] = text[item.n_name:].decode()
+        return found
+
+    cdef int take_chunk(self) except -1:
+        self.old = self.carried.n
+        return 0
+
+    cdef int read(self) except -1:
+        cdef int status
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = read_thrift(&self.t) if self.thrift else read_protobuf(&self.t)
+        if status == FULL or status == NEED_MORE:
+            return status
+        if status == NEED_TABLES:
+            self.start_rows()
+        else:
+            self.note_fault()
+        return OK
+
+    cdef bint has_some(self) noexcept:
+        """Rows, or prefixes that would be lost at the end."""
+        return self.rows_here() > 0 or (self.final and self.has_names())
+
+    cdef bint next_bytes(self) except -1:
+        """Give `t` more bytes."""
+        cdef int64_t n = self.t.r.end - self.t.r.at  # of a row that is not whole
+        cdef int64_t used
+        forget_seen(&self.t)
+        if self.in_carried and self.t.r.at != NULL:
+            used = self.carried.n - n
+            if used >= self.old:
+                # The row that began in an earlier chunk is read, and what is left is in the present one.
+                self.rest -= n
+                self.in_carried = False
+            else:
+                # Behind a row that was waited for too long, the next one may begin before this chunk too.
+                self.origin += used
+                self.old -= used
+                self.carried.n = n
+                memmove(self.carried.buf, self.carried.buf + used, n)
+                self.expect()
+        elif n > 0:
+            self.carried.n = self.old = 0
+            self.origin += self.t.r.at - self.begin
+            self.carry(self.t.r.at, n)
+            self.in_carried = True
+            self.expect()
+        self.t.r.at = self.t.r.end = NULL
+        if not self.in_carried:
+            self.carried.n = self.old = 0
+            if self.rest < self.rest_end:
+                self.t.r.at = self.begin = self.rest
+                self.t.r.end = self.rest_end
+                self.origin = self.bytes_read - (self.rest_end - self.rest)
+                self.rest = self.rest_end
+                return True
+        else:
+            n = min(max(self.wait - self.carried.n, <int64_t>STEP), self.rest_end - self.rest)
+            if n > 0:
+                self.carry(self.rest, n)
+                self.rest += n
+            if self.carried.n > self.t.max_row:
+                fail(&self.t.fault, ROW_LIMIT, NULL, self.carried.n, self.t.max_row)
+                self.t.row_at = self.begin = self.carried.buf
+                self.note_fault()
+                return False
+            if self.carried.n >= self.wait:
+                self.read_carried()
+                return True
+        if self.final and not self.t.final:
+            # Once more: it is now an error that a row is not whole.
+            self.t.final = True
+            if self.in_carried:
+                self.read_carried()
+            return True
+        return False
+
+    cdef void expect(self) noexcept:
+        """How long the row must be before it is looked through again."""
+        self.wait = self.carried.n + self.t.need
+        if self.t.attempts > PATIENCE:
+            self.wait = max(self.wait, self.carried.n + self.carried.n // 8)
+
+    cdef int carry(self, const uint8_t* at, int64_t n) except -1:
+        if reserve(&self.carried, n) < 0:
+            raise MemoryError
+        put_bytes(&self.carried, at, n)
+        return 0
+
+    cdef void read_carried(self) noexcept:
+        self.begin = self.carried.buf
+        self.t.r.at = self.carried.buf
+        self.t.r.end = self.carried.buf + self.carried.n
+
+    cdef int start_batch(self) except -1:
+        # The text of a Batch ends at `max_text` and one row more; prefixes may make a row longer than it is.
+        self.t.batch = self.begin_batch(
+            4 if self.t.quads else 3, self.t.max_text + self.t.max_row + FIRST_TEXT, self.t.patch
+        )
+        clear_interner(&self.t.index)
+        forget_seen(&self.t)
+        return 0
+
+    cdef int start_rows(self) except -1:
+        raise NotImplementedError
+
+    cdef int note_fault(self) except -1:
+        cdef const uint8_t* at = self.t.fault.at
+        # What was put together of parts has no place of its own.
+        if <uintptr_t>at < <uintptr_t>self.begin or <uintptr_t>at > <uintptr_t>self.t.r.end:
+            at = self.t.row_at
+        offset = self.origin if at == NULL else self.origin + (at - self.begin)
+        self.error = fault_error(&self.t.fault, {"row": self.statements, "offset": offset})
+        return 0
+
+
+@cython.no_gc_clear
+cdef class ResultReader(BinaryReader):
+    """SPARQL results in RDF Thrift or RDF Protobuf in, Batches of terms and their cells out, no I/O.
+
+    `pull`, `feed` and `close` give pairs: a Batch that has terms and no rows, and a numpy int32 array with one row of
+    term ids for each result, one column for each of ``variables``, -1 where the variable is unbound. ``variables``
+    are known when the first pair comes or the input ends.
+
+    >>> from jelly._core.jena.reader import ResultReader
+    >>> reader = ResultReader("thrift")
+    >>> (terms, cells), = reader.feed(bytes.fromhex("192c180178001801760000192c3c18016100007c000000"))
+    >>> reader.variables, cells.tolist(), terms.term(0)
+    (('x', 'v'), [[0, -1]], '"a"')
+    """
+
+    cdef object cells
+    cdef object names
+
+    def __cinit__(self, encoding, **limits):
+        self.t.results = True
+
+    @property
+    def variables(self) -> tuple | None:
+        """The names of the variables, without ``?``; None before they are read."""
+        cdef Reader r, name
+        if self.names is None and (self.t.has_header or (self.t.final and not self.thrift and self.error is None)):
+            found = []
+            r.at = self.t.variables.buf
+            r.end = r.at + self.t.variables.n
+            while r.at < r.end and take_span(&r, &name) == 0:
+                found.append((<const char*>name.at)[:name.end - name.at].decode())
+            self.names = tuple(found)
+        return self.names
+
+    cdef int64_t rows_here(self) noexcept:
+        return 0 if self.batch is None else self.t.n_cells
+
+    cdef bint has_some(self) noexcept:
+        return self.t.n_cells > 0
+
+    cdef bint has_names(self) noexcept:
+        return False
+
+    cdef int start_batch(self) except -1:
+        BinaryReader.start_batch(self)
+        if self.t.has_header:
+            self.start_rows()
+        return 0
+
+    cdef int start_rows(self) except -1:
+        cdef int64_t rows = min(self.batch_rows, max(MAX_CELLS // max(self.t.width, 1), 1))
+        cdef Py_buffer view
+        self.cells = numpy.empty((rows, self.t.width), numpy.int32)
+        PyObject_GetBuffer(self.cells, &view, PyBUF_SIMPLE)
+        self.t.cells = <int32_t*>view.buf
+        PyBuffer_Release(&view)  # self.cells keeps it
+        self.t.max_rows = rows
+        self.t.n_cells = 0
+        return 0
+
+    cdef object give_batch(self):
+        cdef int64_t n = self.t.n_cells
+        batch = self.take_batch()
+        cells = self.cells[:n].copy() if 2 * n < len(self.cells) else self.cells[:n]
+        cells.flags.writeable = False
+        self.cells = None
+        self.t.cells = NULL
+        self.t.n_cells = 0
+        return batch, cells

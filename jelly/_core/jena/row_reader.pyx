@@ -1,0 +1,291 @@
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_graphs, add_namespace,
+    add_quoted, add_row, free_interner, intern_term,
+)
+from jelly._core.base.status cimport (
+    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
+    TERM_MISSING, VARIABLES_LIMIT, fail,
+)
+from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double, format_integer
+from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
+
+cdef enum:
+    # A prefix declaration is a term or two and no row; a Batch ends at so many.
+    MAX_NAMES = 1 << 14
+
+
+cdef void free_rows(Rows* t) noexcept nogil:
+    cdef int i
+    free_interner(&t.index)
+    free_prefixes(&t.prefixes)
+    free(t.scratch.buf)
+    free(t.scratch_datatype.buf)
+    free(t.base.buf)
+    free(t.variables.buf)
+    for i in range(JOINS):
+        free(t.joined[i].buf)
+
+
+cdef void forget_seen(Rows* t) noexcept nogil:
+    """To be called where the bytes, the Batch or the prefixes of the last terms go away."""
+    memset(t.seen, 0, sizeof(t.seen))
+
+
+cdef bint is_full(Rows* t) noexcept nogil:
+    """Whether the Batch has enough."""
+    if t.results:
+        return t.n_cells >= t.max_rows or t.batch.n_text > t.max_text
+    return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > 4 * MAX_NAMES
+
+
+# ---- terms
+
+cdef inline int32_t intern(Rows* t, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+    """The id of a term, or a code. What the Batch has already was found to be UTF-8 before."""
+    cdef Arena* b = t.batch
+    cdef int32_t before = b.n_terms
+    cdef int32_t term = intern_term(&t.index, b, kind, aux, text, n)
+    cdef int64_t bad
+    if term < 0:
+        return fail(&t.fault, term, text, b.text_limit, BY_ROW)
+    if term == before:
+        bad = check_utf8(text, n)
+        if bad >= 0:
+            b.n_terms = before
+            b.n_text = b.start[before]
+            return fail(&t.fault, BAD_UTF8, text + bad)
+    return term
+
+
+cdef int32_t add_iri(Rows* t, Reader* text) noexcept nogil:
+    # Jena has made blank nodes of these since 4.9.
+    if text.end - text.at >= 2 and text.at[0] == 0x5F and text.at[1] == 0x3A:
+        return intern(t, KIND_BNODE, NO_TERM, text.at + 2, text.end - text.at - 2)
+    return intern(t, KIND_IRI, NO_TERM, text.at, text.end - text.at)
+
+
+cdef int32_t add_label(Rows* t, Reader* text) noexcept nogil:
+    return intern(t, KIND_BNODE, NO_TERM, text.at, text.end - text.at)
+
+
+cdef inline bint is_text(Reader* text, const char* wanted, int64_t n) noexcept nogil:
+    return text.end - text.at == n and memcmp(text.at, wanted, n) == 0
+
+
+cdef int32_t add_directed(Rows* t, Parts* parts) noexcept nogil:
+    """The language tag with its base direction behind two hyphens, as RDF 1.2 writes it in N-Triples."""
+    cdef Writer* out = &t.scratch
+    cdef int64_t n = parts.tag.end - parts.tag.at
+    if n == 0 or not (is_text(&parts.direction, b"ltr", 3) or is_text(&parts.direction, b"rtl", 3)):
+        return fail(&t.fault, BAD_DIRECTION, parts.direction.at)
+    out.n = 0
+    if reserve(out, n + 5) < 0:
+        return fail(&t.fault, NO_MEMORY, parts.tag.at)
+    put_bytes(out, parts.tag.at, n)
+    put_bytes(out, b"--", 2)
+    put_bytes(out, parts.direction.at, 3)
+    return intern(t, KIND_TEXT, NO_TERM, out.buf, out.n)
+
+
+cdef int32_t add_literal(Rows* t, Parts* parts) noexcept nogil:
+    """A literal of its parts. An empty tag is none, xsd:string and the datatypes that a tag has anyhow are none either."""
+    cdef int32_t aux = NO_TERM
+    cdef int kind = KIND_LITERAL
+    cdef bint tagged = parts.tag.end > parts.tag.at
+    if tagged or parts.direction.at != NULL:
+        if parts.datatype.at != NULL and not is_text(
+            &parts.datatype,
+            b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString" if parts.direction.at == NULL
+            else b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
+            53 if parts.direction.at == NULL else 56,
+        ):
+            return fail(&t.fault, BOTH_KINDS, parts.lex.at)
+        kind = KIND_LANG
+        if parts.direction.at != NULL:
+            aux = add_directed(t, parts)
+        else:
+            aux = intern(t, KIND_TEXT, NO_TERM, parts.tag.at, parts.tag.end - parts.tag.at)
+        if aux < 0:
+            return aux
+    elif parts.datatype.at != NULL and not is_text(&parts.datatype, b"http://www.w3.org/2001/XMLSchema#string", 39):
+        kind = KIND_TYPED
+        aux = intern(t, KIND_IRI, NO_TERM, parts.datatype.at, parts.datatype.end - parts.datatype.at)
+        if aux < 0:
+            return aux
+    return intern(t, kind, aux, parts.lex.at, parts.lex.end - parts.lex.at)
+
+
+cdef int32_t add_number(Rows* t, const char* datatype, int64_t n_datatype, const uint8_t* text, int64_t n) noexcept nogil:
+    cdef int32_t aux = intern(t, KIND_IRI, NO_TERM, <const uint8_t*>datatype, n_datatype)
+    if aux < 0:
+        return aux
+    return intern(t, KIND_TYPED, aux, text, n)
+
+
+cdef int32_t add_integer(Rows* t, int64_t value) noexcept nogil:
+    cdef uint8_t text[24]
+    cdef int64_t n = format_integer(value, text)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#integer", 40, text, n)
+
+
+cdef int32_t add_double(Rows* t, double value) noexcept nogil:
+    cdef uint8_t text[64]
+    cdef int64_t n = format_double(value, text)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#double", 39, text, n)
+
+
+cdef int32_t add_decimal(Rows* t, int64_t value, int64_t scale) noexcept nogil:
+    cdef uint8_t text[MAX_NUMBER]
+    cdef int64_t n
+    if scale > MAX_SCALE or scale < -MAX_SCALE:
+        return fail(&t.fault, SCALE_LIMIT, t.r.at, scale, MAX_SCALE)
+    n = format_decimal(value, <int32_t>scale, text)
+    return add_number(t, b"http://www.w3.org/2001/XMLSchema#decimal", 40, text, n)
+
+
+cdef int32_t add_triple(Rows* t, int32_t* ids) noexcept nogil:
+    cdef int32_t term = add_quoted(t.batch, ids[0], ids[1], ids[2])
+    if term < 0:
+        return fail(&t.fault, term, t.r.at, t.batch.text_limit, BY_ROW)
+    return term
+
+
+cdef inline void drop_colon(Reader* name) noexcept nogil:
+    """Jena takes `ex:` for `ex`."""
+    if name.end > name.at and (name.end - 1)[0] == 0x3A:
+        name.end -= 1
+
+
+cdef int expand(Rows* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil:
+    """The IRI of a prefixed name, in `scratch`."""
+    cdef Reader name = prefix[0]
+    cdef Prefix* item
+    cdef int32_t found
+    drop_colon(&name)
+    found = find_prefix(&t.prefixes, name.at, name.end - name.at)
+    if found < 0:
+        return fail(&t.fault, NO_PREFIX, prefix.at)
+    item = &t.prefixes.items[found]
+    scratch.n = 0
+    if reserve(scratch, item.n_iri + (local.end - local.at)) < 0:
+        return fail(&t.fault, NO_MEMORY, prefix.at)
+    put_bytes(scratch, item.text + item.n_name, item.n_iri)
+    put_bytes(scratch, local.at, local.end - local.at)
+    iri.at = scratch.buf
+    iri.end = scratch.buf + scratch.n
+    return OK
+
+
+cdef int32_t pattern_term(Rows* t, int field, const uint8_t* at) noexcept nogil:
+    """The fault of a term that only stands in patterns; UNDEFINED is for the caller to judge."""
+    cdef int which = field - TERM_VARIABLE
+    if field == TERM_UNDEFINED:
+        return NO_TERM
+    return fail(&t.fault, PATTERN_TERM, at, which)
+
+
+# ---- rows
+
+cdef int declare(Rows* t, Reader* name, Reader* iri) noexcept nogil:
+    """A prefix, from here on."""
+    cdef int32_t text, term
+    drop_colon(name)
+    text = intern(t, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
+    if text < 0:
+        return text
+    term = intern(t, KIND_IRI, NO_TERM, iri.at, iri.end - iri.at)
+    if term < 0:
+        return term
+    if set_prefix(&t.prefixes, name.at, name.end - name.at, iri.at, iri.end - iri.at, &t.fault) < 0:
+        return t.fault.code
+    if add_namespace(t.batch, text, term) < 0:
+        return fail(&t.fault, NO_MEMORY, name.at)
+    forget_seen(t)
+    return OK
+
+
+cdef int note_base(Rows* t, Reader* iri) noexcept nogil:
+    """The base IRI; nothing is resolved with it."""
+    cdef int64_t bad = check_utf8(iri.at, iri.end - iri.at)
+    if bad >= 0:
+        return fail(&t.fault, BAD_UTF8, iri.at + bad)
+    t.base.n = 0
+    if reserve(&t.base, iri.end - iri.at + 1) < 0:
+        return fail(&t.fault, NO_MEMORY, iri.at)
+    put_bytes(&t.base, iri.at, iri.end - iri.at)
+    t.has_base = True
+    return OK
+
+
+cdef bint is_default(Arena* b, int32_t graph) noexcept nogil:
+    """Whether this is one of the two names that Jena has for the default graph."""
+    cdef const uint8_t* text = b.text + b.start[graph]
+    cdef int64_t n = b.start[graph + 1] - b.start[graph]
+    return (n == 22 or n == 26) and b.kind[graph] == KIND_IRI and memcmp(text, b"urn:x-arq:DefaultGraphNode", n) == 0
+
+
+cdef int check_terms(Rows* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil:
+    """A statement has no part that is missing or UNDEFINED."""
+    cdef int slot
+    for slot in range(n):
+        if ids[slot] == UNSET:
+            return fail(&t.fault, TERM_MISSING, at, 0, slot)
+        if ids[slot] == NO_TERM:
+            return fail(&t.fault, PATTERN_TERM, at, TERM_UNDEFINED - TERM_VARIABLE)
+    return OK
+
+
+cdef int put_statement(Rows* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
+    """Append a row. From the first quad on, all rows of the stream are quads."""
+    cdef Arena* b = t.batch
+    cdef int32_t graph = ids[3]
+    if check_terms(t, ids, 3, at) < 0:
+        return t.fault.code
+    if quad and not t.quads:
+        t.quads = True
+        if b.g == NULL:
+            if add_graphs(b) < 0:
+                return fail(&t.fault, NO_MEMORY, at)
+            memset(b.g, 0xFF, b.n_rows * sizeof(int32_t))
+    if graph < 0 or is_default(b, graph):
+        graph = NO_TERM
+    if add_row(b, ids[0], ids[1], ids[2], graph) < 0:
+        return fail(&t.fault, NO_MEMORY, at)
+    return OK
+
+
+# ---- result sets
+
+cdef int add_variable(Rows* t, Reader* name) noexcept nogil:
+    cdef int64_t n = name.end - name.at
+    cdef int64_t bad = check_utf8(name.at, n)
+    if bad >= 0:
+        return fail(&t.fault, BAD_UTF8, name.at + bad)
+    if t.width >= MAX_VARIABLES:
+        return fail(&t.fault, VARIABLES_LIMIT, name.at, MAX_VARIABLES)
+    if reserve(&t.variables, n + MAX_VARINT32) < 0:
+        return fail(&t.fault, NO_MEMORY, name.at)
+    put_varint(&t.variables, n)
+    put_bytes(&t.variables, name.at, n)
+    t.width += 1
+    return OK
+
+
+cdef int put_cell(Rows* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
+    if column >= t.width:
+        return fail(&t.fault, ROW_WIDTH, at, column + 1, t.width)
+    t.cells[t.n_cells * t.width + column] = term
+    return OK
+
+
+cdef int end_cells(Rows* t, int64_t n, const uint8_t* at) noexcept nogil:
+    """A row of `n` terms is done."""
+    if n != t.width:
+        return fail(&t.fault, ROW_WIDTH, at, n, t.width)
+    t.n_cells += 1
+    return OK

@@ -1,0 +1,97 @@
+"""What the writers of RDF Thrift and RDF Protobuf share: terms are encoded once for each Batch, rows are put together."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena
+from jelly._core.base.status cimport BAD_TERM, OK, Fault, fail
+from jelly._core.jena.prefix_map cimport Prefixes
+from jelly._core.jena.numeric cimport Value
+from jelly._core.base.protobuf cimport Reader, Writer
+
+cdef enum:
+    # Bytes of a term that holds others: a triple term that has one triple term three times, and so on, would be
+    # beyond all memory. It is also what readers take by default.
+    MAX_ENCODED = 1 << 28
+
+
+ctypedef struct Encoded:
+    # A term as it was encoded; a triple term has no bytes of its own.
+    int64_t at  # in Drain.terms
+    int64_t n  # 0: not known yet
+    int64_t body  # of a triple term: n without what tells its length
+    int32_t depth
+
+
+ctypedef struct Drain:
+    Arena* b
+    Encoded* memo  # one for each term of b; calloc'd by the caller
+    Writer terms
+    Writer out
+    Prefixes prefixes
+    bint shorten
+    bint values
+    bint default_quads  # Protobuf: the default graph by the name that Jena has for it
+    # What the encodings differ in: set by use_thrift or use_protobuf.
+    bint lengths  # every part has its tag and length before it
+    int64_t around_triple  # bytes around the terms of a triple term
+    int max_depth
+    int (*put_leaf)(Drain* d, int32_t term) noexcept nogil
+    int (*put_row)(Drain* d, int64_t row) noexcept nogil
+    int (*put_prefix)(Drain* d, Reader* name, Reader* iri) noexcept nogil
+    int (*put_header)(Drain* d, Reader* names) noexcept nogil
+    int (*put_cells)(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil
+    int64_t width  # of a result set
+    Fault fault
+
+
+ctypedef struct Leaf:
+    # A term that holds no other, ready to be encoded. `at` is NULL where a part is absent.
+    int kind  # 0: a value
+    Reader text
+    Reader prefix  # the text is a local name
+    Reader tag
+    Reader direction
+    Reader datatype
+    Reader datatype_prefix
+    Value value
+
+
+cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil
+cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil
+cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil
+cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
+cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil
+
+
+cdef inline int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
+    """A term id may come from anywhere."""
+    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] < KIND_TEXT:
+        if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
+            return OK
+    return fail(&d.fault, BAD_TERM, NULL, term, slot)
+
+
+cdef inline int64_t measure(Drain* d, int32_t term, int slot, int depth=0) noexcept nogil:
+    """Bytes of a term, encoded if need be; or a code."""
+    cdef Encoded* memo
+    if check_term(d, term, slot) < 0:
+        return d.fault.code
+    memo = &d.memo[term]
+    if memo.n == 0:
+        if (measure_triple(d, term, depth) if d.b.kind[term] == KIND_TRIPLE else d.put_leaf(d, term)) < 0:
+            return d.fault.code
+    return memo.n
+
+
+cdef inline int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil:
+    """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
+    cdef Arena* b = d.b
+    ids[0] = b.s[row]
+    ids[1] = b.p[row]
+    ids[2] = b.o[row]
+    ids[3] = NO_TERM if b.g == NULL else b.g[row]
+    if ids[3] == NO_TERM:
+        return 3
+    if check_term(d, ids[3], 3) < 0:
+        return d.fault.code
+    return 3 if is_default_name(b, ids[3]) else 4

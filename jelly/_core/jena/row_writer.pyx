@@ -1,0 +1,139 @@
+from libc.string cimport memcmp, memset
+
+from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
+from jelly._core.base.status cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
+from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
+from jelly._core.jena.numeric cimport NO_VALUE, parse_value
+from jelly._core.base.protobuf cimport len_field
+
+
+cdef void term_text(Arena* b, int32_t term, Reader* text) noexcept nogil:
+    text.at = b.text + b.start[term]
+    text.end = b.text + b.start[term + 1]
+
+
+cdef inline void find_short(Drain* d, Reader* text, Reader* prefix) noexcept nogil:
+    """Take an IRI apart where a declared prefix fits."""
+    cdef int32_t found = find_space(&d.prefixes, text.at, text.end - text.at)
+    cdef Prefix* item
+    if found < 0:
+        return
+    item = &d.prefixes.items[found]
+    prefix.at = item.text
+    prefix.end = item.text + item.n_name
+    text.at += item.n_iri
+
+
+cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
+    """The parts of a term that is no triple term, as both encodings write them."""
+    cdef Arena* b = d.b
+    cdef int kind = b.kind[term]
+    cdef int32_t aux = b.aux[term]
+    cdef Reader* tag = &leaf.tag
+    memset(leaf, 0, sizeof(Leaf))
+    leaf.kind = kind
+    term_text(b, term, &leaf.text)
+    if kind == KIND_IRI:
+        if d.shorten:
+            find_short(d, &leaf.text, &leaf.prefix)
+    elif kind == KIND_LANG:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_TEXT:
+            return fail(&d.fault, BAD_TERM, NULL, aux, -1)
+        term_text(b, aux, tag)
+        if tag.end == tag.at:
+            leaf.kind = KIND_LITERAL
+        elif tag.end - tag.at > 5 and (
+            memcmp(tag.end - 5, b"--ltr", 5) == 0 or memcmp(tag.end - 5, b"--rtl", 5) == 0
+        ):
+            leaf.direction.at = tag.end - 3
+            leaf.direction.end = tag.end
+            tag.end -= 5
+    elif kind == KIND_TYPED:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
+            return fail(&d.fault, BAD_TERM, NULL, aux, -1)
+        term_text(b, aux, &leaf.datatype)
+        if d.values and parse_value(
+            leaf.datatype.at, leaf.datatype.end - leaf.datatype.at, leaf.text.at, leaf.text.end - leaf.text.at,
+            &leaf.value,
+        ) != NO_VALUE:
+            leaf.kind = 0
+        elif d.shorten:
+            find_short(d, &leaf.datatype, &leaf.datatype_prefix)
+    return OK
+
+
+cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil:
+    """Triple terms in one another: no deeper than readers take them."""
+    cdef Encoded* memo = &d.memo[term]
+    cdef int32_t* inner = &d.b.quoted[3 * d.b.aux[term]]
+    cdef int64_t size = d.around_triple
+    cdef int64_t n
+    cdef int k
+    if depth >= d.max_depth:
+        return fail(&d.fault, DEPTH, NULL, d.max_depth)
+    memo.depth = 0
+    for k in range(3):
+        n = measure(d, inner[k], k, depth + 1)
+        if n < 0:
+            return d.fault.code
+        size += len_field(n) if d.lengths else n
+        memo.depth = max(memo.depth, d.memo[inner[k]].depth)
+    if size > MAX_ENCODED:
+        return fail(&d.fault, TEXT_LIMIT, NULL, MAX_ENCODED)
+    memo.depth += 1
+    if memo.depth > d.max_depth:
+        return fail(&d.fault, DEPTH, NULL, d.max_depth)
+    memo.body = size
+    memo.n = len_field(size) if d.lengths else size
+    return OK
+
+
+cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
+    """A namespace declaration of the Batch."""
+    cdef int64_t* name = d.b.names + at
+    if not 0 <= name[2] < d.b.n_terms or not 0 <= name[3] < d.b.n_terms:
+        return fail(&d.fault, BAD_TERM, NULL, name[3], -1)
+    term_text(d.b, <int32_t>name[2], text)
+    term_text(d.b, <int32_t>name[3], iri)
+    return OK
+
+
+cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+    """A prefix that the IRIs which follow may use; those encoded before may now be written otherwise."""
+    if not d.shorten:
+        return OK
+    if d.b != NULL:
+        memset(d.memo, 0, d.b.n_terms * sizeof(Encoded))
+    d.terms.n = 0
+    return set_prefix(&d.prefixes, name.at, name.end - name.at, iri.at, iri.end - iri.at, &d.fault)
+
+
+cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil:
+    """Whether this is one of the two names that Jena has for the default graph, or none."""
+    cdef Reader text
+    if graph == NO_TERM:
+        return True
+    if b.kind[graph] != KIND_IRI:
+        return False
+    term_text(b, graph, &text)
+    return (text.end - text.at == 22 or text.end - text.at == 26) and memcmp(
+        text.at, b"urn:x-arq:DefaultGraphNode", text.end - text.at
+    ) == 0
+
+
+cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
+    """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
+    cdef Arena* b = d.b
+    cdef Reader text, iri
+    while d.out.n < limit:
+        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
+            if load_name(d, name[0], &text, &iri) < 0 or d.put_prefix(d, &text, &iri) < 0:
+                return d.fault.code
+            name[0] += 4
+        elif row[0] < b.n_rows:
+            if d.put_row(d, row[0]) < 0:
+                return d.fault.code
+            row[0] += 1
+        else:
+            break
+    return OK

@@ -1,0 +1,119 @@
+"""Thrift's compact protocol as far as RDF Thrift needs it. Knows no RDF.
+
+Unlike `wire`, a Reader here may end anywhere, since nothing says how long a row is: what is cut off is ROW_CUT, with
+the number of bytes that are missing at least, and what is wrong is THRIFT_MALFORMED.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from jelly._core.base.status cimport ROW_CUT, THRIFT_MALFORMED, Fault, fail
+from jelly._core.base.protobuf cimport Reader
+
+cdef enum:
+    # Types of fields; 0 is the end of a struct.
+    T_STOP = 0
+    T_TRUE = 1
+    T_FALSE = 2
+    T_I8 = 3
+    T_I32 = 5
+    T_I64 = 6
+    T_DOUBLE = 7
+    T_STRING = 8
+    T_LIST = 9
+    T_SET = 10
+    T_MAP = 11
+    T_STRUCT = 12
+    T_UUID = 13
+
+cdef enum:
+    # A string or list may have so many bytes or items.
+    MAX_LENGTH = 0x7FFFFFFF
+    # Structs and lists in one another that are skipped.
+    MAX_SKIPPED = 192
+
+
+cdef inline int take_u64(Reader* r, uint64_t* value, Fault* fault) noexcept nogil:
+    """A varint of up to 64 bits."""
+    cdef uint64_t number = 0
+    cdef int shift = 0
+    cdef uint8_t byte
+    while True:
+        if r.at >= r.end:
+            return fail(fault, ROW_CUT, r.at, 1)
+        byte = r.at[0]
+        if shift == 63 and byte > 1:
+            return fail(fault, THRIFT_MALFORMED, r.at)
+        r.at += 1
+        number |= <uint64_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            value[0] = number
+            return 0
+        shift += 7
+
+
+cdef inline int take_zigzag(Reader* r, int64_t* value, Fault* fault) noexcept nogil:
+    cdef uint64_t number = 0
+    cdef int status = take_u64(r, &number, fault)
+    value[0] = <int64_t>(number >> 1) ^ -<int64_t>(number & 1)
+    return status
+
+
+cdef inline int64_t take_length(Reader* r, Fault* fault) noexcept nogil:
+    """The length of a string or list, or a code."""
+    cdef uint64_t n = 0
+    cdef int status
+    if r.at < r.end and r.at[0] < 0x80:
+        r.at += 1
+        return (r.at - 1)[0]
+    status = take_u64(r, &n, fault)
+    if status < 0:
+        return status
+    if n > MAX_LENGTH:
+        return fail(fault, THRIFT_MALFORMED, r.at)
+    return <int64_t>n
+
+
+cdef inline int take_string(Reader* r, Reader* text, Fault* fault) noexcept nogil:
+    cdef int64_t n = take_length(r, fault)
+    if n < 0:
+        return <int>n
+    if n > r.end - r.at:
+        return fail(fault, ROW_CUT, r.end, n - (r.end - r.at))
+    text.at = r.at
+    r.at += n
+    text.end = r.at
+    return 0
+
+
+cdef inline int take_field(Reader* r, int64_t* id, Fault* fault) noexcept nogil:
+    """The type of the next field, T_STOP at the end of the struct, or a code. `id` is that of the field before."""
+    cdef uint8_t byte
+    cdef int kind
+    if r.at >= r.end:
+        return fail(fault, ROW_CUT, r.at, 1)
+    byte = r.at[0]
+    r.at += 1
+    if byte == 0:
+        return T_STOP
+    kind = byte & 15
+    if kind == 0 or kind > T_UUID:
+        return fail(fault, THRIFT_MALFORMED, r.at - 1)
+    if byte >= 16:
+        id[0] += byte >> 4
+    elif take_zigzag(r, id, fault) < 0:
+        return fault.code
+    return kind
+
+
+cdef inline int64_t take_list(Reader* r, int* kind, Fault* fault) noexcept nogil:
+    """The size of a list and the type of its items, or a code."""
+    cdef int64_t n
+    if r.at >= r.end:
+        return fail(fault, ROW_CUT, r.at, 1)
+    kind[0] = r.at[0] & 15
+    n = r.at[0] >> 4
+    r.at += 1
+    return take_length(r, fault) if n == 15 else n
+
+
+cdef int skip_value(Reader* r, int kind, int depth, Fault* fault) noexcept nogil

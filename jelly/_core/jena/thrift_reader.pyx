@@ -1,0 +1,484 @@
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from jelly._core.base.batch cimport KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
+from jelly._core.jena.row_reader cimport (
+    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
+    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
+    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
+    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen,
+    is_default, is_full, pattern_term, put_cell, put_statement,
+)
+from jelly._core.base.status cimport (
+    BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
+    OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+)
+from jelly._core.jelly.stream_options cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, OPEN, step_transaction,
+)
+from jelly._core.jena.thrift cimport (
+    T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
+    take_zigzag,
+)
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.protobuf cimport Reader
+
+cdef enum:
+    # A row that begins so near the end of the input is looked through before it is read.
+    TAIL = 1 << 12
+
+cdef enum:
+    # Fields of RDF_Patch_Row. A mark is 0, 1 or 2: start, commit, abort, in the order of OP_START.
+    PATCH_HEADER = 1
+    PATCH_ADD = 2
+    PATCH_DELETE = 3
+    PATCH_PREFIX_ADD = 4
+    PATCH_PREFIX_DELETE = 5
+    PATCH_MARK = 6
+
+
+cdef inline int take_stop(Rows* t, Reader* r) noexcept nogil:
+    """The end of a union."""
+    if r.at >= r.end:
+        return fail(&t.fault, ROW_CUT, r.at, 1)
+    if r.at[0] != T_STOP:
+        return fail(&t.fault, TWO_FIELDS, r.at)
+    r.at += 1
+    return OK
+
+
+# ---- terms
+
+cdef inline int take_only(Rows* t, Reader* r, Reader* text, int field) noexcept nogil:
+    """A struct whose field 1 is a string that must be there."""
+    cdef const uint8_t* at = r.at
+    cdef int64_t id = 0
+    cdef int kind
+    text.at = NULL
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRING and id == 1:
+            kind = take_string(r, text, &t.fault)
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            return OK if text.at != NULL else fail(&t.fault, FIELD_MISSING, at, field)
+        if kind < 0:
+            return kind
+
+
+cdef int take_pair(Rows* t, Reader* r, Reader* first, Reader* second, int field) noexcept nogil:
+    """A struct whose fields 1 and 2 are strings that must be there."""
+    cdef const uint8_t* at = r.at
+    cdef int64_t id = 0
+    cdef int kind
+    first.at = second.at = NULL
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRING and (id == 1 or id == 2):
+            kind = take_string(r, first if id == 1 else second, &t.fault)
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            if first.at == NULL:
+                return fail(&t.fault, FIELD_MISSING, at, FIELD_PREFIX)
+            return OK if second.at != NULL else fail(&t.fault, FIELD_MISSING, at, field)
+        if kind < 0:
+            return kind
+
+
+cdef int32_t read_literal(Rows* t, Reader* r) noexcept nogil:
+    cdef const uint8_t* at = r.at
+    cdef Parts parts
+    cdef Reader prefix, local, short_type
+    cdef int64_t id = 0
+    cdef int kind
+    memset(&parts, 0, sizeof(Parts))
+    short_type.at = NULL
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRING:
+            if id == 1:
+                kind = take_string(r, &parts.lex, &t.fault)
+            elif id == 2:
+                kind = take_string(r, &parts.tag, &t.fault)
+            elif id == 3:
+                kind = take_string(r, &parts.datatype, &t.fault)
+            elif id == 5:
+                kind = take_string(r, &parts.direction, &t.fault)
+            else:
+                kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STRUCT and id == 4:
+            kind = take_pair(t, r, &prefix, &local, FIELD_LOCAL)
+            if kind == OK:
+                kind = expand(t, &prefix, &local, &t.scratch_datatype, &short_type)
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            break
+        if kind < 0:
+            return kind
+    if parts.lex.at == NULL:
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_LEX)
+    if parts.datatype.at == NULL:
+        parts.datatype = short_type
+    return add_literal(t, &parts)
+
+
+cdef int32_t read_decimal(Rows* t, Reader* r) noexcept nogil:
+    cdef const uint8_t* at = r.at
+    cdef int64_t value = 0
+    cdef int64_t scale = 0
+    cdef int64_t id = 0
+    cdef int found = 0
+    cdef int kind
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_I64 and id == 1:
+            kind = take_zigzag(r, &value, &t.fault)
+            found |= 1
+        elif kind == T_I32 and id == 2:
+            kind = take_zigzag(r, &scale, &t.fault)
+            found |= 2
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            break
+        if kind < 0:
+            return kind
+    if found != 3:
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_VALUE if found & 1 == 0 else FIELD_SCALE)
+    return add_decimal(t, value, scale)
+
+
+cdef int32_t read_real(Rows* t, Reader* r) noexcept nogil:
+    cdef double value
+    cdef uint64_t bits = 0
+    cdef int i
+    if r.end - r.at < 8:
+        return fail(&t.fault, ROW_CUT, r.end, 8 - (r.end - r.at))
+    for i in range(8):
+        bits |= <uint64_t>r.at[i] << (8 * i)
+    memcpy(&value, &bits, 8)
+    r.at += 8
+    return add_double(t, value)
+
+
+cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
+    """An RDF_Term: a union, so exactly one field. NO_TERM where it is UNDEFINED, else a code below that."""
+    cdef const uint8_t* at = r.at
+    cdef Reader text, local
+    cdef int32_t ids[4]
+    cdef int64_t number = 0
+    cdef int64_t id = 0
+    cdef int32_t term
+    cdef int kind = take_field(r, &id, &t.fault)
+    if kind <= 0:
+        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind == T_STRUCT:
+        if id == TERM_IRI:
+            term = take_only(t, r, &text, FIELD_IRI)
+            if term == OK:
+                term = add_iri(t, &text)
+        elif id == TERM_LITERAL:
+            term = read_literal(t, r)
+        elif id == TERM_BNODE:
+            term = take_only(t, r, &text, FIELD_LABEL)
+            if term == OK:
+                term = add_label(t, &text)
+        elif id == TERM_NAME:
+            term = take_pair(t, r, &text, &local, FIELD_LOCAL)
+            if term == OK:
+                term = expand(t, &text, &local, &t.scratch, &text)
+            if term == OK:
+                term = add_iri(t, &text)
+        elif id == TERM_TRIPLE:
+            if depth >= t.max_depth:
+                return fail(&t.fault, DEPTH, at, t.max_depth)
+            term = read_terms(t, r, 3, ids, depth + 1)
+            if term == OK:
+                term = check_terms(t, ids, 3, at)
+            if term == OK:
+                term = add_triple(t, ids)
+        elif id == TERM_DECIMAL:
+            term = read_decimal(t, r)
+        elif TERM_VARIABLE <= id < TERM_TRIPLE:
+            term = skip_value(r, T_STRUCT, 0, &t.fault)
+            if term == OK:
+                term = pattern_term(t, <int>id, at)
+        else:
+            return fail(&t.fault, UNKNOWN_TERM, at, id)
+    elif kind == T_I64 and id == TERM_INTEGER:
+        term = take_zigzag(r, &number, &t.fault)
+        if term == OK:
+            term = add_integer(t, number)
+    elif kind == T_DOUBLE and id == TERM_DOUBLE:
+        term = read_real(t, r)
+    else:
+        return fail(&t.fault, UNKNOWN_TERM, at, id)
+    if term < NO_TERM or take_stop(t, r) < 0:
+        return t.fault.code
+    return term
+
+
+cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
+    """The fields of an RDF_Triple or RDF_Quad: UNSET where one is missing. The last of a field counts."""
+    cdef const uint8_t* at
+    cdef Seen* seen
+    cdef int64_t id = 0
+    cdef int kind
+    ids[0] = ids[1] = ids[2] = ids[3] = UNSET
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRUCT and 1 <= id <= n:
+            at = r.at
+            seen = &t.seen[id - 1]
+            # A struct shows its own end, so what begins with the same bytes is the same.
+            if depth == 0 and 0 < seen.n <= r.end - at and same_bytes(at, seen.at, seen.n):
+                ids[id - 1] = seen.term
+                r.at += seen.n
+                continue
+            ids[id - 1] = read_term(t, r, depth)
+            if ids[id - 1] < NO_TERM:
+                return ids[id - 1]
+            if depth == 0:
+                seen.at = at
+                seen.n = r.at - at
+                seen.term = ids[id - 1]
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+            if kind < 0:
+                return kind
+        else:
+            return kind
+
+
+# ---- rows
+
+cdef int read_prefix(Rows* t, Reader* r) noexcept nogil:
+    cdef Reader name, iri
+    cdef int status = take_pair(t, r, &name, &iri, FIELD_URI)
+    if status == OK:
+        status = take_stop(t, r)
+    return status if status < 0 else declare(t, &name, &iri)
+
+
+cdef int read_row(Rows* t, Reader* r) noexcept nogil:
+    """An RDF_StreamRow."""
+    cdef const uint8_t* at = r.at
+    cdef int32_t ids[4]
+    cdef int64_t id = 0
+    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int status
+    if kind <= 0:
+        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind == T_STRUCT and (id == ROW_TRIPLE or id == ROW_QUAD):
+        status = read_terms(t, r, 3 if id == ROW_TRIPLE else 4, ids, 0)
+        if status < 0 or take_stop(t, r) < 0:
+            return t.fault.code
+        return put_statement(t, ids, id == ROW_QUAD, at)
+    if kind == T_STRUCT and id == ROW_PREFIX:
+        return read_prefix(t, r)
+    return fail(&t.fault, UNKNOWN_ROW, at, id)
+
+
+cdef int32_t add_name(Rows* t, Reader* name) noexcept nogil:
+    """The name of a header or namespace of a patch."""
+    cdef int64_t bad = check_utf8(name.at, name.end - name.at)
+    cdef int32_t term
+    if bad >= 0:
+        return fail(&t.fault, BAD_UTF8, name.at + bad)
+    term = add_term(t.batch, KIND_TEXT, NO_TERM, name.at, name.end - name.at)
+    return term if term >= 0 else fail(&t.fault, term, name.at)
+
+
+cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at) noexcept nogil:
+    """The struct of a header (name and value) or of a prefix (graph, name and, to add it, IRI)."""
+    cdef Reader name, iri
+    cdef bint header = op == OP_HEADER
+    cdef int32_t term = NO_TERM
+    cdef int64_t id = 0
+    cdef int kind
+    name.at = iri.at = NULL
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind == T_STRUCT and id == (2 if header else 1):
+            term = read_term(t, r, 0)
+            kind = term if term < NO_TERM else OK
+        elif kind == T_STRING and id == (1 if header else 2):
+            kind = take_string(r, &name, &t.fault)
+        elif kind == T_STRING and id == 3 and op == OP_NAMESPACE_ADD:
+            kind = take_string(r, &iri, &t.fault)
+        elif kind > 0:
+            kind = skip_value(r, kind, 0, &t.fault)
+        elif kind == T_STOP:
+            break
+        if kind < 0:
+            return kind
+    if name.at == NULL:
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_NAME)
+    if (header and term == NO_TERM) or (op == OP_NAMESPACE_ADD and iri.at == NULL):
+        return fail(&t.fault, FIELD_MISSING, at, FIELD_TERM if header else FIELD_IRI)
+    ids[0] = add_name(t, &name)
+    if iri.at != NULL:
+        ids[1] = add_iri(t, &iri)
+    if header:
+        ids[2] = term
+    elif term >= 0 and t.batch.kind[term] == KIND_TRIPLE:
+        return fail(&t.fault, PATCH_GRAPH_TRIPLE, at)
+    elif term >= 0 and not is_default(t.batch, term):
+        ids[3] = term
+    return t.fault.code
+
+
+cdef int read_patch_row(Rows* t, Reader* r) noexcept nogil:
+    """An RDF_Patch_Row."""
+    cdef const uint8_t* at = r.at
+    cdef int32_t ids[4]
+    cdef int64_t mark = 0
+    cdef int64_t id = 0
+    cdef int op = 0
+    cdef int kind = take_field(r, &id, &t.fault)
+    cdef int status = OK
+    ids[0] = ids[1] = ids[2] = ids[3] = NO_TERM
+    if kind <= 0:
+        return kind if kind < 0 else fail(&t.fault, EMPTY_UNION, at)
+    if kind == T_STRUCT and (id == PATCH_ADD or id == PATCH_DELETE):
+        op = OP_ADD if id == PATCH_ADD else OP_DELETE
+        status = read_terms(t, r, 4, ids, 0)
+        if status == OK:
+            status = check_terms(t, ids, 3, at)
+        if status == OK and (ids[3] < 0 or is_default(t.batch, ids[3])):
+            ids[3] = NO_TERM
+    elif kind == T_STRUCT and PATCH_HEADER <= id <= PATCH_PREFIX_DELETE:
+        op = OP_HEADER if id == PATCH_HEADER else OP_NAMESPACE_ADD if id == PATCH_PREFIX_ADD else OP_NAMESPACE_DELETE
+        status = read_named(t, r, op, ids, at)
+    elif kind == T_I32 and id == PATCH_MARK:
+        status = take_zigzag(r, &mark, &t.fault)
+        if status == OK and not 0 <= mark <= 2:
+            return fail(&t.fault, BAD_SEGMENT, at, mark)
+        op = OP_START + <int>mark
+    else:
+        return fail(&t.fault, UNKNOWN_ROW, at, id)
+    if status < 0 or take_stop(t, r) < 0:
+        return t.fault.code
+    status = step_transaction(&t.transaction, op)
+    if status != OK:
+        return fail(&t.fault, status, at)
+    if add_row(t.batch, ids[0], ids[1], ids[2], ids[3]) < 0:
+        return fail(&t.fault, NO_MEMORY, at)
+    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
+    return OK
+
+
+cdef int read_items(Rows* t, Reader* r) noexcept nogil:
+    """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple: a struct with one list."""
+    cdef const uint8_t* at = r.at
+    cdef Reader name
+    cdef int64_t id = 0
+    cdef int64_t n = 0
+    cdef int64_t i
+    cdef int32_t term
+    cdef int item = 0
+    cdef int kind
+    while True:
+        kind = take_field(r, &id, &t.fault)
+        if kind < 0:
+            return kind
+        if kind == T_STOP:
+            break
+        if kind != T_LIST or id != 1:
+            if skip_value(r, kind, 0, &t.fault) < 0:
+                return t.fault.code
+            continue
+        n = take_list(r, &item, &t.fault)
+        if n < 0:
+            return <int>n
+        if n > 0 and item != T_STRUCT:
+            return fail(&t.fault, THRIFT_MALFORMED, at)
+        if not t.has_header:
+            t.variables.n = t.width = 0
+        for i in range(n):
+            if not t.has_header:
+                if take_only(t, r, &name, FIELD_NAME) < 0 or add_variable(t, &name) < 0:
+                    return t.fault.code
+                continue
+            term = read_term(t, r, 0)
+            if term < NO_TERM:
+                return term
+            if put_cell(t, i, term, at) < 0:
+                return t.fault.code
+    return end_cells(t, n, at) if t.has_header else OK
+
+
+cdef bint is_whole(Rows* t) noexcept nogil:
+    """Whether the row that begins here also ends here; or is wrong, which reading it will tell."""
+    cdef Reader probe = t.r
+    cdef bint whole
+    skip_value(&probe, T_STRUCT, 0, &t.fault)
+    whole = t.fault.code != ROW_CUT
+    if not whole:
+        note_cut(t)
+    t.fault.code = OK
+    return whole
+
+
+cdef inline void note_cut(Rows* t) noexcept nogil:
+    """The row is not whole: so many bytes are missing at least."""
+    t.need = t.fault.a
+    t.attempts += 1
+    t.fault.code = OK
+
+
+cdef inline void take_back(Rows* t, Arena* b, int32_t n_terms, int32_t n_quoted) noexcept nogil:
+    """Forget the terms of a row that was not whole."""
+    b.n_terms = n_terms
+    b.n_quoted = n_quoted
+    b.n_text = b.start[n_terms]
+    clear_interner(&t.index)
+    forget_seen(t)
+
+
+cdef int read_thrift(Rows* t) noexcept nogil:
+    """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
+
+    Nothing but the row itself tells where it ends. After the header of a result set NEED_TABLES: there must be room for
+    the rows.
+    """
+    cdef Arena* b = t.batch
+    cdef const uint8_t* begin
+    cdef int32_t n_terms, n_quoted
+    cdef int64_t n_rows
+    cdef int status
+    while t.r.at < t.r.end:
+        begin = t.row_at = t.r.at
+        if not t.final and t.r.end - begin < TAIL and not is_whole(t):
+            return NEED_MORE
+        n_terms = b.n_terms
+        n_quoted = b.n_quoted
+        n_rows = b.n_rows
+        if t.patch:
+            status = read_patch_row(t, &t.r)
+        else:
+            status = read_items(t, &t.r) if t.results else read_row(t, &t.r)
+        if status == ROW_CUT and not t.final:
+            note_cut(t)
+            t.r.at = begin
+            take_back(t, b, n_terms, n_quoted)
+            return NEED_MORE
+        if status < 0:
+            return status
+        if t.r.at - begin > t.max_row:
+            b.n_rows = n_rows
+            return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
+        t.attempts = 0
+        if t.results and not t.has_header:
+            t.has_header = True
+            return NEED_TABLES
+        if is_full(t):
+            return FULL
+    if t.final and t.results and not t.has_header:
+        return fail(&t.fault, NO_HEADER, t.r.at)
+    if t.final and t.transaction == OPEN:
+        return fail(&t.fault, OPEN_PATCH, t.r.at)
+    return NEED_MORE

@@ -1,0 +1,33 @@
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from jelly._core.base.batch import Batch
+
+@disjoint_base
+class BinaryWriter:
+    def __new__(
+        cls,
+        encoding: str,
+        *,
+        prefixes: Mapping[str, str] | None = None,
+        shorten: bool | None = None,
+        values: bool = False,
+        base: str | None = None,
+        default_quads: bool = False,
+        patch: bool = False,
+    ) -> Self: ...
+    def encode(self, batch: Batch) -> bytes: ...
+    def chunks(self, batch: Batch, size: int = 1048576) -> Iterator[bytes]: ...
+    def close(self) -> bytes: ...
+    def __reduce__(self) -> Any: ...
+
+@disjoint_base
+class ResultWriter:
+    def __new__(cls, encoding: str, variables: Iterable[str]) -> Self: ...
+    def header(self) -> bytes: ...
+    def encode(self, batch: Batch, cells: npt.NDArray[np.int32]) -> bytes: ...
+    def __reduce__(self) -> Any: ...

@@ -1,0 +1,248 @@
+"""BinaryWriter and ResultWriter: the Python faces that write RDF Thrift and RDF Protobuf. Here their faults are raised."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+import numpy
+
+from jelly._core.base.batch cimport Batch
+from jelly._core.jena.row_writer cimport Drain, Encoded, write_rows
+from jelly._core.rules.capabilities cimport Capabilities
+from jelly._core.base.status cimport Fault, fault_error, utf8_of
+from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
+from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
+from jelly._core.jena.thrift_writer cimport use_thrift
+from jelly._core.base.protobuf cimport Reader
+
+from jelly._core.rules.capabilities import capabilities_of
+from jelly.errors import JellyOptionsError
+
+
+cdef int use(Drain* d, encoding) except -1:
+    """Prepare for an encoding; whether it is Thrift."""
+    if encoding not in ("thrift", "protobuf"):
+        raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
+    if encoding == "thrift":
+        use_thrift(d)
+    else:
+        use_protobuf(d)
+    return encoding == "thrift"
+
+
+cdef class BinaryWriter:
+    """Batches in, RDF Thrift or RDF Protobuf out: the bytes that Jena writes of the same statements.
+
+    ``prefixes`` (name to namespace) and, in Protobuf, ``base`` are declared first; namespaces of the Batches follow
+    where they stand. ``shorten`` writes an IRI as a prefixed name where a declared namespace fits, the one up to its
+    last / or # before the longest: by default in Thrift, as Jena does, and not in Protobuf. ``values=True`` writes
+    integers, decimals and doubles as such (Thrift only): their lexical form and the difference between xsd:integer
+    and xsd:long, int, short or byte are lost then; what does not fit 64 bits and infinities stay literals.
+    ``default_quads=True`` (Protobuf only) writes the default graph as quads, as Jena does with N-Quads that it
+    streams. ``patch=True`` writes the Batches of patches as Jena's binary RDF Patch (Thrift).
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
+    >>> BinaryWriter("thrift").encode(batch).hex()
+    '2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000'
+    """
+
+    cdef Drain d
+    cdef bint patch
+    cdef bint started
+    cdef bint busy
+    cdef dict prefixes
+    cdef str base
+    cdef Capabilities capabilities
+
+    def __cinit__(
+        self, encoding, *, prefixes=None, shorten: bool | None = None, bint values=False, base=None,
+        bint default_quads=False, bint patch=False,
+    ):
+        cdef bint thrift = use(&self.d, encoding)
+        self.patch = patch
+        self.capabilities = capabilities_of("trp" if patch else encoding)
+        if patch and (not thrift or prefixes or shorten or values):
+            raise JellyOptionsError("binary RDF Patch is Thrift, without prefixes and values")
+        if thrift and (base is not None or default_quads):
+            raise JellyOptionsError("base and default_quads are for RDF Protobuf: RDF Thrift has no such rows")
+        if values and not thrift:
+            raise JellyOptionsError("values are for RDF Thrift: nobody writes them in RDF Protobuf")
+        self.d.shorten = thrift if shorten is None else shorten
+        self.d.values = values
+        self.d.default_quads = default_quads
+        self.d.prefixes.limit = MAX_PREFIXES
+        self.prefixes = dict(prefixes or {})
+        self.base = base
+
+    def __dealloc__(self):
+        free(self.d.memo)
+        free(self.d.terms.buf)
+        free(self.d.out.buf)
+        free_prefixes(&self.d.prefixes)
+
+    def __reduce__(self):
+        raise TypeError("a BinaryWriter cannot be pickled")
+
+    def encode(self, Batch batch not None) -> bytes:
+        """The rows of a Batch, at the first time behind the prefixes."""
+        cdef int64_t all_of_it = 0x1000000000000000
+        return b"".join(self.chunks(batch, all_of_it))
+
+    def chunks(self, Batch batch not None, int64_t size=1 << 20):
+        """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory."""
+        cdef int64_t row = 0
+        cdef int64_t name = 0
+        cdef int status
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        if self.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
+                else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
+            )
+        if self.busy:
+            raise RuntimeError("this BinaryWriter is in use")
+        batch = self.capabilities.fit(batch)
+        self.busy = True
+        try:
+            if not self.started:
+                self.start()
+            load(&self.d, batch)
+            while row < batch.a.n_rows or name < batch.a.n_names or self.d.out.n > 0:
+                with nogil:
+                    status = write_rows(&self.d, &row, &name, size)
+                if status < 0:
+                    raise take_error(&self.d, batch.first_row + row)
+                yield take_out(&self.d)
+        finally:
+            unload(&self.d)
+            self.busy = False
+
+    def close(self) -> bytes:
+        """What is left to write: the prefixes, where there was no Batch."""
+        if self.started:
+            return b""
+        self.start()
+        return take_out(&self.d)
+
+    cdef int start(self) except -1:
+        cdef Reader name, iri
+        if self.base is not None:
+            data = utf8_of(self.base, "base")
+            as_reader(data, &iri)
+            if write_protobuf_base(&self.d, &iri) < 0:
+                raise take_error(&self.d, 0)
+        for key, value in self.prefixes.items():
+            first, second = utf8_of(key, "a prefix"), utf8_of(value, "the IRI of a prefix")
+            as_reader(first, &name)
+            as_reader(second, &iri)
+            if self.d.put_prefix(&self.d, &name, &iri) < 0:
+                raise take_error(&self.d, 0)
+        self.started = True
+        return 0
+
+
+cdef class ResultWriter:
+    """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes: first `header`, then `encode`.
+
+    >>> import numpy
+    >>> from jelly._core.terms.batch_builder import Collector
+    >>> writer = ResultWriter("protobuf", ["x"])
+    >>> writer.header().hex(), writer.encode(Collector(3).batch, numpy.array([[-1]], "int32")).hex()
+    ('050a030a0178', '040a024200')
+    """
+
+    cdef Drain d
+    cdef tuple names
+    cdef Capabilities capabilities
+
+    def __cinit__(self, encoding, variables):
+        use(&self.d, encoding)
+        self.capabilities = capabilities_of("results-" + encoding)
+        self.names = tuple(variables)
+        self.d.width = len(self.names)
+
+    def __dealloc__(self):
+        free(self.d.memo)
+        free(self.d.terms.buf)
+        free(self.d.out.buf)
+
+    def __reduce__(self):
+        raise TypeError("a ResultWriter cannot be pickled")
+
+    def header(self) -> bytes:
+        """The variables."""
+        cdef Reader* names = <Reader*>malloc((self.d.width + 1) * sizeof(Reader))
+        cdef int status
+        cdef int64_t i
+        if names == NULL:
+            raise MemoryError
+        try:
+            texts = [utf8_of(name, "a variable") for name in self.names]
+            for i in range(self.d.width):
+                as_reader(texts[i], &names[i])
+            status = self.d.put_header(&self.d, names)
+        finally:
+            free(names)
+        if status < 0:
+            raise take_error(&self.d, 0)
+        return take_out(&self.d)
+
+    def encode(self, Batch batch not None, cells) -> bytes:
+        """The rows of ``cells``: term ids of the Batch, -1 for unbound, an int32 array of as many columns as variables."""
+        cdef int64_t row = 0
+        cdef int64_t rows
+        cdef int status
+        cdef Py_buffer view
+        cells = numpy.ascontiguousarray(cells, numpy.int32)
+        if cells.ndim != 2 or cells.shape[1] != self.d.width:
+            raise ValueError(f"cells have shape {cells.shape}: expected {self.d.width} columns")
+        rows = len(cells)
+        batch = self.capabilities.fit_cells(batch, cells)
+        PyObject_GetBuffer(cells, &view, PyBUF_SIMPLE)
+        try:
+            load(&self.d, batch)
+            with nogil:
+                status = self.d.put_cells(&self.d, <const int32_t*>view.buf, &row, rows)
+            if status < 0:
+                raise take_error(&self.d, row)
+            return take_out(&self.d)
+        finally:
+            unload(&self.d)
+            PyBuffer_Release(&view)
+
+
+cdef void as_reader(bytes text, Reader* r):
+    r.at = <const uint8_t*><const char*>text
+    r.end = r.at + len(text)
+
+
+cdef int load(Drain* d, Batch batch) except -1:
+    d.memo = <Encoded*>calloc(batch.a.n_terms + 1, sizeof(Encoded))
+    if d.memo == NULL:
+        raise MemoryError
+    d.b = &batch.a
+    d.terms.n = 0
+    return 0
+
+
+cdef void unload(Drain* d) noexcept:
+    free(d.memo)
+    d.memo = NULL
+    d.b = NULL
+
+
+cdef object take_error(Drain* d, int64_t row):
+    """The exception of the fault; what was being written is dropped."""
+    cdef Fault fault = d.fault
+    memset(&d.fault, 0, sizeof(Fault))
+    d.out.n = 0
+    return fault_error(&fault, {"row": row})
+
+
+cdef bytes take_out(Drain* d):
+    cdef bytes data = (<const char*>d.out.buf)[:d.out.n]
+    d.out.n = 0
+    return data

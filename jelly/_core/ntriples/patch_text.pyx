@@ -1,0 +1,327 @@
+from libc.stdint cimport int8_t, int32_t
+from libc.string cimport memcpy
+
+from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
+from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
+from jelly._core.base.status cimport (
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
+)
+from jelly._core.jelly.stream_options cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    step_transaction,
+)
+from jelly._core.ntriples.line_reader cimport begin_line, end_line, step_line_end
+from jelly._core.ntriples.term_reader cimport (
+    GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, intern, miss, skip_space, take_dot, take_statement, take_string, take_term,
+)
+from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, put_row, put_term, put_text
+from jelly._core.base.utf8 cimport check_utf8
+
+
+# ---- reading
+
+cdef enum:
+    # Z, which Jena has between the parts of a patch: it changes nothing, so it makes no row.
+    SEGMENT = 127
+
+
+cdef inline bint is_quote(Lines* t, const uint8_t* at) noexcept nogil:
+    """Whether a text in quotes begins here; in single ones as Jena reads them."""
+    return at < t.end and (at[0] == 0x22 or (at[0] == 0x27 and not t.strict))
+
+
+cdef int take_operation(Lines* t) noexcept nogil:
+    """The letters that a row begins with, as OP_*."""
+    cdef const uint8_t* at = t.at
+    cdef uint8_t first = at[0]
+    cdef uint8_t second = 0
+    cdef int op = 0
+    if first == 0x41:  # A
+        op = OP_ADD
+        at += 1
+    elif first == 0x44:  # D
+        op = OP_DELETE
+        at += 1
+    elif first == 0x48:  # H
+        op = OP_HEADER
+        at += 1
+    elif first == 0x5A and not t.strict:  # Z
+        op = SEGMENT
+        at += 1
+    else:
+        if t.end - at > 1:
+            second = at[1]
+        at += 2
+        if first == 0x54:  # T
+            if second == 0x58 or second == 0x42:  # TX, in older patches TB
+                op = OP_START
+            elif second == 0x43:  # TC
+                op = OP_COMMIT
+            elif second == 0x41:  # TA
+                op = OP_ABORT
+        elif first == 0x50:  # P
+            if second == 0x41:  # PA
+                op = OP_NAMESPACE_ADD
+            elif second == 0x44:  # PD
+                op = OP_NAMESPACE_DELETE
+    if op == 0 or (at < t.end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x3A)):
+        return miss(t, OPERATION, t.at, 0)
+    t.at = at
+    skip_space(t)
+    return op
+
+
+cdef int take_name(Lines* t, int code, int32_t* term) noexcept nogil:
+    """A text in quotes: the name of a namespace or header."""
+    cdef const uint8_t* text = NULL
+    cdef int64_t n = 0
+    cdef int status
+    if not is_quote(t, t.at):
+        return miss(t, code, t.at, 0)
+    status = take_string(t, &text, &n)
+    return intern(t, KIND_TEXT, NO_TERM, text, n, term) if status == OK else status
+
+
+cdef int take_key(Lines* t, int32_t* term) noexcept nogil:
+    """The name of a header: a word, or a text in quotes where it is none."""
+    cdef const uint8_t* token = t.at
+    cdef int64_t n, bad
+    if is_quote(t, t.at):
+        return take_name(t, HEADER_KEY, term)
+    while t.at < t.end and t.at[0] > 0x20:
+        t.at += 1
+    n = t.at - token
+    if n == 0:
+        return miss(t, HEADER_KEY, token, 0)
+    bad = check_utf8(token, n)
+    if bad >= 0:
+        return fail(&t.fault, TEXT_UTF8, token + bad, token[bad])
+    return intern(t, KIND_TEXT, NO_TERM, token, n, term)
+
+
+cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
+    """Name, IRI (to add) and perhaps a graph."""
+    cdef const uint8_t* token
+    cdef const uint8_t* text = NULL
+    cdef int64_t n = 0
+    cdef int status = take_name(t, PREFIX_NAME, &ids[SUBJECT])
+    if status < 0:
+        return status
+    skip_space(t)
+    if op == OP_NAMESPACE_ADD:
+        token = t.at
+        if is_quote(t, t.at):  # some write it as a string
+            status = take_string(t, &text, &n)
+            if status == OK:
+                status = intern(t, KIND_IRI, NO_TERM, text, n, &ids[PREDICATE])
+        elif t.at < t.end and t.at[0] == 0x3C:
+            status = take_term(t, PREDICATE, 0, &ids[PREDICATE])
+        else:
+            return miss(t, PREFIX_IRI, token, 0)
+        if status < 0:
+            return status
+        if t.batch.kind[ids[PREDICATE]] != KIND_IRI:
+            return miss(t, PREFIX_IRI, token, 0)
+        skip_space(t)
+    if t.at < t.end and t.at[0] != 0x2E:
+        token = t.at
+        status = take_term(t, GRAPH, 0, &ids[GRAPH])
+        if status == OK and t.batch.kind[ids[GRAPH]] == KIND_TRIPLE:
+            return miss(t, PATCH_GRAPH, token, 0)
+    return status
+
+
+cdef int take_row(Lines* t, int op, int32_t* ids) noexcept nogil:
+    """What comes behind the letters, with the dot."""
+    cdef int status = OK
+    if op == OP_ADD or op == OP_DELETE:
+        return take_statement(t, ids)
+    ids[SUBJECT] = ids[PREDICATE] = ids[OBJECT] = ids[GRAPH] = NO_TERM
+    if op == OP_HEADER:
+        status = take_key(t, &ids[SUBJECT])
+        if status == OK:
+            skip_space(t)
+            status = take_term(t, OBJECT, 0, &ids[OBJECT])
+    elif op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:
+        status = take_namespace(t, op, ids)
+    if status < 0:
+        return status
+    skip_space(t)
+    return take_dot(t)
+
+
+cdef int take_record(Lines* t) noexcept nogil:
+    """A row with its dot."""
+    cdef int32_t ids[4]
+    cdef const uint8_t* token = t.at
+    cdef int state = t.transaction
+    cdef int status
+    cdef int op = take_operation(t)
+    if op < 0:
+        return op
+    if op == SEGMENT:
+        return take_dot(t)
+    status = step_transaction(&state, op)
+    if status != OK:
+        return fail(&t.fault, status, token)
+    status = take_row(t, op, ids)
+    if status < 0:
+        return status
+    if add_row(t.batch, ids[SUBJECT], ids[PREDICATE], ids[OBJECT], ids[GRAPH]) < 0:
+        return fail(&t.fault, NO_MEMORY, t.at)
+    t.batch.op[t.batch.n_rows - 1] = <int8_t>op
+    t.transaction = state
+    return OK
+
+
+cdef int take_patch_line(Lines* t) noexcept nogil:
+    cdef const uint8_t* comment = NULL
+    cdef int64_t n_rows = t.batch.n_rows
+    cdef int transaction = t.transaction
+    cdef int64_t line = t.line
+    cdef bint more = begin_line(t)
+    cdef int status = OK
+    while more and status == OK:
+        status = take_record(t)
+        skip_space(t)
+        # More rows on the line, as Jena reads them.
+        more = not t.strict and t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23
+    if status == OK:
+        status = end_line(t, &comment)
+    if status < 0:
+        # A line is read as a whole or not at all.
+        t.batch.n_rows = n_rows
+        t.transaction = transaction
+        t.line = line
+        return status
+    step_line_end(t)
+    return OK
+
+
+cdef int read_patch_lines(Lines* t) noexcept nogil:
+    """read_lines for RDF Patch."""
+    cdef int status
+    while t.at < t.end:
+        t.line_at = t.at
+        t.line += 1
+        status = take_patch_line(t)
+        if status < 0:
+            return status
+        if t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text:
+            return FULL
+    return OK
+
+
+# ---- writing
+
+cdef inline bint is_word(const uint8_t* text, int64_t n) noexcept nogil:
+    """Whether the name of a header can stand without quotes."""
+    cdef int64_t i
+    for i in range(n):
+        if text[i] <= 0x20 or text[i] == 0x7F:
+            return False
+    return n > 0 and text[0] != 0x22
+
+
+cdef int64_t len_name(Lengths* t, int32_t term, bint word) noexcept nogil:
+    """Bytes of a name; in quotes unless it may be a `word` and is one."""
+    cdef Arena* b = t.batch
+    cdef const uint8_t* text
+    cdef int64_t n
+    if term < 0 or term >= b.n_terms or b.kind[term] != KIND_TEXT:
+        return fail(&t.fault, BAD_TERM, NULL, term, SUBJECT)
+    text = b.text + b.start[term]
+    n = b.start[term + 1] - b.start[term]
+    return n if word and is_word(text, n) else len_text(text, n, False) + 2
+
+
+cdef uint8_t* put_name(Lengths* t, uint8_t* out, int32_t term, bint word) noexcept nogil:
+    cdef Arena* b = t.batch
+    cdef const uint8_t* text = b.text + b.start[term]
+    cdef int64_t n = b.start[term + 1] - b.start[term]
+    if word and is_word(text, n):
+        memcpy(out, text, n)
+        return out + n
+    out[0] = 0x22
+    out = put_text(out + 1, text, n, len_text(text, n, False), False)
+    out[0] = 0x22
+    return out + 1
+
+
+cdef int64_t len_patch_row(Lengths* t, int64_t row) noexcept nogil:
+    cdef Arena* b = t.batch
+    cdef int op = b.op[row]
+    cdef int64_t n
+    if op == OP_ADD or op == OP_DELETE:
+        n = len_row(t, row)
+        return n + 2 if n >= 0 else n
+    if op == OP_PUNCTUATION:
+        return 0
+    if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
+        return 5
+    if op == OP_HEADER:
+        n = len_name(t, b.s[row], True) + len_slot(t, b.o[row], OBJECT) + 6
+        return n if t.fault.code == OK else t.fault.code
+    n = len_name(t, b.s[row], False) + 6
+    if op == OP_NAMESPACE_ADD:
+        n += len_slot(t, b.p[row], PREDICATE) + 1
+    if b.g != NULL and b.g[row] != NO_TERM:
+        n += len_slot(t, b.g[row], GRAPH) + 1
+    return n if t.fault.code == OK else t.fault.code
+
+
+cdef inline uint8_t* put_end(uint8_t* out) noexcept nogil:
+    out[0] = 0x20
+    out[1] = 0x2E
+    out[2] = 0x0A
+    return out + 3
+
+
+cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogil:
+    cdef Arena* b = t.batch
+    cdef int op = b.op[row]
+    if op == OP_PUNCTUATION:
+        return out
+    if op == OP_ADD or op == OP_DELETE or op == OP_HEADER:
+        out[0] = 0x41 if op == OP_ADD else 0x44 if op == OP_DELETE else 0x48
+        out[1] = 0x20
+        if op != OP_HEADER:
+            return put_row(t, out + 2, row, True)
+        out = put_name(t, out + 2, b.s[row], True)
+        out[0] = 0x20
+        return put_end(put_term(t, out + 1, b.o[row], OBJECT))
+    if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
+        out[0] = 0x54
+        out[1] = 0x58 if op == OP_START else 0x43 if op == OP_COMMIT else 0x41
+        return put_end(out + 2)
+    out[0] = 0x50
+    out[1] = 0x41 if op == OP_NAMESPACE_ADD else 0x44
+    out[2] = 0x20
+    out = put_name(t, out + 3, b.s[row], False)
+    if op == OP_NAMESPACE_ADD:
+        out[0] = 0x20
+        out = put_term(t, out + 1, b.p[row], PREDICATE)
+    if b.g != NULL and b.g[row] != NO_TERM:
+        out[0] = 0x20
+        out = put_term(t, out + 1, b.g[row], GRAPH)
+    return put_end(out)
+
+
+cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """len_rows for RDF Patch."""
+    cdef int64_t total = 0
+    cdef int64_t n
+    while row[0] < end and total < limit:
+        n = len_patch_row(t, row[0])
+        if n < 0:
+            return n
+        total += n
+        row[0] += 1
+    return total
+
+
+cdef void put_patch_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+    """put_rows for RDF Patch."""
+    while row < end:
+        out = put_patch_row(t, out, row)
+        row += 1

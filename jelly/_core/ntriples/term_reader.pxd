@@ -1,0 +1,80 @@
+"""N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly._core.base.batch cimport Arena, Interner
+from jelly._core.base.status cimport Fault
+from jelly._core.base.protobuf cimport Writer
+
+cdef enum:
+    # Slots of a statement; the last is the datatype of a literal in any of them.
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+    DATATYPE = 4
+    SLOTS = 5
+
+
+cdef enum:
+    # What ends a message (RDF Messages): nothing, the comment "# @message", the directive MESSAGE.
+    NO_MESSAGES = 0
+    BY_COMMENT = 1
+    BY_DIRECTIVE = 2
+
+
+ctypedef struct Token:
+    # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
+    const uint8_t* at
+    int64_t n  # 0: there is none
+    int32_t term
+    bint closed  # ends with ">", so no longer term begins with these bytes
+
+
+ctypedef struct Lines:
+    const uint8_t* at
+    const uint8_t* end  # lines up to here are whole; only the last of all may lack its line end
+    const uint8_t* line_at  # where the present line begins
+    int64_t line  # its number, from 1
+    Arena* batch
+    Interner index
+    Token last[5]
+    Writer scratch  # the text of a literal or IRI that had escapes
+    Writer scratch_datatype  # the same for a datatype, while the literal's text is kept
+    bint quads
+    bint strict
+    bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
+    bint open_text  # the fault is that a string in three quotes goes on behind `end`
+    int transaction  # CLOSED or OPEN
+    int64_t max_rows
+    int64_t max_text
+    int64_t max_line
+    # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
+    int messages
+    bint either  # comments delimit, unless VERSION announces directives before all else
+    bint announced  # VERSION "1.2-messages" was read, or stood in the media type
+    bint begun  # there was a statement or a delimiter
+    const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`
+    int64_t message_bytes
+    int64_t max_message
+    Writer note  # what stood behind the delimiter of the present message
+    Fault fault
+
+
+cdef int check_text(Lines* t, const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
+cdef int take_text(
+    Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
+) noexcept nogil
+cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil
+cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
+cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
+cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil
+cdef int take_dot(Lines* t) noexcept nogil
+cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
+cdef void forget_tokens(Lines* t) noexcept nogil
+
+
+cdef inline void skip_space(Lines* t) noexcept nogil:
+    while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x09):
+        t.at += 1

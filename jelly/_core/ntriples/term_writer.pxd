@@ -1,0 +1,85 @@
+"""A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test.
+
+Where the fault is BAD_LABEL or BAD_TAG, `Capabilities.fit` tells what is to be done: the terms are looked at here, while
+they are measured, because lines of text ask for no more than that.
+
+A quoted triple is <<( s p o )>> as an object, which RDF 1.2 calls a triple term. It has none elsewhere: there a quoted
+triple is << s p o >>, as in RDF-star.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly._core.base.batch cimport NO_TERM, Arena
+from jelly._core.base.status cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
+from jelly._core.ntriples.term_reader cimport GRAPH, OBJECT, PREDICATE, SUBJECT
+
+cdef enum:
+    AROUND_ROW = 5  # two spaces, " .\n"
+
+
+ctypedef struct Lengths:
+    Arena* batch
+    # Bytes of each term as written, of a quoted triple those without parentheses, negated; 0: not known yet. calloc'd by
+    # the caller, n_terms items.
+    int64_t* of_term
+    bint quads
+    bint marked  # blank nodes as <_:label>, in RDF Patch
+    bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
+    bint fitted  # to what lines can hold: labels that were replaced are no fault
+    Fault fault
+
+
+cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
+cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil
+cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
+cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
+cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
+
+
+cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
+    """len_term for a column; most terms are known by now, and a call costs more than a look."""
+    cdef int64_t length
+    if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
+        return t.of_term[term]
+    length = len_term(t, term, slot, 0)
+    if length < 0 and t.fault.code == BAD_TERM and t.fault.b < 0:
+        t.fault.b = slot
+    return length
+
+
+cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
+    """Bytes of the line of a statement, or a negative code."""
+    cdef Arena* b = t.batch
+    cdef int64_t n = len_slot(t, b.s[row], SUBJECT) + len_slot(t, b.p[row], PREDICATE) + len_slot(t, b.o[row], OBJECT)
+    if b.g != NULL and b.g[row] != NO_TERM:
+        if not t.quads:
+            return fail(&t.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+        n += len_slot(t, b.g[row], GRAPH) + 1
+    return n + AROUND_ROW if t.fault.code >= 0 else t.fault.code
+
+
+cdef inline uint8_t* put_any(Lengths* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
+    """Write a term, which may be a quoted triple only where `quoted` says so."""
+    if quoted and t.of_term[term] < 0:
+        return put_triple(t, out, term, slot)
+    return put_leaf(t, out, term)
+
+
+cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row, bint quoted) noexcept nogil:
+    """Write the line of a statement that len_row has measured; `quoted`: it may have quoted triples."""
+    cdef Arena* b = t.batch
+    out = put_any(t, out, b.s[row], SUBJECT, quoted)
+    out[0] = 0x20
+    out = put_any(t, out + 1, b.p[row], PREDICATE, quoted)
+    out[0] = 0x20
+    out = put_any(t, out + 1, b.o[row], OBJECT, quoted)
+    if t.quads and b.g != NULL and b.g[row] != NO_TERM:
+        out[0] = 0x20
+        out = put_any(t, out + 1, b.g[row], GRAPH, quoted)
+    out[0] = 0x20
+    out[1] = 0x2E
+    out[2] = 0x0A
+    return out + 3

@@ -1,0 +1,231 @@
+from libc.string cimport memcpy
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
+)
+from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
+from jelly._core.base.status cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
+from jelly._core.ntriples.term_reader cimport OBJECT
+
+cdef enum:
+    MAX_DEPTH = 64
+
+cdef enum:
+    # What comes around the text of a term.
+    AROUND_IRI = 2  # < >
+    AROUND_BNODE = 2  # _:
+    AROUND_LITERAL = 2  # " "
+    AROUND_LANG = 3  # " "@
+    AROUND_TYPED = 4  # " "^^
+    AROUND_TRIPLE = 8  # "<< ", two spaces, " >>"
+    PARENTHESES = 2
+
+
+cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
+    """Bytes of a text with its escapes."""
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = find_escape(text, text, end, iri)
+    while at < end:
+        n += len_character(at[0], iri) - 1
+        at = find_escape(text, at + 1, end, iri)
+    return n
+
+
+cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil:
+    """Write a text of which len_text said that it takes `written` bytes."""
+    cdef const char* digits = b"0123456789ABCDEF"
+    cdef const uint8_t* end = text + n
+    cdef const uint8_t* at = text
+    cdef const uint8_t* escape
+    cdef uint8_t byte
+    if written == n:
+        memcpy(out, text, n)
+        return out + n
+    while True:
+        escape = find_escape(text, at, end, iri)
+        memcpy(out, at, escape - at)
+        out += escape - at
+        if escape == end:
+            return out
+        byte = escape[0]
+        out[0] = 0x5C
+        if len_character(byte, iri) == UCHAR:
+            out[1] = 0x75
+            out[2] = out[3] = 0x30
+            out[4] = digits[byte >> 4]
+            out[5] = digits[byte & 15]
+            out += UCHAR
+        else:
+            out[1] = short_escape(byte)
+            out += 2
+        at = escape + 1
+
+
+cdef inline int len_parentheses(Lengths* t, int slot) noexcept nogil:
+    return PARENTHESES if slot == OBJECT and not t.star else 0
+
+
+cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+    """Bytes of a term as written in a slot, kept for the next time; negative: a code."""
+    cdef Arena* b = t.batch
+    cdef int kind
+    cdef int32_t aux
+    cdef int64_t length, n
+    cdef const uint8_t* text
+    if term < 0 or term >= b.n_terms:
+        return fail(&t.fault, BAD_TERM, NULL, term, -1)
+    length = t.of_term[term]
+    if length > 0:
+        return length
+    if length < 0:
+        return len_parentheses(t, slot) - length
+    kind = b.kind[term]
+    aux = b.aux[term]
+    text = b.text + b.start[term]
+    n = b.start[term + 1] - b.start[term]
+    if kind == KIND_IRI:
+        length = AROUND_IRI + len_text(text, n, True)
+    elif kind == KIND_BNODE:
+        if not is_ntriples_label(text, text + n) and not t.fitted:
+            return fail(&t.fault, BAD_LABEL, NULL, term)
+        length = AROUND_BNODE + n + (2 if t.marked else 0)
+    elif kind == KIND_LITERAL:
+        length = AROUND_LITERAL + len_text(text, n, False)
+    elif kind == KIND_LANG:
+        length = AROUND_LANG + len_text(text, n, False)
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_TEXT:
+            return fail(&t.fault, BAD_TERM, NULL, aux, -1)
+        text = b.text + b.start[aux]
+        n = b.start[aux + 1] - b.start[aux]
+        if not is_plain_tag(text, text + n):
+            return fail(&t.fault, BAD_TAG, NULL, term)
+        length += n
+    elif kind == KIND_TYPED:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
+            return fail(&t.fault, BAD_TERM, NULL, aux, -1)
+        length = AROUND_TYPED + len_text(text, n, False) + len_term(t, aux, OBJECT, depth)
+    elif kind == KIND_TRIPLE and 0 <= aux < b.n_quoted:
+        return len_triple(t, term, slot, depth)
+    else:
+        return fail(&t.fault, BAD_TERM, NULL, term, -1)
+    t.of_term[term] = length
+    return length
+
+
+cdef int64_t len_triple(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+    """len_term of a quoted triple."""
+    cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
+    cdef int64_t length = AROUND_TRIPLE
+    cdef int64_t n
+    cdef int k
+    if depth >= MAX_DEPTH:
+        return fail(&t.fault, DEPTH, NULL, MAX_DEPTH)
+    for k in range(3):
+        n = len_term(t, inner[k], k, depth + 1)
+        if n < 0:
+            return n
+        length += n
+    # Triples that quote one triple three times each, and so on, grow beyond all memory.
+    if length >> 48:
+        return fail(&t.fault, NO_MEMORY, NULL)
+    t.of_term[term] = -length
+    return len_parentheses(t, slot) + length
+
+
+cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+    """put_term of a quoted triple."""
+    cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
+    cdef bint closed = len_parentheses(t, slot) > 0
+    cdef int k
+    out[0] = out[1] = 0x3C
+    out += 2
+    if closed:
+        out[0] = 0x28
+        out += 1
+    for k in range(3):
+        out[0] = 0x20
+        out = put_term(t, out + 1, inner[k], k)
+    out[0] = 0x20
+    out += 1
+    if closed:
+        out[0] = 0x29
+        out += 1
+    out[0] = out[1] = 0x3E
+    return out + 2
+
+
+cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+    """Write a term that len_term has measured for the slot; where its bytes end."""
+    return put_any(t, out, term, slot, True)
+
+
+cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
+    """put_term of all but quoted triples, which look the same in every slot."""
+    cdef Arena* b = t.batch
+    cdef int kind = b.kind[term]
+    cdef int32_t aux = b.aux[term]
+    cdef int64_t begin = b.start[term]
+    cdef int64_t n = b.start[term + 1] - begin
+    cdef int64_t written = t.of_term[term]
+    if kind == KIND_IRI:
+        out[0] = 0x3C
+        out = put_text(out + 1, b.text + begin, n, written - AROUND_IRI, True)
+        out[0] = 0x3E
+        return out + 1
+    if kind == KIND_BNODE:
+        if t.marked:
+            out[0] = 0x3C
+            out += 1
+        out[0] = 0x5F
+        out[1] = 0x3A
+        memcpy(out + 2, b.text + begin, n)
+        out += 2 + n
+        if t.marked:
+            out[0] = 0x3E
+            out += 1
+        return out
+    if kind == KIND_LITERAL:
+        written -= AROUND_LITERAL
+    elif kind == KIND_LANG:
+        written -= AROUND_LANG + b.start[aux + 1] - b.start[aux]
+    else:
+        written -= AROUND_TYPED + t.of_term[aux]
+    out[0] = 0x22
+    out = put_text(out + 1, b.text + begin, n, written, False)
+    out[0] = 0x22
+    out += 1
+    if kind == KIND_LANG:
+        out[0] = 0x40
+        n = b.start[aux + 1] - b.start[aux]
+        memcpy(out + 1, b.text + b.start[aux], n)
+        return out + 1 + n
+    if kind == KIND_TYPED:
+        out[0] = out[1] = 0x5E
+        return put_leaf(t, out + 2, aux)
+    return out
+
+
+cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+    """Bytes of the rows from `row` to `end`, until they are `limit` or more; `row` moves behind the last. Negative: a code."""
+    cdef int64_t total = 0
+    cdef int64_t n
+    while row[0] < end and total < limit:
+        n = len_row(t, row[0])
+        if n < 0:
+            return n
+        total += n
+        row[0] += 1
+    return total
+
+
+cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+    """Write rows that len_rows has measured."""
+    if t.batch.n_quoted:
+        while row < end:
+            out = put_row(t, out, row, True)
+            row += 1
+    else:
+        while row < end:
+            out = put_row(t, out, row, False)
+            row += 1

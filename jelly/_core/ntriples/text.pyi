@@ -1,0 +1,51 @@
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from typing_extensions import Buffer, Self, disjoint_base
+
+from jelly._core.base.batch import Batch
+from jelly._core.base.push_reader import Feeder
+
+@disjoint_base
+class TextReader(Feeder):
+    n_skipped: int
+    skipped: list[tuple[int, str]]
+    def __new__(
+        cls,
+        *,
+        quads: bool,
+        strict: bool = False,
+        on_error: Literal["raise", "skip"] = "raise",
+        batch_rows: int = 16384,
+        batch_bytes: int = 16777216,
+        max_line_bytes: int = 67108864,
+        patch: bool = False,
+        messages: Literal["comment", "directive", "either"] | None = None,
+        announced: bool = False,
+        trailing: Literal["open", "close"] = "open",
+        max_message_bytes: int = 268435456,
+    ) -> Self: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def messages(self) -> int: ...
+    def namespace(self, name: str, iri: str) -> None: ...
+    def pull(self, flush: bool = False) -> Batch | None: ...
+    def feed(self, data: Buffer) -> Iterator[Batch]: ...
+    def close(self) -> Iterator[Batch]: ...
+
+@disjoint_base
+class TextWriter:
+    def __new__(
+        cls,
+        quads: bool,
+        patch: bool = False,
+        marked: bool = False,
+        keep_labels: bool = False,
+        quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
+        fitted: bool = False,
+    ) -> Self: ...
+    def encode(self, batch: Batch) -> bytes: ...
+    def chunks(self, batch: Batch, size: int = 1048576, start: int = 0, stop: int | None = None) -> Iterator[bytes]: ...
+    def frames(self, batch: Batch) -> list[bytes]: ...
+    def __reduce__(self) -> Any: ...

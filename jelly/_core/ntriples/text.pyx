@@ -1,0 +1,488 @@
+"""TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memmove, memset
+
+from jelly._core.base.batch cimport (
+    KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
+)
+from jelly._core.rules.capabilities cimport Capabilities
+from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
+from jelly._core.base.status cimport (
+    BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
+    utf8_of,
+)
+from jelly._core.base.push_reader cimport Feeder
+from jelly._core.jelly.stream_options cimport OPEN
+from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
+from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
+from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
+from jelly._core.ntriples.term_reader cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, Lines, forget_tokens
+from jelly._core.ntriples.term_writer cimport Lengths, len_rows, put_rows
+from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
+
+from jelly._core.rules.capabilities import capabilities_of
+from jelly.errors import JellyError, JellyOptionsError
+
+cdef enum:
+    # Lines that are noted one by one where errors are skipped; the others are only counted.
+    MAX_SKIPPED = 1000
+
+
+@cython.no_gc_clear
+cdef class TextReader(Feeder):
+    """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
+
+    ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
+
+    Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
+    ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
+    ``skipped``; ``n_skipped`` counts them all. A Batch holds at most ``batch_rows`` statements and ends early at about
+    ``batch_bytes`` of text.
+
+    With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
+    no Batch holds a part of one; ``"either"`` is comments, unless a VERSION that announces directives comes before all
+    statements and delimiters. ``announced`` says that MESSAGE needs no ``VERSION "1.2-messages"``, ``trailing`` what a
+    comment at the very end does: ``"open"`` one more, empty message, or ``"close"`` the last one.
+
+    >>> from jelly._core.ntriples.text import TextReader
+    >>> reader = TextReader(quads=False)
+    >>> [len(batch) for data in (b"<a:s> <a:p> <a:o> .\\n<a:s> <a", b":p> 'o' .") for batch in reader.feed(data)]
+    [1]
+    >>> reader.close()
+    Traceback (most recent call last):
+    jelly.errors.JellySyntaxError: column 13: expected a term as object, found "'" (byte 32, line 2)
+    """
+
+    cdef Lines t
+    cdef Writer carried  # the line whose end is still to come
+    cdef const uint8_t* begin  # where offset `origin` of the input is in memory
+    cdef int64_t origin
+    cdef int64_t carried_origin
+    cdef bint in_carried  # `t` reads the carried line
+    cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
+    cdef int64_t wait  # it is not read before it has so many bytes, as it goes over line ends
+    cdef bint dropping  # the rest of a line above the limit is still to come
+    cdef bint skip
+    cdef bint open_last  # a delimiter at the end opens a message
+    cdef readonly int64_t n_skipped
+    cdef readonly list skipped
+
+    def __cinit__(
+        self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
+        int64_t max_line_bytes=1 << 26, bint patch=False, messages=None, bint announced=False, trailing="open",
+        int64_t max_message_bytes=1 << 28,
+    ):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        if batch_rows < 1 or batch_bytes < 1 or max_line_bytes < 1 or max_message_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes, max_line_bytes and max_message_bytes must be at least 1")
+        if messages not in (None, "comment", "directive", "either"):
+            raise ValueError(f'messages is {messages!r}: expected "comment", "directive", "either" or None')
+        if trailing not in ("open", "close"):
+            raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
+        if messages is not None and on_error == "skip":
+            raise ValueError("a message is read as a whole or not at all: its lines cannot be skipped")
+        if init_interner(&self.t.index) < 0:
+            raise MemoryError
+        self.t.quads = quads
+        self.t.strict = strict
+        self.t.patch = patch
+        self.t.max_rows = batch_rows
+        self.t.max_text = batch_bytes
+        self.t.max_line = max_line_bytes
+        self.t.max_message = max_message_bytes
+        self.t.messages = NO_MESSAGES if messages is None else BY_DIRECTIVE if messages == "directive" else BY_COMMENT
+        self.t.either = messages == "either"
+        self.t.announced = announced
+        self.open_last = messages != "directive" and trailing == "open"
+        self.skip = on_error == "skip"
+        self.skipped = []
+
+    def __dealloc__(self):
+        free_interner(&self.t.index)
+        free(self.t.scratch.buf)
+        free(self.t.scratch_datatype.buf)
+        free(self.t.note.buf)
+        free(self.carried.buf)
+
+    @property
+    def line(self) -> int:
+        """Lines read so far."""
+        return self.t.line
+
+    @property
+    def messages(self) -> int:
+        """Messages read so far, whole ones."""
+        return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
+
+    def namespace(self, str name not None, str iri not None) -> None:
+        """Declare a namespace at this point, where a chunk is used up: N-Triples has no syntax for it."""
+        cdef bytes text = utf8_of(name, "the name of a namespace")
+        cdef bytes value = utf8_of(iri, "the IRI of a namespace")
+        cdef int32_t ids[2]
+        if self.batch is None:
+            self.start_batch()
+        ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+        ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
+        if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
+            raise MemoryError
+
+    cdef int take_chunk(self) except -1:
+        if self.after_cr and self.rest[0] == 0x0A:
+            self.rest += 1
+        self.after_cr = (self.rest_end - 1)[0] == 0x0D
+        return 0
+
+    cdef int read(self) except -1:
+        cdef int status
+        if self.t.at >= self.t.end:
+            return NEED_MORE
+        if self.batch is None:
+            self.start_batch()
+        with nogil:
+            status = read_patch_lines(&self.t) if self.t.patch else read_lines(&self.t)
+        if status < 0:
+            if self.t.open_text:
+                self.t.open_text = False
+                if self.t.end - self.t.line_at > self.t.max_line:
+                    self.t.fault.code = OK
+                    fail(&self.t.fault, LINE_LIMIT, self.t.line_at, self.t.max_line)
+                elif not self.final:
+                    self.wait_for_more()
+                    return NEED_MORE
+            self.note_fault()
+            skip_line(&self.t)
+            return OK
+        return status
+
+    cdef int wait_for_more(self) except -1:
+        """Carry the line that goes on behind the bytes at hand, and all after it."""
+        cdef int64_t n = self.t.end - self.t.line_at
+        if self.in_carried:
+            self.carried_origin += self.t.line_at - self.carried.buf
+            memmove(self.carried.buf, self.t.line_at, n)
+        else:
+            self.carried.n = 0
+            self.carried_origin = self.origin + (self.t.line_at - self.begin)
+            if reserve(&self.carried, n + 1) < 0:
+                raise MemoryError
+            put_bytes(&self.carried, self.t.line_at, n)
+        self.carried.n = n
+        self.in_carried = False
+        # Looked through again when it has grown by an eighth, so that many lines take no longer than their bytes.
+        self.wait = n + n // 8
+        self.t.fault.code = OK
+        self.t.line -= 1
+        self.t.at = self.t.end = self.t.line_at = NULL
+        return 0
+
+    cdef bint next_bytes(self) except -1:
+        """Give `t` the next bytes that end with a line end."""
+        # The bytes of the last terms go away.
+        forget_tokens(&self.t)
+        self.t.message_bytes += self.t.at - self.t.message_at
+        cdef bint found = self.find_lines()
+        self.t.message_at = self.t.at
+        return found
+
+    cdef bint find_lines(self) except -1:
+        cdef const uint8_t* stop
+        if self.in_carried:
+            self.in_carried = False
+            self.carried.n = self.wait = 0
+        while self.rest < self.rest_end:
+            if self.dropping:
+                self.rest = self.after_line_end(find_line_end(self.rest, self.rest_end))
+                self.dropping = self.rest == self.rest_end and not is_line_end((self.rest - 1)[0])
+            elif self.carried.n < self.wait:
+                self.carry(self.rest + min(self.wait - self.carried.n, self.rest_end - self.rest))
+            elif self.carried.n > 0:
+                stop = find_line_end(self.rest, self.rest_end)
+                if not self.carry(stop):
+                    continue
+                if stop < self.rest_end:
+                    self.rest = self.after_line_end(stop)
+                    self.read_carried()
+                    return True
+            else:
+                stop = find_last_line(self.rest, self.rest_end)
+                if stop > self.rest:
+                    self.t.at = self.rest
+                    self.t.end = self.rest = stop
+                    self.begin = <const uint8_t*>self.held.view.buf
+                    self.origin = self.bytes_read - self.held.view.len
+                    return True
+                self.carry(self.rest_end)
+            if self.error is not None:
+                return False
+        self.release()
+        if self.final and self.carried.n > 0:
+            self.read_carried()
+            return True
+        return False
+
+    cdef int release(self) except -1:
+        self.t.at = self.t.end = NULL
+        return Feeder.release(self)
+
+    cdef const uint8_t* after_line_end(self, const uint8_t* at) noexcept:
+        if at < self.rest_end:
+            at += 2 if at[0] == 0x0D and self.rest_end - at > 1 and at[1] == 0x0A else 1
+        return at
+
+    cdef bint carry(self, const uint8_t* stop) except -1:
+        """Keep the bytes up to `stop` for the line that they begin or go on with; False where it becomes too long."""
+        cdef int64_t n = stop - self.rest
+        if self.carried.n == 0:
+            self.carried_origin = self.bytes_read - (self.rest_end - self.rest)
+        if self.carried.n + n > self.t.max_line:
+            self.carried.n = self.wait = 0
+            self.dropping = True
+            self.t.line += 1
+            self.t.line_at = self.t.at = self.t.end = self.begin = NULL
+            self.origin = self.carried_origin
+            fail(&self.t.fault, LINE_LIMIT, NULL, self.t.max_line)
+            self.note_fault()
+            return False
+        # One byte more: where the line has its end, that is put there too.
+        if reserve(&self.carried, n + 1) < 0:
+            raise MemoryError
+        put_bytes(&self.carried, self.rest, n)
+        self.rest = stop
+        return True
+
+    cdef void read_carried(self) noexcept:
+        self.in_carried = True
+        self.begin = self.carried.buf
+        self.origin = self.carried_origin
+        self.t.at = self.carried.buf
+        self.t.end = self.carried.buf + self.carried.n
+        if self.rest != NULL:
+            (<uint8_t*>self.t.end)[0] = 0x0A
+            self.t.end += 1
+
+    cdef int start_batch(self) except -1:
+        # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
+        cdef int64_t no_limit = 0x1000000000000000
+        self.t.batch = self.begin_batch(4 if self.t.quads else 3, no_limit, self.t.patch)
+        clear_interner(&self.t.index)
+        forget_tokens(&self.t)
+        return 0
+
+    cdef int end_input(self) except -1:
+        if self.t.transaction == OPEN:
+            fail(&self.t.fault, OPEN_PATCH, NULL)
+            self.error = fault_error(&self.t.fault, {"line": self.t.line, "offset": self.bytes_read})
+        if self.t.messages:
+            self.end_messages()
+        return 0
+
+    cdef int end_messages(self) except -1:
+        """The end of the input is that of the last message too."""
+        cdef bint is_open = self.t.begun and self.open_last and self.t.messages == BY_COMMENT
+        if self.batch is None:
+            self.start_batch()
+        if is_open or count_whole(&self.batch.a) < self.batch.a.n_rows:
+            if end_message(&self.t) < 0:
+                self.note_fault()
+        self.open_last = False
+        drop_tail(&self.batch.a)  # of what was declared behind the last message
+        return 0
+
+    cdef object give_rest(self):
+        """Of messages, those that are whole; what is not stays for the next Batch."""
+        cdef Batch batch, rest
+        if not self.t.messages:
+            return Feeder.give_rest(self)
+        if self.batch is None or self.batch.a.n_frames == 0:
+            return None
+        batch = self.take_batch()
+        if count_whole(&batch.a) == batch.a.n_rows and batch.a.n_names == 0:
+            return batch
+        self.start_batch()
+        rest = self.batch
+        if move_tail(&batch.a, &rest.a) < 0:
+            raise MemoryError
+        self.rows_out -= rest.a.n_rows
+        rest.first_row = self.rows_out
+        return batch
+
+    cdef int note_fault(self) except -1:
+        """Make the error of the fault: to be raised, or one more line that is skipped."""
+        cdef const uint8_t* at = self.t.line_at if self.t.fault.at == NULL else self.t.fault.at
+        place = {
+            "line": self.t.line,
+            "offset": self.origin + (at - self.begin),
+            "column": column_of(self.t.line_at, at),
+        }
+        if self.t.messages:
+            place["message"] = self.messages
+        error = fault_error(&self.t.fault, place)
+        if isinstance(error, MemoryError) or not self.skip:
+            self.error = error
+            if self.t.messages and self.batch is not None:
+                drop_tail(&self.batch.a)
+            return 0
+        self.t.fault.code = OK
+        self.n_skipped += 1
+        if self.n_skipped <= MAX_SKIPPED:
+            self.skipped.append((self.t.line, error.reason))
+        return 0
+
+
+cdef class TextWriter:
+    """Batches in, N-Triples (``quads=False``) or N-Quads out, in their canonical form, one line a statement.
+
+    ``patch=True`` writes the Batches of patches as RDF Patch, one line an operation; then ``marked=True`` writes blank
+    nodes as ``<_:label>``. Blank nodes whose labels are none of N-Triples get others (see `Capabilities`), with
+    ``keep_labels=True`` they are an error. ``fitted=True`` is for Batches that were fitted to another format: then labels
+    are written as they are.
+
+    Quoted triples are written as ``<<( s p o )>>`` where they are objects, which is RDF 1.2, and as ``<< s p o >>``
+    elsewhere, where RDF 1.2 has none. ``quoted="rdf-star"`` writes all as ``<< s p o >>``, for programs that read
+    RDF-star (Jena up to 5.3).
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s>  <a:p>"o"@en.', format="nt"))
+    >>> TextWriter(quads=False).encode(batch)
+    b'<a:s> <a:p> "o"@en .\\n'
+    """
+
+    cdef bint quads
+    cdef bint patch
+    cdef bint marked
+    cdef bint star
+    cdef bint fitted
+    cdef Capabilities capabilities
+
+    def __cinit__(
+        self, bint quads, bint patch=False, bint marked=False, bint keep_labels=False, str quoted not None="rdf-1.2",
+        bint fitted=False,
+    ):
+        if quoted not in ("rdf-1.2", "rdf-star"):
+            raise ValueError(f'quoted is {quoted!r}: expected "rdf-1.2" or "rdf-star"')
+        self.capabilities = capabilities_of("rdfp" if patch else "nq" if quads else "nt", keep_labels)
+        self.quads = quads
+        self.patch = patch
+        self.marked = marked
+        self.star = quoted == "rdf-star"
+        self.fitted = fitted
+
+    def __reduce__(self):
+        raise TypeError("a TextWriter cannot be pickled")
+
+    cdef int begin(self, Lengths* t, Batch batch) except -1:
+        memset(t, 0, sizeof(Lengths))
+        t.batch = &batch.a
+        t.quads = self.quads
+        t.marked = self.marked
+        t.star = self.star
+        t.fitted = self.fitted
+        t.of_term = <int64_t*>calloc(batch.a.n_terms + 1, sizeof(int64_t))
+        if t.of_term == NULL:
+            raise MemoryError
+        return 0
+
+    cdef Batch refit(self, Lengths* t, Batch batch, int64_t row):
+        """What to measure instead of a Batch in which there was a fault: labels that cannot be written are replaced.
+
+        Lines are measured before they are written, so no term has to be looked at twice where nothing is wrong.
+        """
+        cdef Fault fault = t.fault
+        cdef Batch fitted = batch
+        if fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES:
+            fitted = self.capabilities.fit(batch)
+        if fitted is batch or t.fitted:
+            raise fault_error(&fault, {"row": batch.first_row + row})
+        free(t.of_term)
+        self.begin(t, fitted)
+        t.fitted = True
+        return fitted
+
+    def encode(self, Batch batch not None) -> bytes:
+        """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say."""
+        cdef int64_t all_of_it = 0x1000000000000000
+        return next(self.chunks(batch, all_of_it), b"")
+
+    def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
+        """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""
+        cdef Lengths t
+        cdef int64_t row = start
+        cdef int64_t end = batch.a.n_rows if stop is None else stop
+        cdef int64_t first, n
+        cdef uint8_t* out
+        cdef bytes lines
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        if self.patch != (batch.a.op != NULL):
+            raise JellyOptionsError(
+                "statements cannot be written as RDF Patch: they have no operations" if self.patch
+                else "a patch cannot be written as N-Triples or N-Quads: it has operations"
+            )
+        if not 0 <= start <= end <= batch.a.n_rows:
+            raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
+        if self.patch:
+            batch = self.capabilities.fit(batch)
+        self.begin(&t, batch)
+        t.fitted = t.fitted or self.patch
+        try:
+            while row < end:
+                first = row
+                with nogil:
+                    n = len_patch_rows(&t, &row, end, size) if self.patch else len_rows(&t, &row, end, size)
+                if n < 0:
+                    batch = self.refit(&t, batch, row)
+                    row = first
+                    continue
+                lines = PyBytes_FromStringAndSize(NULL, n)
+                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                with nogil:
+                    if self.patch:
+                        put_patch_rows(&t, out, first, row)
+                    else:
+                        put_rows(&t, out, first, row)
+                yield lines
+        finally:
+            free(t.of_term)
+
+    def frames(self, Batch batch not None) -> list:
+        """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
+        cdef list found = []
+        cdef int64_t no_limit = 0x1000000000000000
+        cdef int64_t i = 0
+        cdef int64_t first, end, n
+        cdef int64_t row = 0
+        cdef Arena* a
+        cdef Lengths t
+        cdef bytes lines
+        cdef uint8_t* out
+        a = &batch.a
+        self.begin(&t, batch)
+        try:
+            while i < a.n_frames + (1 if count_whole(a) < a.n_rows else 0):
+                end = a.frames[i] if i < a.n_frames else a.n_rows
+                first = row
+                with nogil:
+                    n = len_rows(&t, &row, end, no_limit)
+                if n < 0:
+                    try:
+                        batch = self.refit(&t, batch, row)
+                    except JellyError as error:
+                        error.message = batch.first_frame + i
+                        raise
+                    a = &batch.a
+                    row = first
+                    continue
+                lines = PyBytes_FromStringAndSize(NULL, n)
+                out = <uint8_t*>PyBytes_AS_STRING(lines)
+                with nogil:
+                    put_rows(&t, out, first, end)
+                found.append(lines)
+                i += 1
+        finally:
+            free(t.of_term)
+        return found

@@ -1,0 +1,12 @@
+"""What a format can hold: which terms, in which positions. One check of a Batch for all writers."""
+
+from jelly._core.base.batch cimport Batch
+from jelly._core.rules.term_rules cimport Rules
+
+
+cdef class Capabilities:
+    cdef Rules rules
+    cdef readonly str title
+    cdef readonly bint keep_labels
+    cdef readonly dict settings
+    cpdef Batch fit(self, Batch batch, rows=*, slots=*)

@@ -1,0 +1,591 @@
+"""What a format can hold: which terms, in which positions. One check of a Batch for all writers.
+
+Each term is looked at once. Rows are looked at where some kind of term may not stand everywhere, or where a term of
+the Batch cannot be held: a Batch may have terms that no row uses.
+"""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcpy, memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, new_batch,
+)
+from jelly._core.jelly.stream_options cimport OP_ADD, OP_DELETE
+from jelly._core.rules.iri cimport find_iri_fault
+from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.rules.term_rules cimport (
+    BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD, IN_CELL,
+    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES, LABELS_TURTLE,
+    LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
+    has_scheme, len_escaped, put_escaped,
+)
+
+import numpy
+
+from jelly.errors import JellyUnsupportedError
+
+cdef enum:
+    MAX_DEPTH = 64
+
+cdef enum:
+    NONE = 1
+    NODES = (1 << KIND_IRI) | (1 << KIND_BNODE)
+    LITERALS = (1 << KIND_LITERAL) | (1 << KIND_LANG) | (1 << KIND_TYPED)
+    TRIPLE = 1 << KIND_TRIPLE
+    EVERY = NODES | LITERALS | TRIPLE
+
+cdef struct Check:
+    Arena* b
+    Rules* r
+    int8_t* bad  # what is wrong with each term; NULL where nothing is
+    int8_t* done  # quoted triples that were looked at; NULL where the Batch has none
+    int kinds  # a bit for each kind of term that the Batch has
+    bint labels  # some label cannot be held
+    bint no_memory
+    # What cannot be held, and where.
+    int32_t term
+    int64_t row
+    int place
+
+
+cdef inline bint note(Check* c, int32_t term, int why) noexcept nogil:
+    """Keep what is wrong with a term; False where there is no memory for that."""
+    if why == BAD_LABEL:
+        c.labels = True
+    if c.bad == NULL:
+        c.bad = <int8_t*>calloc(c.b.n_terms, 1)
+        c.no_memory = c.bad == NULL
+        if c.no_memory:
+            return False
+    c.bad[term] = <int8_t>why
+    return True
+
+
+cdef void check_kind(Check* c, int kind) noexcept nogil:
+    """Find what is wrong with the terms of one kind, by leaps over the others."""
+    cdef Arena* b = c.b
+    cdef int32_t term = 0
+    cdef int32_t last_tag = NO_TERM
+    cdef const int8_t* found
+    cdef int why
+    while term < b.n_terms:
+        if b.kind[term] != kind:
+            found = <const int8_t*>memchr(b.kind + term, kind, b.n_terms - term)
+            if found == NULL:
+                return
+            term = <int32_t>(found - b.kind)
+        c.kinds |= 1 << kind
+        if kind != KIND_LANG or b.aux[term] != last_tag:
+            why = check_term(b, c.r, term)
+            if why != HELD:
+                if not note(c, term, why):
+                    return
+            elif kind == KIND_LANG:
+                last_tag = b.aux[term]
+        term += 1
+
+
+cdef void check_terms(Check* c) noexcept nogil:
+    """Find what is wrong with each term, which kinds there may be, and whether there are labels to be replaced."""
+    cdef Arena* b = c.b
+    cdef Rules* r = c.r
+    cdef int32_t term
+    cdef int kind, why, literals
+    cdef bint bare
+    cdef const uint8_t* at
+    if b.n_terms == 0:
+        return
+    if r.texts == TEXT_ANY and r.iris == IRIS_ANY and not r.tagged:
+        # Lines of text: only these kinds can be wrong.
+        c.kinds = (NODES | LITERALS) & ~(1 << KIND_BNODE | 1 << KIND_LANG)
+        check_kind(c, KIND_BNODE)
+        check_kind(c, KIND_LANG)
+        if memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
+            c.kinds |= TRIPLE
+    else:
+        bare = r.iris == IRIS_BARE or r.iris == IRIS_NOT_BNODE
+        literals = LITERALS if r.texts == TEXT_ANY and not r.tagged and r.tags == TAGS_ANY and r.directions else 0
+        for term in range(b.n_terms):
+            kind = b.kind[term]
+            c.kinds |= 1 << kind
+            # Most terms need no more than a look at their first byte.
+            if (literals >> kind) & 1:
+                continue
+            if kind == KIND_IRI and bare:
+                at = b.text + b.start[term]
+                if b.start[term + 1] - b.start[term] < 2 or (at[0] != 0x5F and at[0] != 0x3C):
+                    continue
+            why = check_term(b, r, term)
+            if why != HELD and not note(c, term, why):
+                return
+    if c.kinds & TRIPLE and b.n_quoted > 0 and not c.no_memory:
+        c.done = <int8_t*>calloc(b.n_quoted, 1)
+        c.no_memory = c.done == NULL
+
+
+cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nogil:
+    """What keeps a term from standing in a place: the term itself, or one that it refers to.
+
+    Ids of no term, and quoted triples that are nested too deep, are left to the writers, which refuse them.
+    """
+    cdef Arena* b = c.b
+    cdef int k, kind, why
+    cdef int32_t aux
+    if term < 0 or term >= b.n_terms:
+        return HELD
+    c.term = term
+    c.place = place
+    kind = b.kind[term]
+    aux = b.aux[term]
+    if kind == KIND_TEXT:
+        return HELD
+    if not (c.r.kinds[place] >> kind) & 1:
+        return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
+    if c.bad != NULL:
+        if c.bad[term] != HELD and (c.bad[term] != BAD_LABEL or c.r.keep_labels):
+            return c.bad[term]
+        if kind == KIND_TYPED and 0 <= aux < b.n_terms and c.bad[aux] != HELD:
+            c.term = aux
+            return c.bad[aux]
+    if c.r.names and (place == 1 or place == IN_TRIPLE + 1):
+        if check_name(b.text + b.start[term], b.text + b.start[term + 1]) != HELD:
+            return BAD_NAME
+    if kind == KIND_TRIPLE and 0 <= aux < b.n_quoted and not c.done[aux] and depth < MAX_DEPTH:
+        c.done[aux] = True
+        for k in range(3):
+            why = find_in_term(c, b.quoted[3 * aux + k], IN_TRIPLE + k, depth + 1)
+            if why != HELD:
+                return why
+    return HELD
+
+
+cdef inline bint may_stand(Arena* b, int allowed, int32_t term) noexcept nogil:
+    return term < 0 or term >= b.n_terms or (allowed >> b.kind[term]) & 1
+
+
+cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
+    """Whether some term stands in a column where its kind may not. The quickest look, for what is nearly always right."""
+    cdef Arena* b = c.b
+    cdef int32_t* column[4]
+    cdef int32_t* ids
+    cdef int64_t i
+    cdef int slot, allowed
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for slot in range(4):
+        ids = column[slot]
+        allowed = c.r.kinds[slot]
+        if ids == NULL or not (slots >> slot) & 1 or not c.kinds & EVERY & ~allowed:
+            continue
+        if chosen == NULL:
+            for i in range(n):
+                if not may_stand(b, allowed, ids[i]):
+                    return True
+        else:
+            for i in range(n):
+                if not may_stand(b, allowed, ids[chosen[i]]):
+                    return True
+    return False
+
+
+cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bint deep) noexcept nogil:
+    """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
+    cdef Arena* b = c.b
+    cdef int64_t i
+    cdef int slot, why, op
+    cdef int32_t* column[4]
+    if not deep and b.op == NULL and not has_bad_kinds(c, slots, chosen, n):
+        return HELD
+    column[0], column[1], column[2], column[3] = b.s, b.p, b.o, b.g
+    for i in range(n):
+        c.row = i if chosen == NULL else chosen[i]
+        op = OP_ADD if b.op == NULL else b.op[c.row]
+        if op != OP_ADD and op != OP_DELETE:
+            # A header has a value as its object, a namespace its IRI as its predicate; the rest has neither.
+            for slot in range(1, 4):
+                if column[slot] != NULL:
+                    why = find_in_term(c, column[slot][c.row], IN_CELL, 0)
+                    if why != HELD:
+                        return why
+            continue
+        for slot in range(4):
+            if column[slot] == NULL or not (slots >> slot) & 1:
+                continue
+            if not deep and may_stand(b, c.r.kinds[slot], column[slot][c.row]):
+                continue
+            why = find_in_term(c, column[slot][c.row], slot, 0)
+            if why != HELD:
+                return why
+    return HELD
+
+
+cdef int find_in_cells(Check* c, const int32_t* cells, int64_t rows, int64_t width) noexcept nogil:
+    cdef int64_t i
+    cdef int why
+    for i in range(rows * width):
+        c.row = i // width
+        why = find_in_term(c, cells[i], IN_CELL, 0)
+        if why != HELD:
+            return why
+    return HELD
+
+
+cdef Batch relabelled(Batch batch, const int8_t* bad):
+    """A copy of a Batch in which the blank nodes that are marked have other labels."""
+    cdef Arena* a = &batch.a
+    cdef Arena* b
+    cdef Batch copy
+    cdef int32_t term
+    cdef int64_t n_text = a.n_text
+    cdef const uint8_t* at
+    cdef uint8_t* out
+    for term in range(a.n_terms):
+        if bad[term] == BAD_LABEL:
+            n_text += len_escaped(a.text + a.start[term], a.text + a.start[term + 1]) - (
+                a.start[term + 1] - a.start[term]
+            )
+    copy = copy_batch(batch, n_text)
+    b = &copy.a
+    out = b.text
+    for term in range(a.n_terms):
+        at = a.text + a.start[term]
+        if bad[term] == BAD_LABEL:
+            out = put_escaped(out, at, a.text + a.start[term + 1])
+        elif a.start[term + 1] > a.start[term]:
+            memcpy(out, at, a.start[term + 1] - a.start[term])
+            out += a.start[term + 1] - a.start[term]
+        b.start[term + 1] = out - b.text
+    b.n_text = out - b.text
+    return copy
+
+
+cdef Batch copy_batch(Batch batch, int64_t n_text):
+    """A copy of a Batch with room for so much text, which is not copied."""
+    cdef Batch copy = new_batch(batch.a.arity, max(batch.a.n_rows, 1), batch.a.n_terms + 1, n_text + 1, n_text + 1)
+    if copy_arena(&batch.a, &copy.a) < 0:
+        raise MemoryError
+    copy.first_row = batch.first_row
+    copy.first_frame = batch.first_frame
+    copy.options = batch.options
+    return copy
+
+
+_LABELS = {"any": LABELS_ANY, "ntriples": LABELS_NTRIPLES, "turtle": LABELS_TURTLE, "xml": LABELS_XML}
+_TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
+_IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
+_TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
+_QUOTED = ("none", "object", "any")
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# What labels begin with that were put in the place of others.
+REPLACED_LABEL = "esc_"
+_PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
+           "object of a quoted triple", "value")
+_KINDS = ("nothing", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
+
+
+cdef object chosen_of(dict known, str name, value):
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(known)}")
+    return known[value]
+
+
+cdef class Capabilities:
+    """What a format can hold. A writer calls `fit` for each Batch before it writes any of it.
+
+    Parameters
+    ----------
+    title : str
+        The name of the format, for errors.
+    named_graphs : bool, default True
+        Whether a statement may be in a named graph.
+    generalized : bool, default False
+        Whether any kind of term may stand in any position.
+    literal_subjects : bool, default True
+        With `generalized`: whether literals may stand elsewhere than as object.
+    quoted : {"none", "object", "any"}, default "any"
+        Where quoted triples may stand. "object" is RDF 1.2: as object, and in them nothing that is generalized.
+    directions : bool, default True
+        Whether a language tag may have a base direction.
+    labels : {"any", "ntriples", "turtle", "xml"}, default "any"
+        The labels of blank nodes. "xml": those of Turtle that do not begin with a digit.
+    tags : {"any", "plain", "bcp47"}, default "any"
+        Language tags: any but the empty one; of letters, digits and hyphens; well-formed by RFC 5646.
+    iris : {"any", "not-bnode", "bare", "plain", "absolute"}, default "any"
+        IRIs: none that begins with ``_:``; nor with ``<<``; with a scheme and without what N-Triples escapes; by RFC 3987.
+    texts : {"any", "xml"}, default "any"
+        Characters of IRIs and literals; "xml" is XML 1.0.
+    names : bool, default False
+        Whether a predicate must end with a name that an element of RDF/XML can have.
+    tagged : bool, default False
+        Whether literals typed rdf:langString or rdf:dirLangString without a language tag are refused.
+    keep_labels : bool, default False
+        Whether a label that cannot be held is an error. Else the blank node gets another label: ``esc_`` and the
+        label, of which all but letters and digits is written as ``_`` and two hexadecimal digits a byte. The same
+        label gives the same, always; labels that look like that are written so too, so no two become one.
+    instead : str, default ""
+        What holds terms in other places, and named graphs: for errors.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> turtle = Capabilities("Turtle", named_graphs=False, iris="absolute", labels="turtle")
+    >>> batch = next(jelly.read_batches(jelly.dumps([(jelly.BlankNode("a b"), jelly.IRI("a:p"), jelly.IRI("a:o"))])))
+    >>> turtle.fit(batch).term(0)
+    '_:esc_a_20b'
+    >>> turtle.fit(next(jelly.read_batches(b"<a:s> <p> <a:o> .", format="nt")))
+    Traceback (most recent call last):
+    jelly.errors.JellyUnsupportedError: Turtle cannot hold the IRI <p>, here as predicate: it is relative (row 0)
+    """
+
+    def __init__(
+        self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
+        quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
+        bint tagged=False, bint keep_labels=False, instead="",
+    ):
+        cdef Rules* r = &self.rules
+        cdef int k
+        if quoted not in _QUOTED:
+            raise ValueError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
+        cdef int triple = TRIPLE if quoted == "any" else 0
+        cdef int other = EVERY if literal_subjects else EVERY & ~LITERALS
+        self.title = title
+        r.keep_labels = self.keep_labels = keep_labels
+        self.settings = {
+            "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
+            "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
+            "names": names, "tagged": tagged, "instead": instead,
+        }
+        if generalized:
+            r.kinds[0] = r.kinds[1] = r.kinds[3] = other
+            for k in range(3):
+                r.kinds[IN_TRIPLE + k] = EVERY
+        else:
+            r.kinds[0] = r.kinds[IN_TRIPLE] = NODES | triple
+            r.kinds[1] = r.kinds[IN_TRIPLE + 1] = 1 << KIND_IRI
+            r.kinds[3] = NODES
+            r.kinds[IN_TRIPLE + 2] = EVERY
+        r.kinds[2] = r.kinds[IN_CELL] = EVERY
+        if quoted == "none":
+            for k in range(8):
+                r.kinds[k] &= ~TRIPLE
+        r.kinds[3] |= NONE
+        if not named_graphs:
+            r.kinds[3] = NONE
+        r.directions = directions
+        r.labels = chosen_of(_LABELS, "labels", labels)
+        r.tags = chosen_of(_TAGS, "tags", tags)
+        r.iris = chosen_of(_IRIS, "iris", iris)
+        r.texts = chosen_of(_TEXTS, "texts", texts)
+        r.names = names
+        r.tagged = tagged
+
+    def __reduce__(self):
+        return _restored, (self.title, {**self.settings, "keep_labels": self.keep_labels})
+
+    def __repr__(self):
+        return f"<jelly.Capabilities of {self.title}>"
+
+    def replace(self, **settings) -> Capabilities:
+        """The same with other settings."""
+        title = settings.pop("title", self.title)
+        return Capabilities(title, **{**self.settings, "keep_labels": self.keep_labels, **settings})
+
+    cpdef Batch fit(self, Batch batch, rows=None, slots=15):
+        """The Batch, or a copy in which blank nodes have other labels. No other change is ever made.
+
+        ``rows`` is an int64 array of the rows that are meant (None: all), ``slots`` has a bit for each column that is
+        (1 subject, 2 predicate, 4 object, 8 graph). Raises JellyUnsupportedError, which names the term and the row.
+        """
+        cdef Check c
+        cdef const int64_t* chosen = NULL
+        cdef int64_t n = batch.a.n_rows
+        cdef int columns = slots
+        cdef int why = HELD
+        cdef bint deep
+        if rows is not None:
+            numbers = numpy.ascontiguousarray(rows, numpy.int64)
+            n = len(numbers)
+            if n and not (0 <= numbers.min() and numbers.max() < batch.a.n_rows):
+                raise IndexError(f"the rows are not in order or lead out of a Batch of {batch.a.n_rows}")
+            chosen = <const int64_t*><size_t>numbers.ctypes.data
+        memset(&c, 0, sizeof(Check))
+        c.b = &batch.a
+        c.r = &self.rules
+        with nogil:
+            check_terms(&c)
+            deep = c.bad != NULL or c.r.names or c.done != NULL
+            if not c.no_memory and (deep or needs_rows(&c, columns)):
+                why = find_in_rows(&c, columns, chosen, n, deep)
+        return settle(self, batch, &c, why)
+
+    def fit_cells(self, Batch batch not None, cells) -> Batch:
+        """`fit` for rows of results: ``cells`` is an int32 matrix of term ids, -1 where a variable is unbound."""
+        cdef Check c
+        cdef int why = HELD
+        numbers = numpy.ascontiguousarray(cells, numpy.int32)
+        cdef int64_t n = numbers.shape[0]
+        cdef int64_t width = numbers.shape[1]
+        cdef const int32_t* ids = <const int32_t*><size_t>numbers.ctypes.data
+        memset(&c, 0, sizeof(Check))
+        c.b = &batch.a
+        c.r = &self.rules
+        with nogil:
+            check_terms(&c)
+            if not c.no_memory and (c.bad != NULL or c.done != NULL):
+                why = find_in_cells(&c, ids, n, width)
+        return settle(self, batch, &c, why)
+
+
+cdef Batch settle(Capabilities self, Batch batch, Check* c, int why):
+    try:
+        if c.no_memory:
+            raise MemoryError
+        if why != HELD:
+            raise refusal(self, batch, c, why)
+        if c.labels and not c.r.keep_labels:
+            return relabelled(batch, c.bad)
+        return batch
+    finally:
+        free(c.bad)
+        free(c.done)
+
+
+cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
+    cdef Arena* b = &batch.a
+    kind = b.kind[c.term]
+    text = (<const char*>b.text)[b.start[c.term]:b.start[c.term + 1]].decode("utf-8", "replace")
+    shown = _shown(kind, text, batch, c.term)
+    if why == BAD_GRAPH:
+        reason = f"{self.title} has no named graphs, such as {shown}"
+    elif why == BAD_LABEL:
+        reason = f"{self.title} cannot hold the label of {shown}, here as {_PLACES[c.place]}"
+    elif why == BAD_PLACE and kind == KIND_TRIPLE:
+        reason = f"{self.title} " + (
+            "cannot hold quoted triples" if self.settings["quoted"] == "none"
+            else f"holds quoted triples as objects only (RDF 1.2), here is one as {_PLACES[c.place]}"
+        )
+    elif why == BAD_TAG:
+        tag = batch.term_text(b.aux[c.term])
+        reason = f"{self.title} cannot hold the language tag {tag[:80]!r} of the literal {text[:80]!r}"
+    else:
+        because = {
+            BAD_DIRECTION: "it has a base direction",
+            BAD_IRI: _iri_reason(text, self.rules.iris),
+            BAD_TEXT: _no_xml(text),
+            BAD_DATATYPE: "it has no language tag, which its datatype asks for",
+            BAD_NAME: "its name is reserved" if text.startswith(_RDF) else "its end is no name of an element",
+            BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
+        }[why]
+        reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
+    if self.settings["instead"] and (why == BAD_GRAPH or why == BAD_PLACE):
+        reason += f"; use {self.settings['instead']}"
+    return JellyUnsupportedError(reason, row=batch.first_row + c.row)
+
+
+def _restored(title, settings):
+    return Capabilities(title, **settings)
+
+
+cdef object _shown(int kind, str text, Batch batch, int32_t term):
+    text = text if len(text) <= 80 else text[:77] + "..."
+    if kind == KIND_IRI:
+        return f"the IRI <{_printable(text)}>"
+    if kind == KIND_BNODE:
+        return f"the blank node {text!r}"
+    if kind == KIND_TRIPLE:
+        return "a quoted triple"
+    if kind == KIND_LANG:
+        tag = batch.term_text(batch.a.aux[term])
+        return f"the literal {text!r} with the language tag {tag[:80]!r}"
+    return f"the literal {text!r}"
+
+
+cdef object _printable(str text):
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+cdef object _iri_reason(str text, int iris):
+    cdef bytes data = text.encode()
+    cdef const uint8_t* at = <const uint8_t*>data
+    cdef int64_t fault
+    if iris == IRIS_NOT_BNODE or iris == IRIS_BARE:
+        return "it begins with _: or <<, and would be read as another kind of term"
+    if not has_scheme(at, at + len(data)):
+        return "it is relative"
+    fault = find_iri_fault(at, len(data))
+    if 0 <= fault < len(data):
+        return f"RFC 3987 has no {data[fault:].decode('utf-8', 'replace')[:1]!r} there"
+    return "RFC 3987 asks for more" if fault >= 0 else _no_xml(text)
+
+
+cdef object _no_xml(str text):
+    for char in text:
+        if char in "\ufffe\uffff" or (char < " " and char not in "\t\n\r"):
+            return f"XML has no way to write U+{ord(char):04X}"
+    return "XML has no way to write it"
+
+
+cdef bint needs_rows(Check* c, int columns) noexcept nogil:
+    """Whether some kind of term that the Batch has may not stand in some column."""
+    cdef int slot
+    for slot in range(4):
+        if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & EVERY & ~c.r.kinds[slot]:
+            return True
+    return False
+
+
+# ---- what each format can hold
+
+_NTRIPLES = {"generalized": True, "labels": "ntriples", "tags": "plain"}
+_TURTLE = {"quoted": "object", "labels": "turtle", "tags": "bcp47", "iris": "absolute", "tagged": True}
+_JSON_LD = {**_TURTLE, "quoted": "none"}
+_XML = {**_TURTLE, "labels": "xml", "texts": "xml", "names": True}
+_JENA = {"generalized": True, "iris": "not-bnode"}
+
+CAPABILITIES = {
+    "jelly": Capabilities("Jelly", generalized=True),
+    "nt": Capabilities("N-Triples", named_graphs=False, instead="N-Quads", **_NTRIPLES),
+    "nq": Capabilities("N-Quads", **_NTRIPLES),
+    "ttl": Capabilities("Turtle", named_graphs=False, **_TURTLE),
+    "trig": Capabilities("TriG", **_TURTLE),
+    "n3": Capabilities("N3", named_graphs=False, **{**_TURTLE, "quoted": "none", "directions": False}),
+    "rdf": Capabilities("RDF/XML", named_graphs=False, **_XML),
+    "jsonld": Capabilities("JSON-LD", **_JSON_LD),
+    "ndjsonld": Capabilities("NDJSON-LD", **_JSON_LD),
+    "yamlld": Capabilities("YAML-LD", **_JSON_LD),
+    # of message logs
+    "rdfxml": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
+    "thrift": Capabilities("RDF Thrift", **_JENA),
+    "protobuf": Capabilities("RDF Protobuf", **_JENA),
+    "jellyp": Capabilities("Jelly-Patch", generalized=True),
+    "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
+    "trp": Capabilities("RDF Patch Thrift", **_JENA),
+    "pyoxigraph": Capabilities("pyoxigraph", quoted="object", labels="turtle"),
+    "flat": Capabilities(
+        'layout="flat"', generalized=True, literal_subjects=False, iris="bare", instead='layout="ntriples"',
+    ),
+    "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
+    "results-json": Capabilities("SPARQL results in JSON", generalized=True),
+    "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml"),
+    "results-tsv": Capabilities("SPARQL results in TSV", **_TURTLE),
+    "results-csv": Capabilities("SPARQL results in CSV", generalized=True),
+    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA),
+    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA),
+}
+
+
+def element_name(str iri not None) -> str:
+    """The name of the element that RDF/XML has for a predicate: the longest NCName that its IRI ends with, or "".
+
+    >>> element_name("http://example.org/v1#a-1"), element_name("http://example.org/1")
+    ('a-1', '')
+    """
+    cdef bytes data = iri.encode()
+    cdef const uint8_t* at = <const uint8_t*>data
+    return data[find_name(at, at + len(data)) - at:].decode()
+
+
+def capabilities_of(str name not None, bint keep_labels=False) -> Capabilities:
+    """What the format of this name can hold."""
+    found = CAPABILITIES[name]
+    return found.replace(keep_labels=True) if keep_labels else found

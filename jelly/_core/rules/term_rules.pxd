@@ -1,0 +1,75 @@
+"""The text of one term: what a format cannot hold of it."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from jelly._core.base.batch cimport Arena
+from jelly._core.base.characters cimport find_label_end, find_tag_end
+
+cdef enum:
+    # Blank node labels
+    LABELS_ANY = 0
+    LABELS_NTRIPLES = 1
+    LABELS_TURTLE = 2  # as N-Triples, without colons
+    LABELS_XML = 3  # as Turtle, and no digit comes first
+    # Language tags
+    TAGS_ANY = 0
+    TAGS_PLAIN = 1  # letters, digits and hyphens
+    TAGS_BCP47 = 2  # well-formed by RFC 5646
+    # IRIs
+    IRIS_ANY = 0
+    IRIS_NOT_BNODE = 1  # none that begins with _:
+    IRIS_BARE = 4  # nor with <<
+    IRIS_PLAIN = 2  # with a scheme, and no character that N-Triples would escape
+    IRIS_ABSOLUTE = 3  # by RFC 3987, with a scheme
+    # Characters of texts
+    TEXT_ANY = 0
+    TEXT_XML = 1  # XML 1.0, production Char
+
+cdef enum:
+    # Where a term stands
+    IN_TRIPLE = 4  # 4 subject, 5 predicate, 6 object of a quoted triple
+    IN_CELL = 7  # anywhere in a result
+
+cdef enum:
+    # Why a term cannot be held.
+    HELD = 0
+    BAD_LABEL = 1
+    BAD_TAG = 2
+    BAD_DIRECTION = 3
+    BAD_IRI = 4
+    BAD_TEXT = 5
+    BAD_DATATYPE = 6
+    BAD_NAME = 7
+    BAD_PLACE = 8
+    BAD_GRAPH = 9
+
+
+ctypedef struct Rules:
+    int kinds[8]  # for each place a bit for each kind that may stand there, bit 0 for none
+    int labels
+    bint keep_labels  # a label that cannot be held is an error; else it is replaced
+    int tags
+    int iris
+    int texts
+    bint directions
+    bint names  # a predicate must end with a name of XML that has no meaning of its own in RDF/XML
+    bint tagged  # no literal typed rdf:langString or rdf:dirLangString
+
+
+cdef int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil
+cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
+cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
+cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
+
+
+cdef inline bint is_ntriples_label(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether N-Triples can hold the label of a blank node, and it looks like no other one that was replaced."""
+    return at < end and find_label_end(at, end, True) == end and (at[0] != 0x65 or not is_escaped(at, end))
+
+
+cdef inline bint is_plain_tag(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether a language tag, with a base direction or not, is one of letters, digits and hyphens."""
+    return at < end and find_tag_end(at, end) == end

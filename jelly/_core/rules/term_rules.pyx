@@ -1,0 +1,206 @@
+"""The text of one term: what a format cannot hold of it."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp, memcpy
+
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
+from jelly._core.base.characters cimport (
+    describe, find_label_end, is_digit, is_label_letter, is_letter, len_character,
+)
+from jelly._core.rules.iri cimport find_iri_fault
+from jelly._core.rules.language_tag cimport is_well_formed
+
+# A label that a format cannot hold is written as esc_ and its bytes: letters and digits as they are, others as _ and
+# two hexadecimal digits. What looks like such a label is written so too, so that no two labels become one, in whatever
+# order and on whatever machine they come.
+cdef enum:
+    N_ESCAPED = 4
+
+
+cdef bint starts_with(const uint8_t* at, const uint8_t* end, const char* text, int64_t n) noexcept nogil:
+    return end - at >= n and memcmp(at, text, n) == 0
+
+
+cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if r.labels == LABELS_NTRIPLES:
+        return is_ntriples_label(at, end)
+    if at == end or find_label_end(at, end, False) != end:
+        return False
+    if r.labels == LABELS_XML and is_digit(at[0]):
+        return False
+    return not is_escaped(at, end)
+
+
+cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Whether a label is one that `put_escaped` may have written for a label that some format cannot hold."""
+    cdef bint found
+    if not starts_with(at, end, b"esc_", N_ESCAPED):
+        return False
+    at += N_ESCAPED
+    found = at == end or is_digit(at[0])
+    while at < end:
+        if at[0] == 0x5F:
+            if end - at < 3 or not is_small_hex(at[1]) or not is_small_hex(at[2]):
+                return False
+            found = True
+            at += 3
+        elif is_letter(at[0]) or is_digit(at[0]):
+            at += 1
+        else:
+            return False
+    return found
+
+
+cdef inline bint is_small_hex(uint8_t byte) noexcept nogil:
+    return is_digit(byte) or 0x61 <= byte <= 0x66
+
+
+cdef bint is_xml_text(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """XML 1.0, production Char. U+FFFE and U+FFFF are EF BF BE and EF BF BF in UTF-8."""
+    while at < end:
+        if at[0] < 0x20 and at[0] != 0x09 and at[0] != 0x0A and at[0] != 0x0D:
+            return False
+        if at[0] == 0xEF and end - at >= 3 and at[1] == 0xBF and at[2] >= 0xBE:
+            return False
+        at += 1
+    return True
+
+
+cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if at == end or not is_letter(at[0]):
+        return False
+    while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2B or at[0] == 0x2D or at[0] == 0x2E):
+        at += 1
+    return at < end and at[0] == 0x3A
+
+
+cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if r.texts == TEXT_XML and not is_xml_text(at, end):
+        return False
+    if r.iris == IRIS_ABSOLUTE:
+        return find_iri_fault(at, end - at) < 0
+    if r.iris == IRIS_NOT_BNODE or r.iris == IRIS_BARE:
+        return not (starts_with(at, end, b"_:", 2) or (r.iris == IRIS_BARE and starts_with(at, end, b"<<", 2)))
+    if r.iris == IRIS_PLAIN:
+        if not has_scheme(at, end):
+            return False
+        while at < end:
+            if len_character(at[0], True) > 1:
+                return False
+            at += 1
+    return True
+
+
+cdef bint is_tag_datatype(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """rdf:langString, rdf:dirLangString"""
+    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    return starts_with(at, end, rdf, 43) and (
+        (end - at == 53 and memcmp(at + 43, b"langString", 10) == 0)
+        or (end - at == 56 and memcmp(at + 43, b"dirLangString", 13) == 0)
+    )
+
+
+cdef int check_tag(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef const uint8_t* tag_end = end
+    if end - at > 5 and (memcmp(end - 5, b"--ltr", 5) == 0 or memcmp(end - 5, b"--rtl", 5) == 0):
+        if not r.directions:
+            return BAD_DIRECTION
+        tag_end = end - 5
+    if r.tags == TAGS_BCP47:
+        return HELD if is_well_formed(at, tag_end) else BAD_TAG
+    if r.tags == TAGS_PLAIN:
+        return HELD if is_plain_tag(at, end) else BAD_TAG
+    return HELD if at < end else BAD_TAG
+
+
+cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Where the longest name of XML (NCName) begins that a text ends with; `end` where it ends with none."""
+    cdef const uint8_t* at = end
+    cdef const uint8_t* name = end
+    cdef int64_t c
+    while at > begin:
+        at -= 1
+        while at > begin and at[0] & 0xC0 == 0x80:
+            at -= 1
+        if at[0] >= 0x80:
+            c = describe(at, end)
+            if is_label_letter(c, True):
+                name = at
+            elif not is_label_letter(c, False):
+                break
+        elif is_letter(at[0]) or at[0] == 0x5F:
+            name = at
+        elif not (is_digit(at[0]) or at[0] == 0x2D or at[0] == 0x2E):
+            break
+    return name
+
+
+cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Whether the end of a predicate can be the name of an element of RDF/XML (section 7.2.4 reserves some)."""
+    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    cdef const char* reserved = b"RDF ID about parseType resource nodeID datatype li Description aboutEach aboutEachPrefix bagID "
+    cdef const char* word = reserved
+    cdef int64_t n, length
+    if find_name(begin, end) == end:
+        return BAD_NAME
+    if starts_with(begin, end, rdf, 43):
+        n = end - begin - 43
+        while word[0]:
+            length = 0
+            while word[length] != 0x20:
+                length += 1
+            if length == n and memcmp(word, begin + 43, n) == 0:
+                return BAD_NAME
+            word += length + 1
+    return HELD
+
+
+cdef int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil:
+    """What is wrong with the text of a term, wherever it stands. Terms that it refers to are looked at on their own."""
+    cdef int kind = b.kind[term]
+    cdef const uint8_t* at = b.text + b.start[term]
+    cdef const uint8_t* end = b.text + b.start[term + 1]
+    cdef int32_t aux
+    if kind == KIND_IRI:
+        return HELD if r.iris == IRIS_ANY or is_held_iri(r, at, end) else BAD_IRI
+    if kind == KIND_BNODE:
+        return HELD if r.labels == LABELS_ANY or is_held_label(r, at, end) else BAD_LABEL
+    if kind == KIND_TRIPLE or kind == KIND_TEXT:
+        return HELD
+    if r.texts == TEXT_XML and not is_xml_text(at, end):
+        return BAD_TEXT
+    if kind == KIND_LANG:
+        aux = b.aux[term]
+        if aux < 0 or aux >= b.n_terms:
+            return HELD  # writers say that the id is none
+        return check_tag(r, b.text + b.start[aux], b.text + b.start[aux + 1])
+    if kind == KIND_TYPED and r.tagged:
+        aux = b.aux[term]
+        if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.text + b.start[aux + 1]):
+            return BAD_DATATYPE
+    return HELD
+
+
+cdef int64_t len_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef int64_t n = N_ESCAPED
+    while at < end:
+        n += 1 if is_letter(at[0]) or is_digit(at[0]) else 3
+        at += 1
+    return n
+
+
+cdef uint8_t* put_escaped(uint8_t* out, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    cdef const char* digits = b"0123456789abcdef"
+    memcpy(out, b"esc_", N_ESCAPED)
+    out += N_ESCAPED
+    while at < end:
+        if is_letter(at[0]) or is_digit(at[0]):
+            out[0] = at[0]
+            out += 1
+        else:
+            out[0] = 0x5F
+            out[1] = digits[at[0] >> 4]
+            out[2] = digits[at[0] & 15]
+            out += 3
+        at += 1
+    return out

@@ -1,0 +1,400 @@
+"""Python objects to Batch: the way back of terms."""
+
+from cpython.exc cimport PyErr_Clear
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.unicode cimport PyUnicode_Compare
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.string cimport memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
+    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
+)
+from jelly._core.base.status cimport Fault, fail, fault_error, text_error, utf8_of
+from jelly._core.terms.term_adapter cimport Library
+from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+
+from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
+
+_KINDS = {
+    KIND_IRI: "the IRI", KIND_BNODE: "the label of a blank node", KIND_LITERAL: "the literal",
+    KIND_LANG: "the literal", KIND_TYPED: "the literal", KIND_TEXT: "the language tag or name",
+}
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+cdef extern from "Python.h":
+    # Without Cython's check: it would raise a UnicodeEncodeError that names no term.
+    const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* n) noexcept
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define JELLY_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define JELLY_PREFETCH(address) ((void)(address))
+    #endif
+    """
+    void prefetch "JELLY_PREFETCH"(const void* address) noexcept nogil
+
+cdef enum:
+    # Statements taken from an iterator at a time.
+    AHEAD = 16
+    # Objects remembered by address, a power of two.
+    RECENT = 1 << 10
+    # A Collector's Batch may never hold more text than this.
+    MAX_COLLECTED_TEXT = 1 << 30
+    # It is full with this much, however few its rows.
+    ENOUGH_TEXT = 1 << 24
+    # More rows than anybody waits for.
+    MAX_ROWS = 1 << 30
+
+
+ctypedef struct Recent:
+    PyObject* term  # owned
+    int32_t id
+
+
+cdef class Collector:
+    """Fills a Batch with statements: term objects are found by address first, then by what they say.
+
+    Besides our terms it takes those of a `Library`.
+
+    ``batch`` is the one being filled. Whoever keeps an array of it, keeps it: nothing can be added then (BufferError), and
+    ``clear()`` begins another Batch.
+    """
+
+    cdef readonly Batch batch
+    cdef list waiting  # statements taken from an iterator and not added yet
+    cdef Interner index
+    cdef Recent* recent
+    cdef int arity
+    cdef Library library
+    # The graph that the library had in the last statement, and its id.
+    cdef object graph
+    cdef int32_t graph_term
+
+    def __cinit__(self, int arity, int64_t rows=256, Library library=None):
+        if arity != 3 and arity != 4:
+            raise ValueError("a statement has 3 or 4 terms")
+        self.arity = arity
+        self.library = library
+        self.waiting = []
+        self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
+        if self.recent == NULL or init_interner(&self.index) < 0:
+            raise MemoryError
+        self.batch = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
+
+    def __dealloc__(self):
+        self.forget()
+        PyMem_Free(self.recent)
+        free_interner(&self.index)
+
+    cdef void forget(self) noexcept:
+        cdef int i
+        if self.recent == NULL:
+            return
+        for i in range(RECENT):
+            Py_XDECREF(self.recent[i].term)
+        memset(self.recent, 0, RECENT * sizeof(Recent))
+
+    def __len__(self):
+        return self.batch.a.n_rows
+
+    def clear(self) -> None:
+        """Empty the Batch, or begin another where arrays of it are alive."""
+        cdef Arena* a = &self.batch.a
+        if self.batch.exports > 0:
+            self.batch = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
+        clear_arena(&self.batch.a)
+        clear_interner(&self.index)
+        self.forget()
+        self.graph = None
+
+    cdef int32_t checked(self, int32_t term) except -1:
+        cdef Fault fault
+        if term < 0:
+            memset(&fault, 0, sizeof(Fault))
+            fail(&fault, term, NULL, MAX_COLLECTED_TEXT)
+            raise fault_error(&fault, {})
+        return term
+
+    cdef int32_t intern(self, int kind, int32_t aux, object text) except -1:
+        cdef Py_ssize_t n
+        cdef const char* utf8 = utf8_or_null(text, &n)
+        if utf8 == NULL:
+            PyErr_Clear()
+            raise text_error(text, _KINDS[kind])
+        return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
+
+    cdef inline int32_t find(self, object term) except -1:
+        """The id of a term object in the Batch."""
+        cdef Recent* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & (RECENT - 1)]
+        cdef int32_t id
+        if slot.term == <PyObject*>term:
+            return slot.id
+        id = self.add_term(term)
+        Py_INCREF(term)
+        Py_XDECREF(slot.term)
+        slot.term = <PyObject*>term
+        slot.id = id
+        return id
+
+    cdef int32_t add_term(self, object term) except -1:
+        cdef type kind = type(term)
+        cdef Literal literal
+        cdef QuotedTriple quoted
+        cdef int32_t s, p, o
+        if kind is IRI:
+            return self.intern(KIND_IRI, NO_TERM, (<IRI>term).value)
+        if kind is Literal:
+            literal = term
+            if literal.language is not None:
+                return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, literal.language), literal.value)
+            if literal.typed is not None:
+                return self.intern(KIND_TYPED, self.find(literal.typed), literal.value)
+            return self.intern(KIND_LITERAL, NO_TERM, literal.value)
+        if kind is BlankNode:
+            return self.intern(KIND_BNODE, NO_TERM, (<BlankNode>term).value)
+        if kind is QuotedTriple:
+            quoted = term
+            s = self.find(quoted.s)
+            p = self.find(quoted.p)
+            o = self.find(quoted.o)
+            return self.checked(add_quoted(&self.batch.a, s, p, o))
+        if self.library is not None and (found := self.library.kind_of(term)) != 0:
+            return self.add_foreign(term, found)
+        raise JellyArgumentError(
+            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
+        )
+
+    cdef int32_t add_foreign(self, object term, int kind) except -1:
+        cdef int32_t aux, s, p, o
+        if kind == KIND_TRIPLE:
+            subject, predicate, object_ = term
+            s = self.find(subject)
+            p = self.find(predicate)
+            o = self.find(object_)
+            return self.checked(add_quoted(&self.batch.a, s, p, o))
+        text = text_of(term)
+        if kind != KIND_LITERAL:
+            return self.intern(kind, NO_TERM, text)
+        language = term.language
+        if language is not None:
+            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), text)
+        datatype = term.datatype
+        if datatype is None or PyUnicode_Compare(text_of(datatype), _XSD_STRING) == 0:
+            return self.intern(KIND_LITERAL, NO_TERM, text)
+        aux = self.find(datatype)
+        return self.intern(KIND_TYPED, aux, text)
+
+    cdef int32_t find_graph(self, object g) except? -1:
+        """The id of a graph's name; NO_TERM for the default graph."""
+        if type(g) is DefaultGraph:
+            return NO_TERM
+        if self.library is None or self.library.graph_name is None:
+            return self.find(g)
+        if g is not self.graph:
+            name = self.library.graph_name(g)
+            self.graph_term = NO_TERM if name is None else self.find(name)
+            self.graph = g
+        return self.graph_term
+
+    cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
+        cdef int32_t graph = NO_TERM
+        check_free(self.batch)
+        cdef int32_t subject = self.find(s)
+        cdef int32_t predicate = self.find(p)
+        cdef int32_t object_ = self.find(o)
+        if g is not None:
+            graph = self.find_graph(g)
+            if graph != NO_TERM and self.arity == 3:
+                raise JellyOptionsError(f"a quad in graph {g} cannot go into a stream of triples")
+        self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
+        return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
+
+    def term_id(self, term) -> int:
+        """The id of a term in the Batch, added if need be, for what has columns of its own."""
+        check_free(self.batch)
+        return self.find(term)
+
+    cpdef int64_t add(self, object statement) except -1:
+        """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then.
+
+        A Batch that has much text by then counts as one of `MAX_ROWS`, so that it is full for everybody.
+        """
+        cdef Triple triple
+        cdef Quad quad
+        if type(statement) is Triple:
+            triple = statement
+            return self.add_terms(triple.s, triple.p, triple.o, None)
+        if type(statement) is Quad:
+            quad = statement
+            return self.add_terms(quad.s, quad.p, quad.o, quad.g)
+        terms = statement if type(statement) is tuple else as_terms(statement)
+        if len(<tuple>terms) == 3:
+            return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], None)
+        if len(<tuple>terms) == 4:
+            return self.add_terms((<tuple>terms)[0], (<tuple>terms)[1], (<tuple>terms)[2], (<tuple>terms)[3])
+        raise JellyFormatError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
+
+    def extend(self, statements, int64_t rows) -> bool:
+        """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False).
+
+        Objects in random order are spread over memory: statements are taken some at a time, so that their terms and
+        texts are on the way to the caches before they are needed.
+        """
+        cdef bint more = True
+        while True:
+            if self.add_waiting(rows):
+                return True
+            if not more:
+                return False
+            try:
+                for statement in statements:
+                    self.waiting.append(statement)
+                    if len(self.waiting) == AHEAD:
+                        break
+                else:
+                    more = False
+            except BaseException:
+                # What came before an error of the iterator counts.
+                self.add_waiting(MAX_ROWS)
+                raise
+
+    cdef bint add_waiting(self, int64_t rows) except -1:
+        """Append the statements taken ahead; True where the Batch is full before the last of them."""
+        cdef list block = self.waiting
+        cdef int n = 0
+        fetch_terms(block)
+        fetch_texts(block)
+        try:
+            for statement in block:
+                n += 1
+                if self.add(statement) >= rows:
+                    return True
+            return False
+        except BaseException:
+            n = len(block)
+            raise
+        finally:
+            del block[:n]
+
+    def namespace(self, name, iri) -> None:
+        """Declare a namespace at this point of the stream."""
+        check_free(self.batch)
+        cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
+        cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
+        self.checked(add_namespace(&self.batch.a, text, value))
+
+    def end_frame(self, metadata=None) -> None:
+        """End a frame here. ``metadata`` maps str to bytes."""
+        cdef bytes key, value
+        check_free(self.batch)
+        if metadata:
+            for name, data in metadata.items():
+                key = utf8_of(name, "the key of metadata")
+                value = bytes(data)
+                self.checked(add_metadata(
+                    &self.batch.a, <const uint8_t*><const char*>key, len(key),
+                    <const uint8_t*><const char*>value, len(value),
+                ))
+        self.checked(add_frame(&self.batch.a))
+
+
+cdef inline object text_of(object term):
+    """The text of a library's term."""
+    return term if isinstance(term, str) else term.value
+
+
+cdef void fetch_terms(list block):
+    cdef Triple triple
+    cdef Quad quad
+    for statement in block:
+        if type(statement) is Triple:
+            triple = statement
+            prefetch(<void*>triple.s)
+            prefetch(<void*>triple.p)
+            prefetch(<void*>triple.o)
+        elif type(statement) is Quad:
+            quad = statement
+            prefetch(<void*>quad.s)
+            prefetch(<void*>quad.p)
+            prefetch(<void*>quad.o)
+            prefetch(<void*>quad.g)
+
+
+cdef inline void fetch_text(object term):
+    cdef void* text
+    if type(term) is IRI:
+        text = <void*>(<IRI>term).value
+        # Its head fills most of the first cache line.
+        prefetch(text)
+        prefetch(text + 64)
+    elif type(term) is Literal:
+        prefetch(<void*>(<Literal>term).value)
+    elif type(term) is BlankNode:
+        prefetch(<void*>(<BlankNode>term).value)
+
+
+cdef void fetch_texts(list block):
+    cdef Triple triple
+    cdef Quad quad
+    for statement in block:
+        if type(statement) is Triple:
+            triple = statement
+            fetch_text(triple.s)
+            fetch_text(triple.o)
+        elif type(statement) is Quad:
+            quad = statement
+            fetch_text(quad.s)
+            fetch_text(quad.o)
+            fetch_text(quad.g)
+
+
+cdef tuple as_terms(object statement):
+    try:
+        return tuple(statement)
+    except TypeError:
+        raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
+
+
+# Test doors, of batch too, which is long enough.
+
+def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
+    """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows."""
+    cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
+    cdef bytes text
+    for kind, aux, text in terms:
+        append_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
+    for row in rows:
+        add_row(&batch.a, row[0], row[1], row[2], row[3] if arity == 4 else NO_TERM)
+    for s, p, o in quoted:
+        add_quoted(&batch.a, s, p, o)
+        batch.a.n_terms -= 1  # the terms given have their own
+    for end in frames:
+        add_frame(&batch.a)
+        batch.a.frames[batch.a.n_frames - 1] = end
+    for name, iri in namespaces:
+        add_namespace(&batch.a, name, iri)
+    return batch
+
+
+cdef class _Interner:
+    """An interner over a Batch of its own."""
+
+    cdef readonly Batch batch
+    cdef Interner index
+
+    def __cinit__(self, int64_t text_limit=1 << 28):
+        if init_interner(&self.index) < 0:
+            raise MemoryError
+        self.batch = new_batch(3, 0, 0, 0, text_limit)
+
+    def __dealloc__(self):
+        free_interner(&self.index)
+
+    def intern(self, int kind, int32_t aux, bytes text):
+        return intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))

@@ -1,0 +1,29 @@
+"""Batch to Python objects: the only room that makes objects in a loop."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from jelly._core.base.batch cimport Batch
+from jelly._core.terms.term_adapter cimport Library
+from jelly._core.terms.model cimport DefaultGraph
+
+
+cdef class Terms:
+    cdef Batch batch
+    cdef PyObject** made
+    cdef int32_t n
+    cdef DefaultGraph default
+    cdef Library library
+    # What the library has for the graph of the last row.
+    cdef object graph
+    cdef int32_t graph_term
+
+    cdef object get(self, int32_t term)
+    cdef str text(self, int32_t term)
+    cdef object make(self, int32_t term)
+    cdef object make_foreign(self, int32_t term)
+    cdef object make_text(self, int32_t term, bint remember)
+    cdef object foreign(self, int64_t row)
+    cdef object triple(self, int64_t row)
+    cdef object quad(self, int64_t row)
+    cdef object statement(self, int64_t row)

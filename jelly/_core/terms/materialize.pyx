@@ -1,0 +1,223 @@
+"""Batch to Python objects: the only room that makes objects in a loop."""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport int32_t, int64_t
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena,
+)
+from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
+from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
+
+from jelly.errors import JellyUnsupportedError
+
+
+@cython.final
+cdef class Terms:
+    """The terms of one Batch as objects, ours or those of a `Library`, each made once, when it is first asked for."""
+
+    def __cinit__(self, Batch batch not None, Library library=None):
+        self.batch = batch
+        self.library = library
+        self.graph_term = UNSET
+        self.default = DefaultGraph()
+        self.n = batch.a.n_terms
+        self.made = <PyObject**>PyMem_Calloc(self.n + 1, sizeof(PyObject*))
+        if self.made == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef int32_t i
+        if self.made != NULL:
+            for i in range(self.n):
+                Py_XDECREF(self.made[i])
+            PyMem_Free(self.made)
+
+    cdef inline object get(self, int32_t term):
+        cdef PyObject* found = self.made[term]
+        if found != NULL:
+            return <object>found
+        return self.make(term)
+
+    cdef str text(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
+
+    cdef object make(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        cdef int kind = a.kind[term]
+        cdef int32_t aux = a.aux[term]
+        cdef object new
+        cdef IRI iri
+        cdef BlankNode bnode
+        cdef Literal literal
+        cdef QuotedTriple quoted
+        if self.library is not None:
+            new = self.make_foreign(term)
+        elif kind == KIND_IRI:
+            iri = IRI.__new__(IRI)
+            iri.value = self.text(term)
+            new = iri
+        elif kind == KIND_BNODE:
+            bnode = BlankNode.__new__(BlankNode)
+            bnode.value = self.text(term)
+            new = bnode
+        elif kind == KIND_TRIPLE:
+            quoted = QuotedTriple.__new__(QuotedTriple)
+            quoted.s = self.get(a.quoted[3 * aux])
+            quoted.p = self.get(a.quoted[3 * aux + 1])
+            quoted.o = self.get(a.quoted[3 * aux + 2])
+            quoted.depth = one_deeper(quoted.s, quoted.p, quoted.o)
+            new = quoted
+        elif kind == KIND_TEXT:
+            new = self.text(term)
+        else:
+            literal = Literal.__new__(Literal)
+            literal.value = self.text(term)
+            if kind == KIND_LANG:
+                literal.language = self.get(aux)
+            elif kind == KIND_TYPED:
+                literal.typed = self.get(aux)
+            new = literal
+        Py_INCREF(new)
+        self.made[term] = <PyObject*>new
+        return new
+
+    cdef object make_foreign(self, int32_t term):
+        cdef Arena* a = &self.batch.a
+        cdef int kind = a.kind[term]
+        cdef int32_t aux = a.aux[term]
+        if kind == KIND_TRIPLE:
+            return self.library.make_quoted(
+                self.get(a.quoted[3 * aux]), self.get(a.quoted[3 * aux + 1]), self.get(a.quoted[3 * aux + 2])
+            )
+        return self.make_text(term, False)
+
+    cdef object make_text(self, int32_t term, bint remember):
+        cdef Arena* a = &self.batch.a
+        cdef int32_t aux = a.aux[term]
+        cdef object found = None
+        if aux >= 0:
+            if self.made[aux] == NULL:
+                found = self.make_text(aux, True)
+                Py_INCREF(found)
+                self.made[aux] = <PyObject*>found
+            found = <object>self.made[aux]
+        return self.library.make(
+            a.kind[term], found, a.text + a.start[term], a.start[term + 1] - a.start[term], remember
+        )
+
+    cdef object foreign(self, int64_t row):
+        """The statement of a row as the library has it."""
+        cdef Arena* a = &self.batch.a
+        cdef Library library = self.library
+        cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
+        cdef int s = a.kind[a.s[row]]
+        if a.kind[a.p[row]] != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
+            graph >= 0 and a.kind[graph] != KIND_IRI and a.kind[graph] != KIND_BNODE
+        ):
+            raise JellyUnsupportedError(
+                f"{library.name} has no generalized statements, such as number {self.batch.first_row + row}, from 0"
+            )
+        subject = self.get(a.s[row])
+        predicate = self.get(a.p[row])
+        object_ = self.get(a.o[row])
+        if a.g == NULL and not library.quads:
+            return (subject, predicate, object_) if library.triple is None else library.triple(subject, predicate, object_)
+        if graph != self.graph_term:
+            self.graph = library.graph(None if graph == NO_TERM else self.get(graph))
+            self.graph_term = graph
+        if library.quad is None:
+            return subject, predicate, object_, self.graph
+        return library.quad(subject, predicate, object_, self.graph)
+
+    cdef inline object triple(self, int64_t row):
+        cdef Arena* a = &self.batch.a
+        cdef Triple triple = Triple.__new__(Triple)
+        triple.s = self.get(a.s[row])
+        triple.p = self.get(a.p[row])
+        triple.o = self.get(a.o[row])
+        return triple
+
+    cdef inline object quad(self, int64_t row):
+        cdef Arena* a = &self.batch.a
+        cdef Quad quad = Quad.__new__(Quad)
+        quad.s = self.get(a.s[row])
+        quad.p = self.get(a.p[row])
+        quad.o = self.get(a.o[row])
+        quad.g = self.default if a.g[row] == NO_TERM else self.get(a.g[row])
+        return quad
+
+    cdef inline object statement(self, int64_t row):
+        if self.library is not None:
+            return self.foreign(row)
+        return self.triple(row) if self.batch.a.g == NULL else self.quad(row)
+
+    def term(self, int32_t term):
+        """The object for a term id; IndexError where there is no such term."""
+        if term < 0 or term >= self.n:
+            raise IndexError(f"no term {term}: the Batch has {self.n}")
+        return self.get(term)
+
+    def statements(self, int64_t start=0, stop=None) -> list:
+        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or what the library has."""
+        cdef int64_t end = self.batch.a.n_rows if stop is None else stop
+        cdef int64_t row
+        check_rows(self.batch, start, end)
+        return [self.statement(row) for row in range(start, end)]
+
+
+@cython.final
+cdef class StatementIterator:
+    """Statements one by one out of an iterator of Batches. A Batch's terms are shared by its statements."""
+
+    cdef object batches
+    cdef Library library
+    cdef Terms terms
+    cdef int64_t row
+    cdef int64_t n
+    cdef bint quads
+
+    def __cinit__(self, batches, Library library=None):
+        self.batches = iter(batches)
+        self.library = library
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef int64_t row = self.row
+        if row >= self.n:
+            self.advance()
+            row = 0
+        self.row = row + 1
+        if self.library is not None:
+            return self.terms.foreign(row)
+        return self.terms.quad(row) if self.quads else self.terms.triple(row)
+
+    cdef int advance(self) except -1:
+        cdef Batch batch
+        cdef Terms terms
+        self.n = self.row = 0
+        self.terms = None
+        while True:
+            batch = next(self.batches)
+            if batch.a.n_rows > 0:
+                break
+        refuse_patch(batch)
+        terms = Terms(batch, self.library)
+        # From here on no other thread runs, so the three always go together.
+        self.terms = terms
+        self.quads = batch.a.g != NULL
+        self.n = batch.a.n_rows
+        return 0
+
+    def close(self):
+        """Give the source back, where it has something to give back."""
+        self.n = self.row = 0
+        self.terms = None
+        close = getattr(self.batches, "close", None)
+        if close is not None:
+            close()

@@ -1,0 +1,450 @@
+"""The operations of a patch as small immutable Python objects, out of Batches and into them."""
+
+cimport cython
+from cpython.object cimport Py_EQ, Py_NE
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from jelly._core.base.batch cimport (
+    KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, check_free, copy_term, new_batch,
+)
+from jelly._core.base.status cimport utf8_of
+from jelly._core.jelly.stream_options cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
+from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.materialize cimport Terms
+
+from jelly._core.terms.batch_builder import Collector
+from jelly.errors import JellyOptionsError
+
+
+cdef object as_statement(object x):
+    if type(x) is Triple or type(x) is Quad:
+        return x
+    terms = tuple(x)
+    return Triple(*terms) if len(terms) == 3 else Quad(*terms)
+
+
+cdef object as_iri(object x):
+    return x if type(x) is IRI else IRI(x)
+
+
+cdef object as_graph(object x):
+    if x is None or type(x) is DefaultGraph:
+        return None
+    if type(x) is not IRI and type(x) is not BlankNode and type(x) is not Literal:
+        raise TypeError(f"a graph must be an IRI, a blank node or None, not {type(x).__name__}")
+    return x
+
+
+cdef str quoted_name(name):
+    return str(Literal(name))
+
+
+# Like statements, operations hold what can be no part of a cycle.
+
+@cython.no_gc
+cdef class Operation:
+    """One row of a patch. Its kinds are `Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`,
+    `Commit` and `Abort`; equal ones are equal objects, and ``str()`` gives the line of RDF Patch.
+    """
+
+    cdef tuple values(self):
+        return ()
+
+    def __hash__(self):
+        return hash((type(self), self.values()))
+
+    def __richcmp__(self, other, int op):
+        if type(other) is not type(self) or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        return (self.values() == (<Operation>other).values()) == (op == Py_EQ)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(map(repr, self.values()))})"
+
+    def __reduce__(self):
+        return type(self), self.values()
+
+
+@cython.final
+@cython.no_gc
+cdef class Add(Operation):
+    """Add a statement, a `Triple` or a `Quad` (RDF Patch: A).
+
+    >>> from jelly import IRI
+    >>> str(Add((IRI("a:s"), IRI("a:p"), IRI("a:o"))))
+    'A <a:s> <a:p> <a:o> .'
+    """
+
+    cdef readonly object statement
+    __match_args__ = ("statement",)
+
+    def __init__(self, statement):
+        self.statement = as_statement(statement)
+
+    cdef tuple values(self):
+        return (self.statement,)
+
+    def __str__(self):
+        return f"A {self.statement}"
+
+
+@cython.final
+@cython.no_gc
+cdef class Delete(Operation):
+    """Delete a statement, a `Triple` or a `Quad` (RDF Patch: D).
+
+    >>> from jelly import IRI
+    >>> str(Delete((IRI("a:s"), IRI("a:p"), IRI("a:o"), IRI("a:g"))))
+    'D <a:s> <a:p> <a:o> <a:g> .'
+    """
+
+    cdef readonly object statement
+    __match_args__ = ("statement",)
+
+    def __init__(self, statement):
+        self.statement = as_statement(statement)
+
+    cdef tuple values(self):
+        return (self.statement,)
+
+    def __str__(self):
+        return f"D {self.statement}"
+
+
+@cython.final
+@cython.no_gc
+cdef class AddNamespace(Operation):
+    """Declare that ``name`` stands for ``iri``, in a graph where it is given (RDF Patch: PA).
+
+    >>> str(AddNamespace("ex", "http://example.org/"))
+    'PA "ex" <http://example.org/> .'
+    """
+
+    cdef readonly str name
+    cdef readonly IRI iri
+    cdef readonly object graph
+    __match_args__ = ("name", "iri", "graph")
+
+    def __init__(self, str name not None, iri, graph=None):
+        self.name = name
+        self.iri = as_iri(iri)
+        self.graph = as_graph(graph)
+
+    cdef tuple values(self):
+        return self.name, self.iri, self.graph
+
+    def __str__(self):
+        graph = "" if self.graph is None else f" {self.graph}"
+        return f"PA {quoted_name(self.name)} {self.iri}{graph} ."
+
+
+@cython.final
+@cython.no_gc
+cdef class DeleteNamespace(Operation):
+    """Take back the declaration of ``name``; ``iri`` says what it stood for, if known (RDF Patch: PD).
+
+    >>> str(DeleteNamespace("ex"))
+    'PD "ex" .'
+    """
+
+    cdef readonly str name
+    cdef readonly object iri
+    cdef readonly object graph
+    __match_args__ = ("name", "iri", "graph")
+
+    def __init__(self, str name not None, iri=None, graph=None):
+        self.name = name
+        self.iri = None if iri is None else as_iri(iri)
+        self.graph = as_graph(graph)
+
+    cdef tuple values(self):
+        return self.name, self.iri, self.graph
+
+    def __str__(self):
+        graph = "" if self.graph is None else f" {self.graph}"
+        return f"PD {quoted_name(self.name)}{graph} ."
+
+
+@cython.final
+@cython.no_gc
+cdef class Header(Operation):
+    """A header: ``key`` and ``value``, any term (RDF Patch: H).
+
+    >>> from jelly import IRI
+    >>> str(Header("id", IRI("uuid:1")))
+    'H id <uuid:1> .'
+    """
+
+    cdef readonly str key
+    cdef readonly object value
+    __match_args__ = ("key", "value")
+
+    def __init__(self, str key not None, value):
+        if type(value) not in (IRI, BlankNode, Literal, QuotedTriple):
+            raise TypeError(f"the value of a header must be an RDF term, not {type(value).__name__}")
+        self.key = key
+        self.value = value
+
+    cdef tuple values(self):
+        return self.key, self.value
+
+    def __str__(self):
+        word = self.key and self.key[0] != '"' and not any(c <= " " or c == "\x7f" for c in self.key)
+        return f"H {self.key if word else quoted_name(self.key)} {self.value} ."
+
+
+@cython.final
+@cython.no_gc
+cdef class Start(Operation):
+    """A transaction starts (RDF Patch: TX)."""
+
+    def __str__(self):
+        return "TX ."
+
+
+@cython.final
+@cython.no_gc
+cdef class Commit(Operation):
+    """The transaction ends, its operations hold (RDF Patch: TC)."""
+
+    def __str__(self):
+        return "TC ."
+
+
+@cython.final
+@cython.no_gc
+cdef class Abort(Operation):
+    """The transaction ends, its operations do not hold (RDF Patch: TA)."""
+
+    def __str__(self):
+        return "TA ."
+
+
+# ---- out of a Batch
+
+@cython.final
+cdef class OperationIterator:
+    """Operations one by one out of ``parts``: `Terms` of the Batch of a patch, and the range of its rows.
+
+    The end of a patch is no operation, and left out.
+    """
+
+    cdef object parts
+    cdef Terms terms
+    cdef int64_t row
+    cdef int64_t end
+
+    def __cinit__(self, parts):
+        self.parts = iter(parts)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Add add
+        cdef Delete delete
+        cdef int64_t row
+        cdef int op
+        while True:
+            if self.row >= self.end:
+                self.advance()
+            row = self.row
+            self.row = row + 1
+            op = self.terms.batch.a.op[row]
+            if op == OP_ADD:
+                add = Add.__new__(Add)
+                add.statement = self.terms.statement(row)
+                return add
+            if op == OP_DELETE:
+                delete = Delete.__new__(Delete)
+                delete.statement = self.terms.statement(row)
+                return delete
+            if op != OP_PUNCTUATION:
+                return other_operation(self.terms, row, op)
+
+    cdef int advance(self) except -1:
+        cdef Terms terms
+        cdef int64_t row = 0
+        cdef int64_t end = 0
+        while row >= end:
+            terms, row, end = next(self.parts)
+            if terms.batch.a.op == NULL:
+                raise JellyOptionsError("these are statements, no patch: they have no operations")
+            if not 0 <= row <= end <= terms.batch.a.n_rows:
+                raise IndexError(f"rows {row} to {end} are not within 0 to {terms.batch.a.n_rows}")
+        # From here on no other thread runs, so the three always go together.
+        self.terms, self.row, self.end = terms, row, end
+        return 0
+
+
+cdef object term_or_none(Terms terms, int32_t term):
+    return None if term == NO_TERM else terms.get(term)
+
+
+cdef object other_operation(Terms terms, int64_t row, int op):
+    cdef Arena* a = &terms.batch.a
+    if op == OP_START:
+        return Start()
+    if op == OP_COMMIT:
+        return Commit()
+    if op == OP_ABORT:
+        return Abort()
+    name = terms.get(a.s[row])
+    if op == OP_HEADER:
+        return Header(name, terms.get(a.o[row]))
+    kind = AddNamespace if op == OP_NAMESPACE_ADD else DeleteNamespace
+    return kind(name, term_or_none(terms, a.p[row]), None if a.g == NULL else term_or_none(terms, a.g[row]))
+
+
+cdef int32_t copied(Arena* a, int32_t term, Arena* b, int32_t* ids) noexcept nogil:
+    cdef int32_t id
+    if term < 0:
+        return NO_TERM
+    id = ids[term]
+    if id < 0:
+        id = copy_term(a, term, b)
+        ids[term] = id
+    return id
+
+
+cdef int copy_rows(Arena* a, Arena* b, int64_t row, int64_t end, bint statements, int32_t* ids) noexcept nogil:
+    """Copy rows with the terms that they use; with `statements` no others. A negative code without memory."""
+    cdef int32_t s, p, o
+    cdef int32_t g = NO_TERM
+    cdef int op
+    while row < end:
+        op = a.op[row]
+        if not statements or op == OP_ADD or op == OP_DELETE:
+            s = copied(a, a.s[row], b, ids)
+            p = copied(a, a.p[row], b, ids)
+            o = copied(a, a.o[row], b, ids)
+            if a.g != NULL:
+                g = copied(a, a.g[row], b, ids)
+            if s < NO_TERM or p < NO_TERM or o < NO_TERM or g < NO_TERM or add_row(b, s, p, o, g) < 0:
+                return -1
+            if b.op != NULL:
+                b.op[b.n_rows - 1] = <int8_t>op
+        row += 1
+    return 0
+
+
+def take_rows(Batch batch not None, int64_t start, int64_t stop, bint statements=False) -> Batch:
+    """Rows ``start`` to ``stop`` of a patch as a Batch of their own, with the terms that they use.
+
+    With ``statements`` it is one of statements: those that are added or deleted, without their operations.
+    """
+    cdef Arena* a = &batch.a
+    cdef Batch made
+    cdef int32_t* ids
+    cdef int status
+    if a.op == NULL or not 0 <= start <= stop <= a.n_rows:
+        raise IndexError(f"rows {start} to {stop} are not those of a patch")
+    made = new_batch(a.arity, stop - start + 1, 16, 256, a.text_limit)
+    if not statements and add_operations(&made.a) < 0:
+        raise MemoryError
+    ids = <int32_t*>malloc((a.n_terms + 1) * sizeof(int32_t))
+    if ids == NULL:
+        raise MemoryError
+    with nogil:
+        memset(ids, 0xFF, a.n_terms * sizeof(int32_t))
+        status = copy_rows(a, &made.a, start, stop, statements, ids)
+        free(ids)
+    if status < 0:
+        raise MemoryError
+    return made
+
+
+# ---- into a Batch
+
+cdef class OperationCollector:
+    """Fills the Batch of a patch, as a `Collector` does with statements (``arity`` 3 or 4).
+
+    ``batch`` is the one being filled, as there.
+    """
+
+    cdef object collector
+    cdef readonly Batch batch
+
+    def __cinit__(self, int arity):
+        self.collector = Collector(arity)
+        self.batch = self.collector.batch
+        if add_operations(&self.batch.a) < 0:
+            raise MemoryError
+
+    def __len__(self):
+        return self.batch.a.n_rows
+
+    def clear(self) -> None:
+        """Empty the Batch, or begin another where arrays of it are alive."""
+        self.collector.clear()
+        self.batch = self.collector.batch
+        if self.batch.a.op == NULL and add_operations(&self.batch.a) < 0:
+            raise MemoryError
+
+    cdef int mark(self, int op) except -1:
+        check_free(self.batch)
+        if add_row(&self.batch.a, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
+            raise MemoryError
+        self.batch.a.op[self.batch.a.n_rows - 1] = <int8_t>op
+        return 0
+
+    cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
+        """A row that has a name for its subject, and a term at one place."""
+        cdef Arena* a = &self.batch.a
+        cdef bytes text = utf8_of(name, "the name")
+        cdef int64_t row
+        cdef int32_t id, key
+        # The collector knows the ids of terms: it is given a statement of nothing else.
+        if term is None and graph is None:
+            self.mark(op)
+        elif term is None:
+            self.collector.add((graph, graph, graph, graph))
+        else:
+            self.collector.add((term, term, term) if graph is None else (term, term, term, graph))
+        key = add_term(a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+        if key < 0:
+            raise MemoryError
+        row = a.n_rows - 1
+        id = NO_TERM if term is None else a.s[row]
+        a.s[row] = key
+        a.p[row] = id if slot == 1 else NO_TERM
+        a.o[row] = id if slot == 2 else NO_TERM
+        a.op[row] = <int8_t>op
+        return 0
+
+    def add(self, operation) -> int:
+        """Append an operation. The number of rows there are then; more where the Batch has much text by then."""
+        cdef int64_t rows
+        cdef type kind = type(operation)
+        if kind is Add:
+            rows = self.collector.add((<Add>operation).statement)
+            self.batch.a.op[self.batch.a.n_rows - 1] = OP_ADD
+            return rows
+        if kind is Delete:
+            rows = self.collector.add((<Delete>operation).statement)
+            self.batch.a.op[self.batch.a.n_rows - 1] = OP_DELETE
+            return rows
+        if kind is Header:
+            self.named(OP_HEADER, operation.key, 2, operation.value, None)
+        elif kind is AddNamespace:
+            self.named(OP_NAMESPACE_ADD, operation.name, 1, operation.iri, operation.graph)
+        elif kind is DeleteNamespace:
+            self.named(OP_NAMESPACE_DELETE, operation.name, 1, operation.iri, operation.graph)
+        elif kind is Start:
+            self.mark(OP_START)
+        elif kind is Commit:
+            self.mark(OP_COMMIT)
+        elif kind is Abort:
+            self.mark(OP_ABORT)
+        else:
+            raise TypeError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
+        return self.batch.a.n_rows
+
+    def end_patch(self) -> None:
+        """End the patch here."""
+        self.mark(OP_PUNCTUATION)

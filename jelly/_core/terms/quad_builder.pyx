@@ -1,0 +1,207 @@
+"""What a parser of another library gives -> Batches."""
+
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdio cimport snprintf
+from libc.string cimport memset
+
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace, add_quoted,
+    add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
+)
+from jelly._core.base.status cimport Fault, fail, fault_error
+from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
+
+cdef enum:
+    # A Batch may never hold more text than this: far above what makes it full, so that one long literal more fits.
+    MAX_TEXT = 1 << 30
+
+
+cdef class QuadIntake:
+    """Fills Batches with quads that have ``subject``, ``predicate``, ``object`` and ``graph_name``.
+
+    A term is of one of ``classes``, which are those of IRIs, blank nodes, literals, quoted triples and the default graph.
+    All but the last two have a ``value``; a literal has ``language``, ``direction`` and ``datatype``.
+
+    Texts that hold ``mark``, where that is not None, become what ``mend`` makes of them, and language tags what ``tag``
+    does, where that is not None.
+
+    With ``numbered`` the labels that a parser made up become anon0, anon1 and so on; those that ``mend`` changes are
+    none of these. Of each that was numbered 24 to 64 bytes are kept.
+
+    >>> from types import SimpleNamespace as Any
+    >>> class IRI(str):
+    ...     value = property(str)
+    >>> intake = QuadIntake(3, (IRI, None, None, None, None))
+    >>> intake.extend(iter([Any(subject=IRI("a:s"), predicate=IRI("a:p"), object=IRI("a:o"))]), 10, 1000)
+    False
+    >>> len(intake.take())
+    1
+    """
+
+    cdef int arity
+    cdef object iri, bnode, literal, quoted, default
+    cdef public object mark
+    cdef object mend, tag
+    cdef Batch batch
+    cdef Interner index
+    cdef Labels labels
+    cdef bint numbered
+    # The last subject and graph, most often those of the next statement too.
+    cdef object subject, graph
+    cdef int32_t subject_id, graph_id
+    cdef readonly int64_t statements
+    cdef int64_t hint_rows, hint_terms, hint_text
+
+    def __cinit__(self, int arity, tuple classes, mend=None, tag=None, bint numbered=False):
+        if arity != 3 and arity != 4:
+            raise ValueError("a statement has 3 or 4 terms")
+        self.arity = arity
+        self.iri, self.bnode, self.literal, self.quoted, self.default = classes
+        self.mend = mend
+        self.tag = tag
+        self.numbered = numbered
+        if init_interner(&self.index) < 0:
+            raise MemoryError
+        self.hint_rows = 32
+        self.hint_terms = 64
+        self.hint_text = 4096
+        self.start()
+
+    def __dealloc__(self):
+        free_interner(&self.index)
+        free_labels(&self.labels)
+
+    def __reduce__(self):
+        raise TypeError("a QuadIntake cannot be pickled")
+
+    cdef int start(self) except -1:
+        self.batch = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_TEXT)
+        self.batch.first_row = self.statements
+        clear_interner(&self.index)
+        self.subject = self.graph = None
+        return 0
+
+    def take(self) -> Batch | None:
+        """The Batch so far; None where it has neither statements nor namespaces."""
+        cdef Batch batch = self.batch
+        if batch.a.n_rows == 0 and batch.a.n_names == 0:
+            return None
+        self.statements += batch.a.n_rows
+        self.hint_rows = batch.a.n_rows + 1
+        self.hint_terms = batch.a.n_terms + batch.a.n_terms // 8 + 1
+        self.hint_text = batch.a.n_text + batch.a.n_text // 8 + 1
+        self.start()
+        return batch
+
+    @property
+    def rows(self) -> int:
+        """Statements taken in so far, those of the Batch that is being filled among them."""
+        return self.statements + self.batch.a.n_rows
+
+    def namespace(self, name, iri) -> None:
+        """Declare a namespace at this point of the stream."""
+        cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
+        cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
+        self.checked(add_namespace(&self.batch.a, text, value))
+
+    def extend(self, quads, int64_t rows, int64_t text) -> bool:
+        """Append from an iterator until there are so many rows or bytes of text (True), or it ends (False).
+
+        What comes before an error of the iterator counts.
+        """
+        for quad in quads:
+            self.add(quad)
+            if self.batch.a.n_rows >= rows or self.batch.a.n_text >= text:
+                return True
+        return False
+
+    cdef inline int32_t find_graph(self, object graph) except? -1:
+        if type(graph) is self.default:
+            return NO_TERM
+        if self.graph is None or graph != self.graph:
+            self.graph_id = self.add_term(graph)
+            self.graph = graph
+        return self.graph_id
+
+    cdef inline int32_t find_subject(self, object subject) except -1:
+        if self.subject is None or subject != self.subject:
+            self.subject_id = self.add_term(subject)
+            self.subject = subject
+        return self.subject_id
+
+    cdef int add(self, object quad) except -1:
+        cdef int32_t s = self.find_subject(quad.subject)
+        cdef int32_t p = self.add_term(quad.predicate)
+        cdef int32_t o = self.add_term(quad.object)
+        cdef int32_t g = NO_TERM
+        if self.arity == 4:
+            g = self.find_graph(quad.graph_name)
+        self.checked(add_row(&self.batch.a, s, p, o, g))
+        return 0
+
+    cdef int32_t checked(self, int32_t term) except -1:
+        cdef Fault fault
+        if term < 0:
+            memset(&fault, 0, sizeof(Fault))
+            fail(&fault, term, NULL, MAX_TEXT)
+            raise fault_error(&fault, {})
+        return term
+
+    cdef inline int32_t intern(self, int kind, int32_t aux, object text) except -1:
+        cdef Py_ssize_t n
+        cdef const char* utf8
+        if self.mark is not None and self.mark in text:
+            text = self.mend(text)
+        utf8 = PyUnicode_AsUTF8AndSize(text, &n)
+        return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
+
+    cdef int32_t add_term(self, object term) except -1:
+        kind = type(term)
+        if kind is self.iri:
+            return self.intern(KIND_IRI, NO_TERM, term.value)
+        if kind is self.literal:
+            return self.add_literal(term)
+        if kind is self.bnode:
+            return self.add_blank_node(term.value)
+        if kind is self.quoted:
+            return self.checked(add_quoted(
+                &self.batch.a, self.add_term(term.subject), self.add_term(term.predicate), self.add_term(term.object)
+            ))
+        raise TypeError(f"expected an RDF term, got {kind.__name__}: {term!r:.80}")
+
+    cdef int32_t add_blank_node(self, object label) except -1:
+        cdef Py_ssize_t n
+        cdef const char* utf8
+        cdef char[32] made
+        cdef int64_t number
+        if not self.numbered:
+            return self.intern(KIND_BNODE, NO_TERM, label)
+        mended = self.mended(label)
+        utf8 = PyUnicode_AsUTF8AndSize(mended, &n)
+        number = number_label(&self.labels, <const uint8_t*>utf8, n, mended is not label and mended != label)
+        if number >= 0:
+            n = snprintf(made, sizeof(made), b"anon%lld", <long long>number)
+            utf8 = made
+        elif number != KEPT:
+            raise MemoryError
+        return self.checked(intern_term(&self.index, &self.batch.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
+
+    cdef int32_t add_literal(self, object term) except -1:
+        value = term.value
+        language = term.language
+        if language is not None:
+            if self.tag is not None:
+                language = self.tag(language)
+            direction = term.direction
+            if direction is not None:
+                # RDF 1.2 N-Triples, section 2.4: the direction follows the tag.
+                language = f"{self.mended(language)}--{direction.value}"
+            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), value)
+        datatype = term.datatype.value
+        if datatype == "http://www.w3.org/2001/XMLSchema#string":
+            return self.intern(KIND_LITERAL, NO_TERM, value)
+        return self.intern(KIND_TYPED, self.intern(KIND_IRI, NO_TERM, datatype), value)
+
+    cdef object mended(self, object text):
+        return self.mend(text) if self.mark is not None and self.mark in text else text

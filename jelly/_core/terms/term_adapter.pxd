@@ -1,0 +1,63 @@
+"""The terms of another library, such as RDFLib: what tells them apart and what makes them."""
+
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from jelly._core.base.batch cimport Batch, load_u64
+
+
+cdef int refuse_patch(Batch batch) except -1
+cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
+
+
+cdef inline str make_str(const uint8_t* text, int64_t n):
+    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
+    cdef uint64_t high = 0
+    cdef int64_t i
+    cdef object made
+    if n < 8:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    for i in range(0, n - 7, 8):
+        high |= load_u64(text + i)
+    high |= load_u64(text + n - 8)
+    if high & <uint64_t>0x8080808080808080:
+        return PyUnicode_DecodeUTF8(<const char*>text, n, NULL)
+    made = PyUnicode_New(n, 127)
+    memcpy(PyUnicode_DATA(made), text, n)
+    return made
+
+
+ctypedef struct Known:
+    # A term that was made; what is not NULL is owned.
+    uint64_t hash
+    PyObject* text
+    PyObject* aux
+    PyObject* term
+
+
+cdef class Pattern:
+    cdef object made
+    cdef tuple names
+    cdef tuple values
+    cdef bint holds_str  # and nothing else
+
+
+cdef class Library:
+    cdef readonly str name
+    # Its classes.
+    cdef object iri_class, bnode_class, literal_class, quoted_class
+    # Its terms and statements of their parts. None: it has no quoted triples; a statement is a tuple.
+    cdef object iri, bnode, plain, lang, typed, quoted, triple, quad
+    cdef readonly bint quads
+    cdef object default, place, graph_name
+    cdef Known* known
+    cdef uint64_t mask
+    cdef bint memo_all
+
+    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember)
+    cdef object build(self, int kind, object aux, str text)
+    cdef object make_quoted(self, object s, object p, object o)
+    cdef object graph(self, object term)
+    cdef int kind_of(self, object term) except -1

@@ -1,0 +1,243 @@
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.type cimport PyType_IsSubtype
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+
+from jelly._core.base.batch cimport (
+    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
+)
+from jelly._core.base.status cimport OK
+from jelly._core.jelly.stream_options cimport only_statements
+
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
+
+
+cdef extern from "Python.h":
+    bint PyObject_IS_GC(object)
+    void PyObject_GC_UnTrack(object)
+
+
+cdef inline object of_text(object make, str text):
+    cdef object new
+    if not isinstance(make, type) or not PyType_IsSubtype(<type>make, str):
+        return make(text)
+    new = new_str(make, text)
+    if (<PyTypeObject*>make).tp_basicsize == (<PyTypeObject*>str).tp_basicsize and not (<PyTypeObject*>make).tp_dictoffset:
+        untrack(new)
+    return new
+
+
+cdef inline void untrack(object new):
+    """What can be part of no cycle is nothing for the garbage collector, which would look at it over and over."""
+    if PyObject_IS_GC(new):
+        PyObject_GC_UnTrack(new)
+
+
+cdef object new_str(object made, str text):
+    """A str of the class ``made``, whose constructor is not called."""
+    cdef tuple arguments = (text,)
+    return (<PyTypeObject*>str).tp_new(<type>made, <PyObject*>arguments, NULL)
+
+
+# In the place of the text in a Pattern.
+_TEXT = object()
+
+
+cdef class Pattern:
+    """Makes objects of a class of str with slots after an example: what holds the example's text holds theirs.
+
+    ``ValueError`` where the example is more than a text and slots.
+
+    >>> class Tagged(str):
+    ...     __slots__ = "tag", "text"
+    >>> example = Tagged("a")
+    >>> example.tag, example.text = "x", "a"
+    >>> made = Pattern(example)("b")
+    >>> made, made.tag, made.text
+    ('b', 'x', 'b')
+    """
+
+    def __cinit__(self, example):
+        names = []
+        values = []
+        if not isinstance(example, str) or hasattr(example, "__dict__"):
+            raise ValueError(f"{type(example).__name__} is no str with slots")
+        for base in type(example).__mro__:
+            slots = base.__dict__.get("__slots__", ())
+            names += [slots] if isinstance(slots, str) else slots
+        for name in names:
+            if name.startswith("__") or not hasattr(example, name):
+                raise ValueError(f"{type(example).__name__} has a slot {name} that cannot be copied")
+            value = getattr(example, name)
+            values.append(_TEXT if type(value) is str and value == str.__str__(example) else value)
+        self.made = type(example)
+        self.names = tuple(names)
+        self.values = tuple(values)
+        self.holds_str = all(x is None or x is _TEXT or isinstance(x, str) for x in values)
+
+    def __call__(self, str text):
+        cdef object new = new_str(self.made, text)
+        cdef object value
+        cdef Py_ssize_t i
+        for i in range(len(self.names)):
+            value = self.values[i]
+            setattr(new, self.names[i], text if value is _TEXT else value)
+        if self.holds_str:
+            untrack(new)
+        return new
+
+    def __reduce__(self):
+        raise TypeError("a Pattern cannot be pickled")
+
+
+cdef int refuse_patch(Batch batch) except -1:
+    """Statements are asked for, and a patch is none of them."""
+    if batch.a.op != NULL:
+        raise JellyOptionsError("a patch is no list of statements, it has operations: read it with jelly.patch")
+    return 0
+
+
+cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1:
+    """The statements of some rows are asked for: of a patch only those that have some."""
+    if not 0 <= start <= end <= batch.a.n_rows:
+        raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
+    return OK if only_statements(batch.a.op, start, end) else refuse_patch(batch)
+
+
+cdef class Library:
+    """How the terms of another library are made and told apart, for `Terms`, `StatementIterator` and `Collector`.
+
+    ``classes`` are those of IRIs, blank nodes, literals and quoted triples (None: it has none). A term is a str, or has
+    a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
+
+    ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
+    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms.
+    ``triple`` and ``quad`` make statements of terms; by
+    default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
+    every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
+
+    ``memo`` terms are remembered by their text (a power of two, or 0), so that one that comes again is the same object:
+    typed literals and their datatypes, or all with ``memo_all``.
+
+    >>> from jelly._core.terms.materialize import StatementIterator
+    >>> import jelly
+    >>> tagged = Library("Tags", classes=(str, str, str, None), iri=str, bnode="_:{}".format, plain=repr, lang=None,
+    ...                  typed=None)
+    >>> list(StatementIterator(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"), tagged))
+    [('a:s', 'a:p', "'o'")]
+    """
+
+    def __cinit__(
+        self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, triple=None, quad=None, default=None,
+        bint quads=False, place=None, graph_name=None,
+        uint64_t memo=0, bint memo_all=False,
+    ):
+        if memo & (memo - 1) or memo > 1 << 24:
+            raise ValueError("memo must be a power of two up to 1 << 24, or 0")
+        self.name = name
+        self.iri_class, self.bnode_class, self.literal_class, self.quoted_class = classes
+        self.iri = iri
+        self.bnode = bnode
+        self.plain = plain
+        self.lang = lang
+        self.typed = typed
+        self.quoted = quoted
+        self.triple = triple
+        self.quad = quad
+        self.default = default
+        self.quads = quads
+        self.place = place
+        self.graph_name = graph_name
+        self.mask = memo - 1 if memo else 0
+        self.memo_all = memo_all
+        if memo:
+            self.known = <Known*>PyMem_Calloc(memo, sizeof(Known))
+            if self.known == NULL:
+                raise MemoryError
+
+    def __dealloc__(self):
+        cdef uint64_t i
+        if self.known != NULL:
+            for i in range(self.mask + 1):
+                Py_XDECREF(self.known[i].text)
+                Py_XDECREF(self.known[i].aux)
+                Py_XDECREF(self.known[i].term)
+            PyMem_Free(self.known)
+
+    def __reduce__(self):
+        raise TypeError("a Library cannot be pickled")
+
+    cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember):
+        """The term of a kind that has a text; aux is the language tag or the datatype, or None."""
+        cdef Known* slot
+        cdef Known old
+        cdef uint64_t h
+        cdef const char* utf8
+        cdef Py_ssize_t n_utf8
+        cdef str string
+        if self.known == NULL or n > INTERN_MAX or not (remember or self.memo_all or kind == KIND_TYPED):
+            return self.build(kind, aux, make_str(text, n))
+        # The kind goes into the highest byte: below, a short text of another kind would often have the same hash.
+        h = hash_bytes(text, n, (<uint64_t>kind << 56) ^ <uint64_t><uintptr_t><PyObject*>aux)
+        slot = &self.known[h & self.mask]
+        if slot.term != NULL and slot.hash == h and slot.aux == <PyObject*>aux:
+            utf8 = PyUnicode_AsUTF8AndSize(<object>slot.text, &n_utf8)
+            # The kind is in the hash alone: for one text and aux, hashes of different kinds are never the same.
+            if n_utf8 == n and same_bytes(<const uint8_t*>utf8, text, n):
+                return <object>slot.term
+        string = make_str(text, n)
+        term = self.build(kind, aux, string)
+        # The code of others that made it may have used this slot too: the slot is read and written only now.
+        old = slot[0]
+        Py_INCREF(string)
+        Py_INCREF(aux)
+        Py_INCREF(term)
+        slot.hash = h
+        slot.text = <PyObject*>string
+        slot.aux = <PyObject*>aux
+        slot.term = <PyObject*>term
+        Py_XDECREF(old.text)
+        Py_XDECREF(old.aux)
+        Py_XDECREF(old.term)
+        return term
+
+    cdef object build(self, int kind, object aux, str text):
+        try:
+            if kind == KIND_IRI:
+                return of_text(self.iri, text)
+            if kind == KIND_BNODE:
+                return of_text(self.bnode, text)
+            if kind == KIND_LITERAL:
+                return self.plain(text)
+            if kind == KIND_LANG:
+                return self.lang(text, aux)
+            if kind == KIND_TYPED:
+                return self.typed(text, aux)
+            return text
+        except (TypeError, ValueError) as error:
+            raise JellyUnsupportedError(f"{self.name} refuses the term {text!r:.200}: {error}") from error
+
+    cdef object make_quoted(self, object s, object p, object o):
+        if self.quoted is None:
+            raise JellyUnsupportedError(f"{self.name} has no quoted triples")
+        return self.quoted(s, p, o)
+
+    cdef object graph(self, object term):
+        """What stands for a graph in a statement; term is None for the default graph."""
+        if term is None:
+            return self.default
+        return term if self.place is None else self.place(term)
+
+    cdef int kind_of(self, object term) except -1:
+        """KIND_IRI, KIND_BNODE, KIND_LITERAL (of any sort) or KIND_TRIPLE; 0 for what is no term of the library."""
+        if isinstance(term, self.iri_class):
+            return KIND_IRI
+        if isinstance(term, self.literal_class):
+            return KIND_LITERAL
+        if isinstance(term, self.bnode_class):
+            return KIND_BNODE
+        if self.quoted_class is not None and isinstance(term, self.quoted_class):
+            return KIND_TRIPLE
+        return 0

@@ -1,0 +1,1 @@
+"""The formats: one registry, and one codec a module."""

@@ -1,0 +1,79 @@
+"""Apache Jena's RDF Binary: graphs and datasets in RDF Thrift and RDF Protobuf (SPARQL results: `jelly.results`).
+
+They are formats like any other, by suffix (``.rt .trdf``, ``.rpb .pbrdf``), media type or as ``format="thrift"`` and
+``format="protobuf"``. One format serves graphs and datasets: Batches are of triples until the first quad comes, or of
+quads from the beginning with ``quads=True``.
+
+We read what Jena reads with these differences. Jena takes Thrift data that is cut off inside a row for complete, skips
+rows that it does not know, cannot read strings above 100 MiB, and makes U+FFFD of bytes that are not UTF-8: all of that
+is an error here, or is read. The terms of patterns (variables, ANY, REPEAT, UNDEFINED) are no RDF and an error. Doubles
+that are infinite become ``INF``, not Java's ``Infinity``. Labels of blank nodes are kept.
+
+The direction of a literal stands behind its language tag, as in RDF 1.2 N-Triples: ``ar--rtl``.
+
+>>> import io, jelly
+>>> out = io.BytesIO()
+>>> with jelly.Writer(out, format="thrift", prefixes={"ex": "http://example.org/"}) as writer:
+...     writer.add((jelly.IRI("http://example.org/s"), jelly.IRI("http://example.org/p"), jelly.Literal("o")))
+>>> out.getvalue()[:30]
+b'\\x1c\\x18\\x02ex\\x18\\x13http://example.org/\\x00\\x00,\\x1c'
+>>> [str(statement) for statement in jelly.read(out.getvalue(), format="thrift")]
+['<http://example.org/s> <http://example.org/p> "o" .']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from jelly._core.base.batch import Batch
+from jelly._core.jena.reader import BinaryReader
+from jelly._core.jena.writer import BinaryWriter
+from jelly._formats.registry import Format
+from jelly._options import StreamOptions
+from jelly.errors import JellyUnsupportedError
+
+__all__ = ["open_reader", "open_writer"]
+
+Encoding = Literal["thrift", "protobuf"]
+
+
+def open_reader(
+    format: Format,
+    *,
+    delimited: bool | None,
+    strict: bool,
+    on_error: Literal["raise", "skip"],
+    **settings: Any,
+) -> BinaryReader:
+    """What reads RDF Thrift or RDF Protobuf: see `BinaryReader` for the keywords."""
+    if on_error != "raise":
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: nothing says where a row begins")
+    return BinaryReader(format.name, **settings)
+
+
+def open_writer(
+    format: Format,
+    options: StreamOptions | None,
+    arity: int,
+    *,
+    frame_rows: int,
+    frame_bytes: int,
+    delimited: bool,
+    keyframe_rows: int,
+    keep_labels: bool,
+    **settings: Any,
+) -> _Writer:
+    """What writes RDF Thrift or RDF Protobuf: see `BinaryWriter` for the keywords. There are no frames."""
+    return _Writer(format.name, **settings)
+
+
+class _Writer:
+    def __init__(self, encoding: str, prefixes: Mapping[str, str] | None = None, **settings: Any) -> None:
+        self._writer = BinaryWriter(encoding, prefixes=prefixes, **settings)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        return self._writer.encode(batch)
+
+    def close(self) -> bytes:
+        return self._writer.close()

@@ -1,0 +1,192 @@
+"""What a document says is marked on the way through software that would lose it: the capitals of language tags, and
+which labels of blank nodes the document writes itself."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+
+from jelly._core.rules.language_tag import is_language_tag
+
+__all__ = ["JsonMarks", "Marks", "Written"]
+
+# RFC 5646, section 2.1: these are whole tags, nothing may follow them.
+_GRANDFATHERED = frozenset(
+    b"en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn i-tao i-tay i-tsu "
+    b"sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu zh-hakka zh-min zh-min-nan "
+    b"zh-xiang".split()
+)
+_TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?![A-Za-z0-9])"
+# In the Turtle family, N-Quads among them; in RDF/XML.
+_AT = re.compile(b"@" + _TAG)
+_XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
+_JSON_LANGUAGE = re.compile(rb'"@language"\s{0,64}:\s{0,64}"' + _TAG + rb'(?=")')
+# Any tag as a string of JSON.
+_STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
+# Where a piece must not end: within a tag.
+_OPEN_STRING = re.compile(
+    rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,256}"?)?)?|"@?[A-Za-z0-9-]{0,64}"?)\Z'
+)
+_OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
+_OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
+
+_DIGITS = re.compile(rb"[0-9a-f]{8}")
+# The letters of a longer tag cannot be told by the digits of one subtag.
+_LONGEST = 31
+# Strings that look like tags; a document that has more is no longer looked at.
+_MANY = 10_000
+
+# Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes behind
+# it. Then where a piece must not end.
+_LABEL = re.compile(rb"_:(?=[a-f][0-9a-f]{15})")
+_NODE_ID = re.compile(rb"nodeID\s{0,100}=\s{0,100}[\"'](?=[a-f][0-9a-f]{15})")
+_OPEN_LABEL = re.compile(rb"_(?::(?:[a-f][0-9a-f]{0,14})?)?\Z")
+
+
+class Written:
+    """Tells labels of blank nodes that a document writes from those that a parser makes up for nodes without one.
+
+    ``put`` marks those of the document that could be either. What looks like a label and is none gets a mark too:
+    `take` takes out all of them, wherever they are.
+
+    >>> written = Written()
+    >>> written.take(written.put(b"_:a123456789abcdef"))
+    b'_:a123456789abcdef'
+    """
+
+    def __init__(self, *, xml: bool = False, word: str = "") -> None:
+        self.used = False
+        self.mark = f"z{word}{secrets.token_hex(8)}z".encode()
+        self._label, self._open = (_NODE_ID, _OPEN_ELEMENT) if xml else (_LABEL, _OPEN_LABEL)
+
+    def put(self, data: bytes) -> bytes:
+        """The text with marks."""
+        data, n = self._label.subn(rb"\g<0>" + self.mark, data)
+        self.used = self.used or n > 0
+        return data
+
+    def split(self, data: bytes) -> tuple[bytes, bytes]:
+        """The text up to a label that goes on in the next piece, and the rest."""
+        return _split(self._open, data)
+
+    def take(self, data: bytes) -> bytes:
+        """The text without marks."""
+        return data.replace(self.mark, b"") if self.used else data
+
+    def take_str(self, text: str) -> str:
+        """The same of a str."""
+        return text.replace(self.mark.decode(), "") if self.used else text
+
+
+class Marks:
+    """Carries the capitals of language tags through software that makes them small.
+
+    ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
+    bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. A tag that is too long for that, or
+    that nothing may follow, becomes a private tag of its length and its bytes: ``@x-1f0c9a52-00000005-692d414d49``.
+    What looks like a tag and is none, within an IRI, a string or a comment, gets a mark too: `take`, which restores
+    the letters and removes the mark, does so wherever it finds one, so that all other text is again what it was.
+
+    >>> marks = Marks()
+    >>> marks.take(marks.put(b'"colour"@en-GB').lower())
+    b'"colour"@en-GB'
+    """
+
+    def __init__(self, *, xml: bool = False) -> None:
+        self.used = False
+        self.word = secrets.token_hex(4)  # that every mark holds
+        self._word = f"x-{self.word}-".encode()
+        self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
+
+    def put(self, data: bytes) -> bytes:
+        """The text with marks."""
+        return self._tag.sub(self._put, data)
+
+    def _put(self, match: re.Match[bytes]) -> bytes:
+        tag = match[1]
+        if len(tag) > _LONGEST or tag.lower() in _GRANDFATHERED:
+            if not is_language_tag(tag):
+                return match[0]
+            self.used = True
+            coded = tag.hex().encode()
+            groups = b"-".join(coded[i : i + 8] for i in range(0, len(coded), 8))
+            return b"%b%b%08x-%b" % (match[0][: -len(tag)], self._word, len(tag), groups)
+        self.used = True
+        bits = 1 << len(tag)  # the topmost tells the length
+        for i, letter in enumerate(tag):
+            bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
+        return b"%b-%b%08x" % (match[0], self._word, bits)
+
+    def split(self, data: bytes) -> tuple[bytes, bytes]:
+        """The text up to a tag that goes on in the next piece, and the rest."""
+        return _split(self._open, data)
+
+    def take(self, data: bytes) -> bytes:
+        """The text as it was without marks."""
+        if not self.used or self._word not in data:
+            return data
+        first, *parts = data.split(self._word)
+        found = [first]
+        for part in parts:
+            digits = _DIGITS.match(part)
+            if digits is None:
+                raise ValueError(f"a mark without its letters, after {found[-1][-80:]!r}")
+            bits = int(digits[0], 16)
+            end = digits.end()
+            if found[-1].endswith(b"-"):
+                n = bits.bit_length()  # of the letters, and the hyphen behind them
+                tag = bytearray(found[-1][-n:-1])
+                for i in range(len(tag)):
+                    if bits >> i & 1:
+                        tag[i] &= 0xDF
+                found[-1] = found[-1][:-n]
+            else:
+                begin, end = end, end + 2 * bits + (bits + 3) // 4
+                tag = bytearray.fromhex(part[begin:end].replace(b"-", b"").decode())
+            found += [bytes(tag), part[end:]]
+        return b"".join(found)
+
+    def take_str(self, text: str) -> str:
+        """The same of a str."""
+        return self.take(text.encode()).decode()
+
+    # What becomes of a tag that has no mark: nothing more.
+    of_tag: Callable[[str], str] | None = None
+
+
+class JsonMarks(Marks):
+    """The same for JSON-LD: the tags that ``@language`` gives are marked.
+
+    Those of language maps, and of names that a context gives to ``@language``, cannot be told from other strings. They
+    get the capitals that the document has, if all of its strings of these letters have the same.
+
+    >>> tags = JsonMarks()
+    >>> tags.take(tags.put(b'[{"@language": "en-GB"}, {"@language": "EN-gb"}, {"lang": "de-DE"}]').lower())
+    b'[{"@language": "en-GB"}, {"@language": "EN-gb"}, {"lang": "de-de"}]'
+    >>> tags.of_tag("de-de")
+    'de-DE'
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tag, self._open = _JSON_LANGUAGE, _OPEN_STRING
+        self._known: dict[str, str] = {}
+
+    def put(self, data: bytes) -> bytes:
+        """The text with marks."""
+        if len(self._known) < _MANY:
+            for found in set(_STRING.findall(data)):
+                tag = found.decode()
+                if self._known.setdefault(tag.lower(), tag) != tag:
+                    self._known[tag.lower()] = tag.lower()
+        return super().put(data)
+
+    def of_tag(self, tag: str) -> str:
+        """The tag as the document spells it; in lower case where it has several spellings."""
+        return self._known.get(tag, tag) if len(self._known) < _MANY else tag
+
+
+def _split(open: re.Pattern[bytes], data: bytes) -> tuple[bytes, bytes]:
+    last = open.search(data, max(0, len(data) - (1 << 16)))
+    return (data, b"") if last is None else (data[: last.start()], data[last.start() :])

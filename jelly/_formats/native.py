@@ -1,0 +1,94 @@
+"""What reads and writes the formats of our own core: see `jelly._formats.registry.Format.codec`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._formats.registry import JELLY, Format
+from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._seekable.index import INDEX_KEY, pack_index
+from jelly.errors import JellyOptionsError
+
+__all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
+
+
+@cache
+def default_options(arity: int) -> StreamOptions:
+    """Options for those who give none: flat triples or quads, quoted triples allowed."""
+    return StreamOptions(
+        physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
+        logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
+        rdf_star=True,
+    )
+
+
+def open_reader(
+    format: Format,
+    *,
+    delimited: bool | None,
+    strict: bool,
+    on_error: Literal["raise", "skip"],
+    **settings: Any,
+) -> Decoder | TextReader:
+    """What reads Jelly, N-Triples or N-Quads."""
+    if format is JELLY:
+        return Decoder(delimited=delimited, **settings)
+    return TextReader(quads=format.quads, strict=strict, on_error=on_error, **settings)
+
+
+def open_writer(
+    format: Format,
+    options: StreamOptions | None,
+    arity: int,
+    *,
+    frame_rows: int,
+    frame_bytes: int,
+    delimited: bool,
+    keyframe_rows: int,
+    keep_labels: bool,
+    quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
+) -> StreamEncoder | _TextWriter:
+    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
+
+    ``quoted`` is that of `jelly._core.ntriples.text.TextWriter`, for text.
+    """
+    if format is not JELLY:
+        return _TextWriter(format.quads, keep_labels, quoted)
+    if quoted != "rdf-1.2":
+        raise JellyOptionsError(f"quoted={quoted!r} does not go with Jelly, only with N-Triples and N-Quads")
+    return StreamEncoder(
+        options or default_options(arity),
+        frame_rows=frame_rows,
+        frame_bytes=frame_bytes,
+        delimited=delimited,
+        keyframe_rows=keyframe_rows,
+    )
+
+
+class StreamEncoder(Encoder):
+    """An Encoder that ends the stream with the index, where it has keyframes."""
+
+    def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
+        """The bytes of what is left, with the index."""
+        if not self.keyframe_rows:
+            return super().close(metadata)
+        self.finish()
+        keys = [key for key in self.keyframes if key[0] < self.n_bytes]
+        index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
+        return super().close({INDEX_KEY: index})
+
+
+class _TextWriter:
+    def __init__(self, quads: bool, keep_labels: bool, quoted: Literal["rdf-1.2", "rdf-star"]) -> None:
+        self._text = TextWriter(quads=quads, keep_labels=keep_labels, quoted=quoted)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        return self._text.encode(batch)
+
+    def close(self) -> bytes:
+        return b""

@@ -1,0 +1,501 @@
+"""SPARQL results as text: JSON, XML, CSV and TSV in and out, rows of terms of ours, None where unbound.
+
+TSV is read by pyoxigraph. (Its parser of XML takes the spaces around values away.) CSV is written only: it does not
+tell what its values are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
+from jelly._io.limits import memory_error
+from jelly._io.source import Source
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
+
+__all__ = ["READERS", "WRITERS", "read_json", "read_tsv", "read_xml"]
+
+Row = Sequence[Any]
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+DIRECTIONS = ("--ltr", "--rtl")
+# Triple terms in triple terms.
+MAX_NESTED = 62
+# Elements in elements: four for each triple term, and the outer ones.
+MAX_PATH = 4 * MAX_NESTED + 8
+# XML that is parsed at a time.
+PIECE = 1 << 16
+# Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
+MAX_DOCUMENT = 1 << 28
+MAX_TEXT = 1 << 26
+# As in RDF Binary. Each row has a place for each.
+MAX_VARIABLES = 1 << 16
+
+
+def _directed(tag: str) -> tuple[str, str | None]:
+    """A language tag and the base direction that may stand behind it."""
+    return (tag[:-5], tag[-3:]) if tag.endswith(DIRECTIONS) and len(tag) > 5 else (tag, None)
+
+
+# ---- JSON
+
+
+def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tuple[list[str], Iterator[Row]]:
+    """SPARQL 1.1 Query Results JSON Format, with the triple terms and directions of 1.2. It is read as a whole, which
+    takes about ten times ``max_document_bytes`` (256 MiB) of memory at most."""
+    parts: list[bytes] = []
+    n = 0
+    for chunk in source.chunks():
+        n += len(chunk)
+        if n > max_document_bytes:
+            reason = f"JSON is read as a whole, and this has more than {max_document_bytes} bytes"
+            raise JellyLimitError(f"{reason}; raise max_document_bytes to read it", offset=max_document_bytes)
+        parts.append(bytes(chunk))
+    data = b"".join(parts)
+    del parts
+    try:
+        document = json.loads(data)
+        if not isinstance(document, dict):
+            raise JellyFormatError("expected a JSON object with head and results")
+        if "boolean" in document:
+            raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
+        variables = [str(name) for name in document["head"].get("vars", [])]
+        _check_width(len(variables))
+        bindings = list(document["results"]["bindings"])
+    except RecursionError:
+        raise JellyLimitError("the JSON is nested too deep") from None
+    except ValueError as error:
+        if isinstance(error, JellyError):
+            raise
+        # Bad UTF-8 has a place in the data, bad JSON a line.
+        raise JellySyntaxError(str(error), line=getattr(error, "lineno", None)) from None
+    except (KeyError, TypeError, AttributeError):
+        raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
+    return variables, _rows_of_json(variables, bindings)
+
+
+def _check_width(variables: int) -> None:
+    if variables > MAX_VARIABLES:
+        raise JellyLimitError(f"a result set has more than {MAX_VARIABLES} variables")
+
+
+def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
+    for i, binding in enumerate(bindings):
+        try:
+            yield [None if name not in binding else _from_json(binding[name]) for name in variables]
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise JellyFormatError(f"a binding is no term: {error!r:.200}", row=i) from None
+
+
+def _from_json(term: dict[str, Any]) -> Any:
+    kind, value = term["type"], term["value"]
+    if kind == "uri":
+        return IRI(value)
+    if kind == "bnode":
+        return BlankNode(value)
+    if kind in ("triple", "statement"):  # as others call it
+        # RDF-star had one letter for each.
+        return QuotedTriple(
+            _from_json(value["subject"] if "subject" in value else value["s"]),
+            _from_json(value["predicate"] if "predicate" in value else value["p"]),
+            _from_json(value["object"] if "object" in value else value["o"]),
+        )
+    if kind not in ("literal", "typed-literal"):
+        raise ValueError(f"unknown type {kind!r}")
+    tag = term.get("xml:lang")
+    if tag:
+        direction = term.get("its:dir")
+        return Literal(value, language=f"{tag}--{direction}" if direction else tag)
+    return Literal(value, datatype=term.get("datatype"))
+
+
+def _to_json(term: Any) -> dict[str, Any]:
+    if isinstance(term, IRI):
+        return {"type": "uri", "value": term.value}
+    if isinstance(term, BlankNode):
+        return {"type": "bnode", "value": term.value}
+    if isinstance(term, QuotedTriple):
+        names = ("subject", "predicate", "object")
+        return {"type": "triple", "value": {name: _to_json(part) for name, part in zip(names, term, strict=True)}}
+    made = {"type": "literal", "value": term.value}
+    if term.language is not None:
+        made["xml:lang"], direction = _directed(term.language)
+        if direction is not None:
+            made["its:dir"] = direction
+    elif term.datatype.value != XSD_STRING:
+        made["datatype"] = term.datatype.value
+    return made
+
+
+class JsonWriter:
+    """SPARQL 1.1 Query Results JSON Format, one line a row."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._variables = variables
+        self._next = ""
+
+    def header(self) -> str:
+        return f'{{"head":{{"vars":{json.dumps(list(self._variables), ensure_ascii=False)}}},"results":{{"bindings":['
+
+    def row(self, row: Row) -> str:
+        bound = {name: _to_json(term) for name, term in zip(self._variables, row, strict=True) if term is not None}
+        text = f"{self._next}\n{json.dumps(bound, ensure_ascii=False, separators=(',', ':'))}"
+        self._next = ","
+        return text
+
+    def footer(self) -> str:
+        return "\n]}}\n"
+
+
+# ---- XML
+
+# What XML 1.0 has no way to write, and what a parser would make something else of.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def _check_xml(text: str) -> str:
+    if found := _NO_XML.search(text):
+        raise JellyUnsupportedError(f"XML cannot hold the character U+{ord(found[0]):04X}")
+    return text
+
+
+def _xml_text(text: str) -> str:
+    return escape(_check_xml(text), {"\r": "&#13;"})
+
+
+def _xml_quoted(text: str) -> str:
+    """The value of an attribute, with its quotation marks."""
+    return quoteattr(_check_xml(text))
+
+
+def _to_xml(term: Any) -> str:
+    if isinstance(term, IRI):
+        return f"<uri>{_xml_text(term.value)}</uri>"
+    if isinstance(term, BlankNode):
+        return f"<bnode>{_xml_text(term.value)}</bnode>"
+    if isinstance(term, QuotedTriple):
+        names = ("subject", "predicate", "object")
+        parts = (f"<{name}>{_to_xml(part)}</{name}>" for name, part in zip(names, term, strict=True))
+        return f"<triple>{''.join(parts)}</triple>"
+    about = ""
+    if term.language is not None:
+        tag, direction = _directed(term.language)
+        about = f" xml:lang={_xml_quoted(tag)}"
+        if direction is not None:
+            about += f' its:dir="{direction}" its:version="2.0"'
+    elif term.datatype.value != XSD_STRING:
+        about = f" datatype={_xml_quoted(term.datatype.value)}"
+    return f"<literal{about}>{_xml_text(term.value)}</literal>"
+
+
+class XmlWriter:
+    """SPARQL Query Results XML Format, one line a row."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._variables = variables
+
+    def header(self) -> str:
+        names = "".join(f"<variable name={_xml_quoted(name)}/>" for name in self._variables)
+        return (
+            '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"'
+            f' xmlns:its="http://www.w3.org/2005/11/its"><head>{names}</head><results>\n'
+        )
+
+    def row(self, row: Row) -> str:
+        cells = (
+            f"<binding name={_xml_quoted(name)}>{_to_xml(term)}</binding>"
+            for name, term in zip(self._variables, row, strict=True)
+            if term is not None
+        )
+        return f"<result>{''.join(cells)}</result>\n"
+
+    def footer(self) -> str:
+        return "</results></sparql>\n"
+
+
+_SPARQL = "http://www.w3.org/2005/sparql-results# "
+_LANG = "http://www.w3.org/XML/1998/namespace lang"
+_DIR = "http://www.w3.org/2005/11/its dir"
+_PARTS = ("subject", "predicate", "object")
+
+
+class _XmlReader:
+    """The handlers of expat: `variables`, and `rows` that are complete."""
+
+    def __init__(self, max_text: int) -> None:
+        self._max_text = max_text
+        self._since = 0  # bytes since a tag
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.variables: list[str] = []
+        self._known: set[str] = set()
+        self.rows: list[Row] = []
+        self.begun = False  # the variables are all there
+        self._path: list[str] = []
+        self._row: dict[str, Any] = {}
+        self._about: dict[str, str] = {}
+        self._parts: list[str] = []
+        self._triples: list[dict[str, Any]] = []
+        self._term: Any = None
+        self._name = ""
+
+    def feed(self, data: bytes, final: bool = False) -> None:
+        if self._since > self._max_text:
+            reason = f"more than {self._max_text} bytes without a tag; raise max_text_bytes to read them"
+            raise JellyLimitError(reason, line=self.parser.CurrentLineNumber)
+        self._since += len(data)
+        try:
+            self.parser.Parse(data, final)
+        except expat.ExpatError as error:
+            raise JellySyntaxError(expat.ErrorString(error.code), line=error.lineno) from None
+
+    def _fail(self, reason: str) -> JellyFormatError:
+        return JellyFormatError(reason, line=self.parser.CurrentLineNumber)
+
+    def _doctype(self, *_: Any) -> None:
+        raise JellyUnsupportedError("a document type, and entities with it, are not read")
+
+    def _start(self, tag: str, about: dict[str, str]) -> None:
+        name = tag.removeprefix(_SPARQL)
+        self._since = 0
+        if len(self._path) > MAX_PATH:
+            raise JellyLimitError(f"elements are nested deeper than {MAX_PATH}", line=self.parser.CurrentLineNumber)
+        if not self._path and name != "sparql":
+            raise self._fail(f"expected sparql, found {tag:.80}")
+        self._path.append(name)
+        self._parts = []
+        self._about = about
+        if name == "variable":
+            self.variables.append(about.get("name", ""))
+            self._known.add(self.variables[-1])
+            _check_width(len(self.variables))
+        elif name == "boolean":
+            raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
+        elif name == "results":
+            self.begun = True
+        elif name == "result":
+            self._row = {}
+        elif name == "binding":
+            self._name = about.get("name", "")
+            self._term = None
+        elif name == "triple":
+            self._triples.append({})
+            if len(self._triples) > MAX_NESTED:
+                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
+
+    def _text(self, text: str) -> None:
+        self._parts.append(text)
+
+    def _end(self, tag: str) -> None:
+        name = self._path.pop()
+        self._since = 0
+        text = "".join(self._parts)
+        if name == "uri":
+            self._term = IRI(text)
+        elif name == "bnode":
+            self._term = BlankNode(text)
+        elif name == "literal":
+            language, direction = self._about.get(_LANG), self._about.get(_DIR)
+            if language:
+                self._term = Literal(text, language=f"{language}--{direction}" if direction else language)
+            else:
+                self._term = Literal(text, datatype=self._about.get("datatype"))
+        elif name in _PARTS and self._triples:
+            self._triples[-1][name] = self._term
+            self._term = None
+        elif name == "triple":
+            parts = self._triples.pop()
+            if any(parts.get(part) is None for part in _PARTS):
+                raise self._fail("a triple lacks its subject, predicate or object")
+            self._term = QuotedTriple(*(parts[part] for part in _PARTS))
+        elif name == "binding":
+            if self._term is None or self._name not in self._known:
+                raise self._fail(f"a binding of {self._name!r:.80} holds no term or is of no variable")
+            self._row[self._name] = self._term
+        elif name == "result":
+            self.rows.append([self._row.get(name) for name in self.variables])
+
+
+def read_xml(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
+    """SPARQL Query Results XML Format, with the triple terms and directions of 1.2, as it comes. ``max_text_bytes``
+    (64 MiB) bounds what may come between two tags."""
+    reader = _XmlReader(max_text_bytes)
+    size = min(PIECE, max_text_bytes)
+
+    def pieces() -> Iterator[bool]:
+        for chunk in source.chunks():
+            for at in range(0, len(chunk), size):
+                reader.feed(bytes(chunk[at : at + size]))
+                yield True
+        reader.feed(b"", True)
+        if not reader.begun:
+            raise JellyFormatError("expected results in sparql")
+
+    more = pieces()
+    while not reader.begun and next(more, False):
+        pass
+
+    def rows() -> Iterator[Row]:
+        going = True
+        while going:
+            broken: JellyError | None = None
+            try:
+                going = next(more, False)
+            except JellyError as error:
+                broken = error
+            # What comes before an error is given before it is raised.
+            yield from reader.rows
+            reader.rows = []
+            if broken is not None:
+                raise broken
+
+    return reader.variables, rows()
+
+
+# ---- CSV and TSV
+
+
+def _to_csv(term: Any) -> str:
+    if term is None:
+        return ""
+    text = str(term) if isinstance(term, BlankNode | QuotedTriple) else term.value
+    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text
+
+
+
+def _to_tsv(term: Any) -> str:
+    if term is None:
+        return ""
+    if isinstance(term, QuotedTriple):
+        return f"<<( {' '.join(map(_to_tsv, term))} )>>"
+    return str(term)
+
+
+class CsvWriter:
+    """SPARQL 1.1 Query Results CSV Format: values without what they are."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._variables = variables
+
+    def header(self) -> str:
+        return ",".join(_to_csv(IRI(name)) for name in self._variables) + "\r\n"
+
+    def row(self, row: Row) -> str:
+        return ",".join(map(_to_csv, row)) + "\r\n"
+
+    def footer(self) -> str:
+        return ""
+
+
+class TsvWriter:
+    """SPARQL 1.1 Query Results TSV Format: terms in the syntax of Turtle."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._variables = variables
+
+    def header(self) -> str:
+        return "\t".join(f"?{name}" for name in self._variables) + "\n"
+
+    def row(self, row: Row) -> str:
+        return "\t".join(map(_to_tsv, row)) + "\n"
+
+    def footer(self) -> str:
+        return ""
+
+
+WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
+
+
+# ---- TSV read by pyoxigraph
+
+
+def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        for at in range(0, len(chunk), PIECE):
+            piece, rest = marks.split(rest + bytes(chunk[at : at + PIECE]))
+            check(piece)
+            yield marks.put(piece)
+    check(rest)
+    yield marks.put(rest)
+
+
+def _guard(max_text: int) -> Callable[[bytes], None]:
+    """A check of pieces for triple terms in triple terms, for which the parser uses the stack, and for long lines."""
+    depth = 0
+    length = 0
+
+    def check(piece: bytes) -> None:
+        nonlocal depth, length
+        if depth == 0 and length + len(piece) <= max_text and b"<<" not in piece:
+            end = piece.rfind(b"\n")
+            length = len(piece) - end - 1 if end >= 0 else length + len(piece)
+            return
+        for i, line in enumerate(piece.split(b"\n")):
+            length = len(line) + (0 if i else length)
+            if length > max_text:
+                raise JellyLimitError(f"a line is longer than {max_text} bytes; raise max_text_bytes to read it")
+            depth = max(depth + line.count(b"<<") - line.count(b">>"), 0)
+            if depth > MAX_NESTED:
+                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
+
+    return check
+
+
+def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
+    """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line."""
+    from jelly._formats.language_case import Marks
+    from jelly._formats.syntaxes import PieceFile, ox
+
+    marks = Marks()
+    pieces: Any = PieceFile(_marked(source.chunks(), marks, _guard(max_text_bytes)))
+    try:
+        found: Any = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
+    except SyntaxError as error:
+        raise _error(error) from None
+    except MemoryError as error:
+        raise memory_error(error) from None
+    _check_width(len(found.variables))
+
+    def term(x: Any) -> Any:
+        if isinstance(x, ox.NamedNode):
+            return IRI(marks.take_str(x.value))
+        if isinstance(x, ox.BlankNode):
+            return BlankNode(x.value)
+        if isinstance(x, ox.Triple):
+            return QuotedTriple(term(x.subject), term(x.predicate), term(x.object))
+        if x.language is None:
+            return Literal(marks.take_str(x.value), datatype=marks.take_str(x.datatype.value))
+        tag = marks.take_str(x.language)
+        return Literal(marks.take_str(x.value), language=f"{tag}--{x.direction.value}" if x.direction else tag)
+
+    def rows() -> Iterator[Row]:
+        try:
+            for solution in found:
+                yield [None if x is None else term(x) for x in solution]
+        except SyntaxError as error:
+            raise _error(error) from None
+        except MemoryError as error:
+            raise memory_error(error) from None
+
+    return [variable.value for variable in found.variables], rows()
+
+
+def _error(error: SyntaxError) -> JellySyntaxError:
+    return JellySyntaxError(str(error.msg), line=error.lineno)
+
+
+# What reads each format, and the limit that it has.
+READERS: dict[str, tuple[Callable[..., tuple[list[str], Iterator[Row]]], str]] = {
+    "json": (read_json, "max_document_bytes"),
+    "xml": (read_xml, "max_text_bytes"),
+    "tsv": (read_tsv, "max_text_bytes"),
+}

@@ -1,0 +1,539 @@
+"""The syntaxes that pyoxigraph parses and serializes, as formats: see `jelly._formats.registry.Format.codec`.
+
+Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
+Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives
+them, so a document has the same labels each time; where it writes such a label itself, no two nodes become one (see
+`jelly._core.rules.blank_node_label`). Each of these nodes takes 32 to 64 bytes of memory until the end of the document.
+
+pyoxigraph writes language tags in lower case wherever it meets them. RDF allows that, but it changes the data: so tags
+with capitals are marked before it sees them, and the marks are taken out of what it gives. In JSON
+a tag cannot be told from other strings: it gets its capitals back there if all strings of these letters have the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._core.ntriples.text import TextWriter
+from jelly._core.rules.capabilities import capabilities_of
+from jelly._core.terms.materialize import Terms
+from jelly._core.terms.quad_builder import QuadIntake
+from jelly._core.terms.term_adapter import Library
+from jelly._formats.language_case import JsonMarks, Marks, Written
+from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
+from jelly._io.limits import guard_turtle, guard_xml, memory_error
+from jelly._io.source import Source
+from jelly._options import StreamOptions
+from jelly.errors import (
+    JellyError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyUnsupportedError,
+    MissingExtraError,
+)
+
+try:
+    import pyoxigraph as ox
+except ImportError:
+    raise MissingExtraError(
+        "Turtle, TriG, RDF/XML, JSON-LD and N3 need pyoxigraph: python -m pip install 'jelly-rdf[oxigraph]'"
+    ) from None
+
+__all__ = [
+    "BATCH_BYTES",
+    "CLASSES",
+    "PLACE",
+    "SYNTAXES",
+    "PieceFile",
+    "Quads",
+    "SyntaxReader",
+    "SyntaxWriter",
+    "library_of",
+    "open_reader",
+    "open_writer",
+    "ox",
+    "refusal",
+]
+
+SYNTAXES: dict[Format, Any] = {
+    TURTLE: ox.RdfFormat.TURTLE,
+    TRIG: ox.RdfFormat.TRIG,
+    RDF_XML: ox.RdfFormat.RDF_XML,
+    JSON_LD: ox.RdfFormat.JSON_LD,
+    N3: ox.RdfFormat.N3,
+}
+CLASSES = (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple, ox.DefaultGraph)
+
+BATCH_ROWS = 16384
+BATCH_BYTES = 1 << 24
+
+# What is marked and looked through at a time, and how much of it may wait for the end of a tag of XML.
+PIECE = 1 << 18
+LONGEST_TAG = 1 << 16
+# Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
+MAX_TEXT = 1 << 26
+# No token of pyoxigraph may be longer. An escape takes up to six bytes for one.
+MAX_TOKEN = 1 << 24
+
+# ---- reading
+
+
+class PieceFile:
+    """Pieces of bytes as the file that pyoxigraph reads.
+
+    It is never given more than it asks for: it would end the process. XML and JSON it gets line by line: most errors
+    that it finds there do not tell the line, and so it has read no further.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], by_line: bool = False) -> None:
+        self._pieces = pieces
+        self._last = self._piece = b""
+        self._at = 0
+        self._by_line = by_line
+        self.line = 1  # that was given last, where they are given one by one
+        self._ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        while self._at >= len(self._piece):
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._last, self._piece, self._at = self._piece, piece, 0
+        end = len(self._piece) if size < 0 else self._at + size
+        if self._by_line:
+            self.line += self._ended
+            newline = self._piece.find(b"\n", self._at, end)
+            self._ended = newline >= 0
+            if newline >= 0:
+                end = newline + 1
+        data = self._piece[self._at : end]
+        self._at += len(data)
+        return data
+
+    def recent(self) -> bytes:
+        """What was given last: a piece or two."""
+        return self._last + self._piece[: self._at]
+
+
+# The place that a message begins with.
+PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
+_CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
+
+
+class SyntaxReader:
+    """Reads one of the `SYNTAXES`: see `jelly._formats.registry.Format`.
+
+    Relative IRIs are resolved against ``base``; where there is none they are an error (in JSON-LD they are dropped).
+    ``lenient=True`` leaves out checks, of IRIs and language tags above all, which is faster. ``max_text_bytes``
+    (64 MiB) bounds what may come between two statements, such as the text of a literal: about four times of it is in
+    memory.
+    """
+
+    def __init__(
+        self,
+        format: Format,
+        *,
+        base: str | None = None,
+        lenient: bool = False,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+        max_text_bytes: int = MAX_TEXT,
+    ) -> None:
+        if batch_rows < 1 or batch_bytes < 1 or max_text_bytes < 1:
+            raise ValueError("batch_rows, batch_bytes and max_text_bytes must be at least 1")
+        self._max_text = max_text_bytes
+        self.format = format
+        self._settings: dict[str, Any] = {
+            "base_iri": base, "lenient": lenient, "without_named_graphs": not format.quads
+        }  # fmt: skip
+        self._rows = batch_rows
+        self._bytes = batch_bytes
+        self._tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self._written = Written(xml=format is RDF_XML, word=self._tags.word)
+        self._by_line = format in (RDF_XML, JSON_LD)
+        self._known: dict[str, str] = {}
+        self._given = 0  # bytes that the parser got
+        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._taken, self._tags.of_tag, numbered=True)
+        if base is not None:
+            ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+        return self._intake.statements
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The Batches of a source. What comes before an error is given before it is raised."""
+        intake = self._intake
+        file: Any = PieceFile(self._pieces(source.chunks()), self._by_line)
+        parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
+        more = True
+        while more:
+            broken: JellyError | None = None
+            try:
+                # One statement first: the prefixes that stand before it are to come before it.
+                first = next(parser, None)
+                self._declare(parser.prefixes)
+                more = first is not None and (
+                    intake.extend(iter((first,)), self._rows, self._bytes)
+                    or intake.extend(parser, self._rows, self._bytes)
+                )
+                self._declare(parser.prefixes)
+            except SyntaxError as error:
+                broken = self._error(error, file)
+                self._declare(parser.prefixes)
+            except MemoryError as error:
+                # How far the source was read, which is about where the token ends that is too long.
+                broken = memory_error(error, offset=self._given, line=file.line if self._by_line else None)
+            except JellyError as error:
+                broken = error
+            if (batch := intake.take()) is not None:
+                yield batch
+            if broken is not None:
+                raise broken
+
+    def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
+        """The bytes of a source, with marks."""
+        # JSON has limits of its own in pyoxigraph.
+        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_turtle()
+        size = min(PIECE, self._max_text)
+        rest: list[bytes] = []
+        n = 0  # bytes of the rest
+        text = rows = 0  # bytes since there were so many statements
+        begun = False
+        for chunk in chunks:
+            for at in range(0, len(chunk), size):
+                piece = bytes(chunk[at : at + size])
+                # A tag that goes on is not looked through again for each byte of it.
+                if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
+                    rest.append(piece)
+                    n += len(piece)
+                    if begun or n < 3:
+                        continue
+                    piece = b"".join(rest).removeprefix(b"\xef\xbb\xbf")
+                    rest = []
+                    begun = True
+                piece, waits = self._tags.split(b"".join([*rest, piece]))
+                piece, before = self._written.split(piece)
+                waits = before + waits
+                rest, n = [waits], len(waits)
+                if not piece:
+                    continue
+                if self._intake.rows != rows:
+                    rows, text = self._intake.rows, 0
+                elif text > self._max_text:
+                    reason = f"more than {self._max_text} bytes without a statement; raise max_text_bytes to read them"
+                    raise JellyLimitError(reason, offset=self._given)
+                text += check(piece)
+                self._given += len(piece)
+                yield self._marked(piece)
+        if last := b"".join(rest):
+            check(last)
+            yield self._marked(last)
+
+    def _marked(self, piece: bytes) -> bytes:
+        piece = self._written.put(self._tags.put(piece))
+        if self._tags.used or self._written.used:
+            # A part of both marks; where there are no marks of tags it is empty.
+            self._intake.mark = self._tags.word or self._written.mark.decode()
+        return piece
+
+    def _taken(self, text: str) -> str:
+        return self._written.take_str(self._tags.take_str(text))
+
+    def _declare(self, prefixes: dict[str, str]) -> None:
+        """Note the prefixes that are new."""
+        # pyoxigraph has them in no order.
+        for name, iri in sorted(prefixes.items()):
+            iri = self._taken(iri)
+            if self._known.get(name) != iri:
+                self._known[name] = iri
+                self._intake.namespace(name, iri)
+
+    def _error(self, error: SyntaxError, file: PieceFile) -> JellySyntaxError:
+        text = self._taken(error.msg)
+        if "LoadDocumentCallback" in text:
+            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
+        reason = PLACE.sub("", text, 1)
+        if error.lineno is None:
+            return JellySyntaxError(reason, line=file.line if self._by_line else None)
+        # Marks shift the columns.
+        column = None if self._tags.used or self._written.used else error.offset
+        if column is not None:
+            reason = f"column {column}: {reason}"
+        return JellySyntaxError(reason, line=error.lineno, column=column)
+
+
+def _remote(text: bytes) -> str:
+    """The URL of the remote context in a part of a JSON-LD document; "" where it is not found."""
+    decoder = json.JSONDecoder()
+    for match in _CONTEXT.finditer(text):
+        with contextlib.suppress(ValueError, RecursionError):
+            found, _ = decoder.raw_decode(text[match.end() : match.end() + 4096].decode(errors="replace"))
+            for part in found if isinstance(found, list) else [found]:
+                if isinstance(part, str):
+                    return part
+    return ""
+
+
+def open_reader(
+    format: Format,
+    *,
+    delimited: bool | None,
+    strict: bool,
+    on_error: Literal["raise", "skip"],
+    **settings: Any,
+) -> SyntaxReader:
+    """What reads one of the `SYNTAXES`. ``strict`` overrules ``lenient``."""
+    if on_error != "raise":
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements are not lines")
+    if strict:
+        settings["lenient"] = False
+    return SyntaxReader(format, **settings)
+
+
+# ---- Batches to quads
+
+
+def library_of(mark: Callable[[bytes], bytes] | None = None) -> Library:
+    """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
+    return Library(
+        "pyoxigraph",
+        classes=CLASSES[:4],
+        iri=ox.NamedNode,
+        bnode=ox.BlankNode,
+        plain=ox.Literal,
+        lang=_lang if mark is None else lambda text, tag: _lang(text, mark(f"@{tag}".encode()).decode()[1:]),
+        typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
+        quoted=_statement(ox.Triple),
+        triple=_statement(ox.Triple),
+        quad=_statement(ox.Quad),
+        default=ox.DefaultGraph(),
+    )
+
+
+def _lang(text: str, tag: str) -> Any:
+    tag, _, direction = tag.partition("--")
+    if not direction:
+        return ox.Literal(text, language=tag)
+    return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
+
+
+def _statement(make: Any) -> Callable[..., Any]:
+    def statement(*terms: Any) -> Any:
+        if type(terms[0]) is ox.Triple:
+            raise JellyUnsupportedError("RDF 1.2 has quoted triples as objects only, and here one is a subject")
+        return make(*terms)
+
+    return statement
+
+
+def _as_it_is(batch: Batch) -> Batch:
+    return batch
+
+
+class Quads:
+    """Makes quads or triples of Batches.
+
+    The shortest way to them is N-Quads, which both sides have at hand: three times as fast as making each term. Only
+    what is too long for a token has to be made. ``fitted`` says that Batches were fitted to a format before.
+    """
+
+    def __init__(self, quads: bool, marks: Marks | None, fitted: bool = False) -> None:
+        self._named = quads
+        self._marks = marks
+        self._text = TextWriter(quads=quads, fitted=True)
+        self._fit = _as_it_is if fitted else capabilities_of("pyoxigraph").fit
+        self._library: Library | None = None
+
+    def of(self, batch: Batch) -> Iterator[Any]:
+        text = self.text_of(batch)
+        if len(text) > MAX_TOKEN and np.diff(np.asarray(batch.start)).max(initial=0) > MAX_TOKEN // 6:
+            return self._made(batch)
+        # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
+        lenient = self._marks is None or b"\\u00" not in text
+        if self._marks is not None:
+            text = self._marks.put(text)
+        if self._named:
+            return ox.parse(text, ox.RdfFormat.N_QUADS, lenient=lenient)
+        return map(attrgetter("triple"), ox.parse(text, ox.RdfFormat.N_TRIPLES, lenient=lenient))
+
+    def _made(self, batch: Batch) -> Iterator[Any]:
+        if self._library is None:
+            self._library = library_of(None if self._marks is None else self._marks.put)
+        return iter(Terms(self._fit(batch), self._library).statements())
+
+    def text_of(self, batch: Batch) -> bytes:
+        """The N-Triples or N-Quads of a Batch."""
+        if batch.op is not None:
+            raise JellyOptionsError("a patch cannot be written as statements: it has operations")
+        return self._text.encode(self._fit(batch))
+
+
+def refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
+    """The error for what the parser of our N-Quads raised: one line is one statement."""
+    reason = PLACE.sub("", error.msg, 1)
+    if quoted:
+        reason += " (RDF 1.2 has quoted triples as objects only)"
+    return JellyUnsupportedError(
+        f"{title} cannot hold this statement: {reason}", row=first_row + (error.lineno or 1) - 1
+    )
+
+
+# ---- writing
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
+_LETTER = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
+    "\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
+_PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
+_XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
+# Namespaces that no prefix but their own may stand for.
+_XML_FIXED = (_RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+# An element without a name. Where the empty prefix is declared, elements of other namespaces have this prefix too.
+_NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
+# A class as the name of an element, where its IRI gives none.
+_CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^<>]*?)(/?)>', re.M)
+_CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
+_END = b"</rdf:RDF>"
+_LABEL = "where-the-header-ends"
+
+
+class SyntaxWriter:
+    """Writes one of the `SYNTAXES`, each Batch when it comes: see `jelly._formats.registry.Format`.
+
+    Prefixes are those of the namespaces so far; RDF/XML, which has them in its first line, takes only those before the
+    first statement, and JSON-LD none. Names that a syntax cannot have are left out, as all that is lost is brevity.
+
+    ``lenient=True`` takes IRIs that are none by RFC 3987, where they have a scheme and no character that would have to
+    be escaped, and language tags of letters, digits and hyphens: what readers with ``lenient=True`` take.
+    ``keep_labels`` is that of `Capabilities`.
+    """
+
+    def __init__(self, format: Format, *, lenient: bool = False, keep_labels: bool = False) -> None:
+        self.format = format
+        self._capabilities = capabilities_of(format.name, keep_labels)
+        if lenient:
+            self._capabilities = self._capabilities.replace(iris="plain", tags="plain")
+        self._marks = Marks()
+        self._quads = Quads(format.quads, self._marks, fitted=True)
+        self._prefixes: dict[str, str] = {}
+        self._header = b""
+        self._begun = False
+        self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The text of a Batch. Frames leave no trace."""
+        declared = b"".join([self._declare(name, iri) for _, _, name, iri in batch.namespaces])
+        if not len(batch):
+            return declared
+        batch = self._capabilities.fit(batch)
+        try:
+            made = self._serialized(self._quads.of(batch))
+            if self.format is RDF_XML and (names := [name for name in self._prefixes if _is_bare(name, made)]):
+                for name in names:
+                    del self._prefixes[name]
+                made = self._serialized(self._quads.of(batch))
+        except SyntaxError as error:
+            raise refusal(self.format.title, error, batch.first_row, len(batch.quoted) > 0) from None
+        made = self._make(made)
+        self._begun = True
+        return declared + self._marks.take(made)
+
+    def close(self) -> bytes:
+        """The end of the document."""
+        if self.format is JSON_LD:
+            return b"]\n" if self._begun else b"[]\n"
+        if self.format is RDF_XML:
+            return _END + b"\n" if self._begun else self._serialized([]) + b"\n"
+        return b""
+
+    def _serialized(self, quads: Iterable[Any]) -> bytes:
+        try:
+            return ox.serialize(quads, format=SYNTAXES[self.format], prefixes=self._prefixes) or b""
+        except (ValueError, OSError) as error:
+            raise JellyUnsupportedError(f"{self.format.title} cannot hold a statement: {error}") from None
+
+    def _declare(self, name: str, iri: str) -> bytes:
+        """Note a prefix; the line that declares it, in the Turtle family."""
+        if self._prefixes.get(name) == iri or self.format is JSON_LD or not _PREFIX.fullmatch(name):
+            return b""
+        if self.format is RDF_XML:
+            if not self._begun and not _XML_RESERVED.fullmatch(name) and iri not in _XML_FIXED:
+                with contextlib.suppress(ValueError):
+                    _header({name: iri})
+                    self._prefixes[name] = iri
+            return b""
+        try:
+            line = _header({name: iri})
+        except ValueError:  # a relative IRI
+            return b""
+        self._prefixes[name] = iri
+        self._header = _header(self._prefixes)
+        return line
+
+    def _turtle(self, made: bytes) -> bytes:
+        return made.removeprefix(self._header)
+
+    def _json(self, made: bytes) -> bytes:
+        return (b",\n" if self._begun else b"[") + made[1:-1]
+
+    def _xml(self, made: bytes) -> bytes:
+        begin = made.index(b">\n", made.index(b"<rdf:RDF")) + 2
+        body = made[begin : made.rindex(_END)]
+        if _NAMELESS.search(body):
+            body = _CLASS_END.sub(b"\t</rdf:Description>", _CLASS.sub(_as_type, body))
+            if (found := _NAMELESS.search(body)) is not None:
+                tag = self._marks.take(body[found.start() : body.index(b">", found.start())]).decode()
+                iri = html.unescape(tag.partition('"')[2].partition('"')[0])
+                raise JellyUnsupportedError(f"RDF/XML cannot hold the predicate <{iri}>: its end is no name")
+        # A line feed is what XML makes of a carriage return as it is.
+        body = body.replace(b"\r", b"&#13;")
+        return body if self._begun else made[:begin] + body
+
+
+def _is_bare(name: str, made: bytes) -> bool:
+    """Whether a prefix stands for a whole IRI somewhere: as the name of an element that is not well-formed."""
+    return any(f"<{name}:{after}".encode() in made for after in " />") if name else b"< " in made or b"<>" in made
+
+
+def _as_type(match: re.Match[bytes]) -> bytes:
+    iri, attributes, closed = match.groups()
+    end = b"\n\t</rdf:Description>" if closed else b""
+    return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
+
+
+def _header(prefixes: dict[str, str]) -> bytes:
+    """How pyoxigraph declares prefixes in Turtle."""
+    statement = ox.Triple(ox.BlankNode(_LABEL), ox.NamedNode("x:y"), ox.BlankNode())
+    made = ox.serialize([statement], format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b""
+    return made[: made.index(f"_:{_LABEL}".encode())]
+
+
+def open_writer(
+    format: Format,
+    options: StreamOptions | None,
+    arity: int,
+    *,
+    frame_rows: int,
+    frame_bytes: int,
+    delimited: bool,
+    keyframe_rows: int,
+    keep_labels: bool,
+    **settings: Any,
+) -> SyntaxWriter:
+    """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
+    return SyntaxWriter(format, keep_labels=keep_labels, **settings)

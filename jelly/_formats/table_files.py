@@ -1,0 +1,177 @@
+"""Files of tables: Parquet, Arrow IPC and CSV, for `jelly.read_arrow` and `jelly.write_arrow`."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jelly._formats.arrow_input import pyarrow_errors, to_stream, validated
+from jelly._formats.registry import TABLE_SUFFIXES, table_kind
+from jelly._io.source import Sink
+from jelly._options import StreamOptions
+from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, write_arrow
+from jelly.errors import JellyError
+
+__all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
+
+# A row group of Parquet ends at so many rows or bytes.
+GROUP_ROWS = 1 << 18
+GROUP_BYTES = 1 << 26
+# The longest row of CSV that can be read.
+CSV_BLOCK = 1 << 25
+
+
+def convert_table(
+    src: Any,
+    dst: Any,
+    *,
+    layout: Layout = "flat",
+    threads: int = 1,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: StreamOptions | None = None,
+    seekable: bool = False,
+    **limits: Any,
+) -> int:
+    """Convert between a file of a table and a file of statements, as their suffixes say; the number of statements.
+
+    ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`,
+    ``limits`` those of `Reader`.
+    """
+    return convert_with(
+        src,
+        dst,
+        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format, **limits),
+        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
+    )
+
+
+def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
+    """Convert between a file of a table and another, which ``read`` makes a table and ``write`` makes of one."""
+    if table_kind(src) is None:
+        return write_table_file(dst, read())
+    if table_kind(dst) is None:
+        return write(read_table_file(src))
+    return write_table_file(dst, read_table_file(src))
+
+
+def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
+    """The rows of a Parquet, Arrow IPC or CSV file, part by part. In CSV an empty field without quotes is a null."""
+    kind = table_kind(path)
+    name = str(os.fspath(path))
+    try:
+        with pyarrow_errors("the table", of_file=True):
+            opened = _opened(kind, name)
+    except JellyError as error:
+        error.source = name
+        raise
+    return pa.RecordBatchReader.from_batches(opened[0], _named(name, opened[1]))
+
+
+def _named(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from validated(batches, of_file=True)
+    except JellyError as error:
+        error.source = name
+        raise
+
+
+def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    if kind == "parquet":
+        file = parquet.ParquetFile(name)
+        return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
+    if kind == "csv":
+        types = {column: pa.string() for columns in (("op",), *LAYOUTS.values()) for column in columns}
+        made = csv.open_csv(
+            name,
+            read_options=csv.ReadOptions(block_size=CSV_BLOCK),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
+        )
+        return made.schema, made
+    if kind is not None:
+        with open(name, "rb") as head:
+            is_file = head.read(6) == b"ARROW1"
+        source = pa.memory_map(name)
+        if not is_file:
+            stream = pa.ipc.open_stream(source)
+            return stream.schema, stream
+        opened = pa.ipc.open_file(source)
+        return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
+    raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+
+
+class _Out(io.RawIOBase):
+    """A `Sink` as the file that pyarrow wants."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._sink.write(bytes(data))
+        return len(data)
+
+
+def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
+    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file; the
+    number of rows. The file gets its name only when it is complete."""
+    kind = table_kind(path)
+    if kind is None:
+        raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
+    stream = to_stream(data)
+    rows = 0
+    sink = Sink(path)
+    try:
+        with pyarrow_errors("the table"), _writer(kind, _Out(sink), stream.schema) as (write, each):
+            held: list[pa.RecordBatch] = []
+            n = size = 0
+            for batch in validated(stream, of_file=isinstance(data, pa.RecordBatchStreamReader)):
+                rows += len(batch)
+                held.append(batch)
+                n += len(batch)
+                size += batch.nbytes
+                if not each and n < GROUP_ROWS and size < GROUP_BYTES:
+                    continue
+                write(pa.Table.from_batches(held, stream.schema))
+                held, n, size = [], 0, 0
+            if held:
+                write(pa.Table.from_batches(held, stream.schema))
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+    return rows
+
+
+@contextmanager
+def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
+    """What writes a table, and whether it wants each record batch by itself."""
+    if kind == "parquet":
+        with parquet.ParquetWriter(out, schema, compression="zstd") as file:
+            yield file.write_table, False
+    elif kind == "csv":
+        plain = _undictionary(schema)  # CSV knows none
+        with csv.CSVWriter(out, plain) as file:
+            yield lambda table: file.write_table(table.cast(plain)), True
+    elif kind == "stream":
+        with pa.ipc.new_stream(out, schema) as file:
+            yield file.write_table, True
+    else:
+        # This format has one dictionary for a column, and here each record batch has its own.
+        plain = _undictionary(schema)
+        with pa.ipc.new_file(out, plain) as file:
+            yield lambda table: file.write_table(table.cast(plain)), True
+
+
+def _undictionary(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([
+        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema
+    ])

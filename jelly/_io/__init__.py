@@ -1,0 +1,1 @@
+"""Bytes in and out: sources, sinks, compression, and the readers and writers of statements."""

@@ -1,0 +1,1 @@
+"""Seekable files: keyframes, the index of them, and random access."""

@@ -1,0 +1,202 @@
+"""``jelly.open``: a Jelly file with an index as something to slice. The base serves files of patches, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, BinaryIO, Generic, TypeVar, overload
+
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import Terms
+from jelly._core.terms.model import Quad, Triple
+from jelly._formats.registry import JELLY, SEEKING
+from jelly._io.reader import Frame, frames_of
+from jelly._io.settings import checked, fitted, refuse_unknown
+from jelly._io.sniff import HEAD, refuse_other
+from jelly._io.source import open_local
+from jelly._options import StreamOptions
+from jelly._seekable.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
+from jelly._seekable.sidecar import read_sidecar
+from jelly.errors import JellyError
+
+__all__ = ["IndexedFile", "JellyFile", "open"]
+
+Item = TypeVar("Item")
+Opened = TypeVar("Opened", bound="IndexedFile[Any]")
+T = TypeVar("T")
+
+
+class IndexedFile(Generic[Item]):
+    """What `JellyFile` and `jelly.patch.PatchFile` share: a file of ``Item`` that is read by its index or sidecar."""
+
+    _patch = False
+    _item = "statement"
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
+    ) -> None:
+        self.path = os.fspath(path)
+        refuse_unknown(limits, SEEKING, JELLY.title)
+        self._file = opener(self.path)
+        try:
+            size = self._file.seek(0, os.SEEK_END)
+            self._limits = fitted(limits, SEEKING, size)
+            options = partial(first_options, self._file, self._patch, self._limits)
+            index = read_index(self._file, size, options) or read_sidecar(self.path, self._file, options, opener)
+            if index is None:
+                self._file.seek(0)
+                refuse_other(self._file.read(HEAD))
+                raise JellyError(
+                    "the file has no index: make one with `jelly index`, or write it with seekable=True",
+                    source=self.path,
+                )
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, JellyError):
+                error.source = error.source or self.path
+            raise
+        self.index: Index = index
+        self._read_at = reader_at(self._file)
+
+    def __enter__(self: Opened) -> Opened:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def _between(self, start: int, stop: int) -> Iterator[Item]:
+        """The items ``start`` to ``stop``, which are within the file."""
+        raise NotImplementedError
+
+    @property
+    def n_frames(self) -> int:
+        """The number of frames."""
+        return self.index.frames
+
+    def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
+        """All Batches in order, decoded by so many threads; the GIL is released meanwhile.
+
+        ``first`` and ``last`` choose segments: those from keyframe ``first`` to before keyframe ``last``.
+        """
+        return self.run([partial(self._read, segment) for segment in self.index.segments()[first:last]], threads)
+
+    def _read(self, segment: tuple[Keyframe, Keyframe]) -> Iterator[Batch]:
+        return read_segment(self._read_at, self.index, segment, **self._limits)
+
+    def run(self, tasks: Sequence[Callable[[], Iterator[T]]], threads: int = 1) -> Iterator[T]:
+        """What some tasks on this file yield, in order, worked on by so many threads; errors name the file."""
+        try:
+            if threads <= 1 or len(tasks) <= 1:
+                for task in tasks:
+                    yield from task()
+            else:
+                yield from pipelined(iter(tasks), threads)
+        except JellyError as error:
+            error.source = error.source or self.path
+            raise
+
+    @overload
+    def __getitem__(self, wanted: int) -> Item: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> list[Item]: ...
+    def __getitem__(self, wanted: int | slice) -> Any:
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.indices(len(self))
+            if step != 1:
+                raise ValueError("a slice of a file goes forward in steps of 1")
+            return list(self._between(start, stop))
+        at = wanted + len(self) if wanted < 0 else wanted
+        if not 0 <= at < len(self):
+            raise IndexError(f"no {self._item} {wanted}: the file has {len(self)}")
+        return self[at : at + 1][0]
+
+
+class JellyFile(IndexedFile[Triple | Quad]):
+    """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
+
+    ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
+    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice. ``opener`` opens the
+    file and its sidecar, where these are not local.
+    """
+
+    def __len__(self) -> int:
+        return self.index.statements
+
+    def __repr__(self) -> str:
+        return f"<jelly.JellyFile {self.path}: {self.index.statements} statements, {self.index.frames} frames>"
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream options."""
+        options: StreamOptions = self.index.options
+        return options
+
+    def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
+        """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
+        return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
+
+    def parts(
+        self, start: int = 0, stop: int | None = None, *, whole: bool = False
+    ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
+        """What to call for each segment with some of the statements ``start`` to ``stop``, in any thread.
+
+        It gives Batches with the range of rows that is meant, which may be empty; with ``whole`` those of the whole
+        segment.
+        """
+        end = self.index.statements if stop is None else min(stop, self.index.statements)
+        if start >= end:
+            return []
+
+        def part(segment: tuple[Keyframe, Keyframe]) -> Iterator[tuple[Batch, int, int]]:
+            for batch in self._read(segment):
+                low = min(max(start - batch.first_row, 0), len(batch))
+                yield batch, low, max(min(end - batch.first_row, len(batch)), low)
+                if batch.first_row + len(batch) >= end and not whole:
+                    return
+
+        segments = self.index.segments_from("statement", start)
+        return [partial(part, segment) for segment in segments if segment[0].statement < end]
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
+        """The frames ``start`` to ``stop``."""
+        stop = self.index.frames if stop is None else min(stop, self.index.frames)
+        if start >= stop:
+            return iter(())
+        segments = self.index.segments_from("frame", start)
+        begin = segments[0][0].frame
+        batches = self.run([partial(self._read, segment) for segment in segments])
+        return islice(frames_of(batches, begin), start - begin, stop - begin)
+
+    def __iter__(self) -> Iterator[Triple | Quad]:
+        for batch in self.batches():
+            yield from Terms(batch).statements()
+
+    def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
+        for batch, low, high in self.rows(start, stop):
+            yield from Terms(batch).statements(low, high)
+
+
+@checked(SEEKING)
+def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
+    """Open a Jelly file for random access by its index, or by the sidecar that ``jelly index`` makes.
+
+    ``limits`` are those of the `Decoder`. JellyError where there is no index, also for compressed files.
+
+    >>> import jelly, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
+    >>> numbers = (jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(1000))
+    >>> jelly.write(path, numbers, seekable=True)
+    1000
+    >>> with jelly.open(path) as file:
+    ...     len(file), file[500].o.value, [s.o.value for s in file[998:]]
+    (1000, '500', ['998', '999'])
+    """
+    return JellyFile(path, **limits)

@@ -1,0 +1,337 @@
+"""Seekable Jelly: keyframes and the index of them, random access, parallel decoding.
+
+The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
+with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
+little-endian int64: version, checksum of the options row, offset of the last frame, statements, frames, number of
+keyframes; then offset, statement and frame of each keyframe; then a CRC-32 of all that, the length of the value, the
+magic number. That of patches is version 2: after the number of keyframes stands the place of the end (`Index.place`),
+and each keyframe has its place, too.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import warnings
+import zlib
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from queue import Empty, Queue
+from threading import Event, Lock
+from typing import Any, TypeVar
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import options_row, patch_options_row
+from jelly._io.source import CHUNK
+from jelly._options import PatchOptions, StreamOptions
+from jelly.errors import JellyError, JellyFormatError
+
+__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
+
+INDEX_KEY = "jelly.index"
+KEYFRAME_ROWS = 1 << 17
+
+_MAGIC = b"JELLYIDX"
+_HEAD = struct.Struct("<6q")
+_TAIL = struct.Struct("<qq8s")
+# By the kind of stream: version, numbers of the head, numbers of a keyframe.
+_RDF, _PATCH = (1, 6, 3), (2, 7, 4)
+# An index of this size has some 2.8 million keyframes.
+_MAX_INDEX = 1 << 26
+# A varint of a frame length takes at most so many bytes.
+_MAX_LENGTH = 10
+
+T = TypeVar("T")
+
+
+class Damaged(Exception):
+    """Why an index cannot be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyframe:
+    """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``.
+
+    In a stream of patches the statements are all rows, the ends of patches among them, and ``place`` is 4 times the
+    number of patches that end before, plus 0 where a patch begins, 1 inside one, 2 inside a transaction of one.
+    """
+
+    offset: int
+    statement: int
+    frame: int
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The keyframes of a file, the first frame included, and its size in statements, frames and bytes.
+
+    ``place`` is where a stream of patches ends, as in `Keyframe`.
+    """
+
+    options: Any  # StreamOptions or PatchOptions
+    keyframes: tuple[Keyframe, ...]
+    statements: int
+    frames: int
+    size: int
+    # The decoder's state at a keyframe by its number, for files that have no real keyframes.
+    state: Callable[[int], bytes] | None = None
+    place: int = 0
+
+    @property
+    def patches(self) -> int:
+        """The number of patches; the last need not be ended, and a FLAT stream is one even if it is empty."""
+        return 1 if self.options.is_flat else (self.place + 3) // 4
+
+    def check(self, last_offset: int) -> None:
+        """Damaged where the keyframes are not in order or not within the file, or it cannot hold so much."""
+        # Rows and frames take a byte at least. Whoever makes a list of the file asks how much memory that needs.
+        counts = self.statements, self.frames, self.place // 4
+        if min(counts) < 0 or max(counts) > self.size:
+            raise Damaged("it counts what the file cannot hold")
+        for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
+            if not (
+                before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
+                and before.place // 4 <= after.place // 4
+            ):
+                raise Damaged("its keyframes are not in order")
+        last = self.keyframes[-1]
+        if (
+            last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1)
+            or last.place // 4 > self.place // 4
+        ):
+            raise Damaged("its keyframes are not within the file")
+
+    def segments(self) -> list[tuple[Keyframe, Keyframe]]:
+        """Each keyframe with the end of what can be read from it: that is where the next one begins."""
+        end = Keyframe(self.size, self.statements, self.frames, self.place)
+        return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
+
+    def segments_from(self, number: str, wanted: int) -> list[tuple[Keyframe, Keyframe]]:
+        """The segments from the last keyframe on whose ``number``, a field of `Keyframe`, is at most ``wanted``."""
+        first = bisect_right(self.keyframes, wanted, key=attrgetter(number)) - 1
+        return self.segments()[first:]
+
+
+def pack_index(
+    options: StreamOptions | PatchOptions,
+    keyframes: list[tuple[int, int, int, int]],
+    last_frame: int,
+    statements: int,
+    frames: int,
+    place: int = 0,
+) -> bytes:
+    """The value of the index. ``keyframes`` are those after the first frame."""
+    version, n_head, n_key = _kind(options)
+    numbers = [version, checksum_options(options), last_frame, statements, frames, len(keyframes), place][:n_head]
+    for key in keyframes:
+        numbers += key[:n_key]
+    body = struct.pack(f"<{len(numbers)}q", *numbers)
+    return body + _TAIL.pack(zlib.crc32(body), len(body) + _TAIL.size, _MAGIC)
+
+
+def _kind(options: StreamOptions | PatchOptions) -> tuple[int, int, int]:
+    return _PATCH if isinstance(options, PatchOptions) else _RDF
+
+
+def checksum_options(options: StreamOptions | PatchOptions) -> int:
+    """A checksum of the options row."""
+    return zlib.crc32(patch_options_row(options) if isinstance(options, PatchOptions) else options_row(options))
+
+
+def read_index(file: Any, size: int, options: Callable[[], StreamOptions | PatchOptions]) -> Index | None:
+    """The index at the end of a file, or None where there is none. One that is damaged is ignored with a warning.
+
+    ``file`` is a binary file that can seek, ``options`` gives the stream options of its first frame.
+    """
+    if size < _TAIL.size:
+        return None
+    file.seek(size - _TAIL.size)
+    crc, length, magic = _TAIL.unpack(read_exactly(file, _TAIL.size))
+    if magic != _MAGIC:
+        return None
+    try:
+        if not _HEAD.size + _TAIL.size <= length <= min(size, _MAX_INDEX):
+            raise Damaged("its length is wrong")
+        file.seek(size - length)
+        body = read_exactly(file, length - _TAIL.size)
+        if zlib.crc32(body) != crc:
+            raise Damaged("its checksum is wrong")
+        return _parse(file, size, body, options())
+    except Damaged as why:
+        name = getattr(file, "name", "the file")
+        warnings.warn(f"the index of {name} is ignored: {why}", RuntimeWarning, stacklevel=3)
+        return None
+
+
+def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOptions) -> Index:
+    version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
+    expected, n_head, n_key = _kind(options)
+    if version != expected:
+        raise Damaged(f"it has version {version}, this is version {expected}")
+    if checksum != checksum_options(options):
+        raise Damaged("it belongs to other stream options")
+    if len(body) != 8 * (n_head + n * n_key):
+        raise Damaged("it is cut off")
+    numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
+    if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
+        raise Damaged("the file has changed since")
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
+    index = Index(options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]))
+    index.check(last_frame)
+    return index
+
+
+def _frame_end(file: Any, offset: int) -> int:
+    """Where the frame at ``offset`` ends by its length."""
+    file.seek(offset)
+    head = file.read(_MAX_LENGTH)
+    length = shift = 0
+    for i, byte in enumerate(head):
+        length |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return int(offset + i + 1 + length)
+        shift += 7
+    return -1
+
+
+def read_exactly(file: Any, n: int) -> bytes:
+    data = b""
+    while len(data) < n:
+        more = file.read(n - len(data))
+        if not more:
+            raise Damaged("the file is cut off")
+        data += more
+    return data
+
+
+def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | None = None) -> Any:
+    """The stream options at the start of a file; with ``patch`` those of Jelly-Patch."""
+    file.seek(0)
+    decoder = Decoder(**{**(limits or {}), "batch_rows": 1}, patch=patch)
+    while decoder.options is None and (chunk := file.read(1 << 16)):
+        decoder.push(chunk)
+        while decoder.options is None and decoder.pull() is not None:
+            pass
+    if decoder.options is None:
+        raise Damaged("the file does not begin with stream options")
+    return decoder.options
+
+
+# ---- reading with an index
+
+def read_segment(
+    read_at: Callable[[int, int], bytes], index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
+) -> Iterator[Batch]:
+    """The Batches from one keyframe to the next. JellyFormatError where the index does not fit what is there."""
+    start, end = segment
+    known: dict[str, Any] = {} if start.offset == 0 else {
+        "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
+        "place": start.place,
+    }
+    if known and index.state is not None:
+        known["state"] = index.state(index.keyframes.index(start))
+    decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
+    # In parts: a segment of long literals is large, and memory that was touched before is quicker.
+    for offset in range(start.offset, end.offset, CHUNK):
+        decoder.push(read_at(offset, min(CHUNK, end.offset - offset)))
+        while (batch := decoder.pull()) is not None:
+            yield batch
+    if end.offset == index.size:  # elsewhere a transaction may go on
+        decoder.finish()
+    while (batch := decoder.pull(True)) is not None:
+        yield batch
+    found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
+    if found != end:
+        what = "" if found.place == end.place else f", and {_place(found)}, not {_place(end)}"
+        raise JellyFormatError(
+            f"the index does not fit the file: {decoder.statements} statements and {decoder.frames} frames up to here, "
+            f"expected {end.statement} and {end.frame}{what}",
+            offset=found.offset,
+        )
+
+
+def _place(key: Keyframe) -> str:
+    where = ("before", "inside", "inside a transaction of", "in an unknown part of")[key.place % 4]
+    return f"{where} patch {key.place // 4}"
+
+
+def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
+    """What ``tasks`` yield, in order, worked on by some threads; each waits where ``depth`` items are not taken yet."""
+    stop = Event()
+    end = object()
+    queues: deque[Queue[Any]] = deque()
+
+    def work(task: Callable[[], Iterator[T]], queue: Queue[Any]) -> None:
+        try:
+            if not stop.is_set():
+                for item in task():
+                    queue.put((item, None))
+                    if stop.is_set():
+                        return
+            queue.put((end, None))
+        except BaseException as error:  # noqa: B902 - raised where the items are taken
+            queue.put((end, error))
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            more = True
+            while more or queues:
+                while more and len(queues) <= threads:
+                    task = next(tasks, None)
+                    more = task is not None
+                    if task is not None:
+                        queues.append(Queue(depth))
+                        pool.submit(work, task, queues[-1])
+                if not queues:
+                    break
+                while True:
+                    item, error = queues[0].get()
+                    if item is end:
+                        break
+                    yield item
+                    del item
+                queues.popleft()
+                if error is not None:
+                    raise error
+        finally:
+            stop.set()
+            # A thread that waits for room gets some, and then sees that it shall stop.
+            for queue in queues:
+                with suppress(Empty):
+                    while True:
+                        queue.get_nowait()
+
+
+def reader_at(file: Any) -> Callable[[int, int], bytes]:
+    """A function (offset, size) -> bytes over an open file that any thread may call."""
+    descriptor = -1
+    with suppress(OSError):
+        descriptor = file.fileno()
+    lock = Lock()
+
+    def read_part(size: int, offset: int) -> bytes:
+        if descriptor >= 0 and hasattr(os, "pread"):
+            return os.pread(descriptor, size, offset)
+        with lock:  # Windows, and what is no local file
+            file.seek(offset)
+            return bytes(file.read(size))
+
+    def read_at(offset: int, size: int) -> bytes:
+        parts = []
+        while size > 0:
+            part = read_part(size, offset)
+            if not part:
+                raise JellyError("the file has become shorter while it was read", offset=offset)
+            parts.append(part)
+            offset += len(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    return read_at

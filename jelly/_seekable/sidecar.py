@@ -1,0 +1,191 @@
+"""The index of a Jelly file that others wrote: ``x.jelly.idx`` beside it, made by one scan.
+
+Such a file has no keyframes, so for each place where reading may start the sidecar keeps the state of the decoder
+there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
+the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
+places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
+zlib. That of patches is version 2: the place of the end (`Index.place`) stands behind the number of places, and that of
+each place behind its frame.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import struct
+import warnings
+import zlib
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from jelly._core.jelly.decoder import Decoder
+from jelly._formats.registry import SEEKING
+from jelly._io.settings import checked, fitted
+from jelly._io.sniff import HEAD, refuse_other
+from jelly._io.source import Sink, open_local
+from jelly._options import PatchOptions, StreamOptions
+from jelly._seekable.index import Damaged, Index, Keyframe, checksum_options, read_exactly
+from jelly.errors import JellyError, JellyFormatError
+
+__all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
+
+SUFFIX = ".idx"
+
+_MAGIC = b"JELLYSID"
+_START = struct.Struct("<8sqq")
+# By the kind of stream: version, numbers of the head, numbers of a keyframe; then come those of its state.
+_RDF, _PATCH = (1, 7, 3), (2, 8, 4)
+_STATE = 3
+_MAX_HEAD = 1 << 28
+# A state may have so many bytes: it holds the lookup tables.
+_MAX_STATE = 1 << 28
+# Bytes at either end of the Jelly file that are compared.
+_ENDS = 1 << 16
+# Statements from one place to the next, at least.
+_DISTANCE = 1 << 18
+_CHUNK = 1 << 20
+
+
+def checksum_ends(file: Any, size: int) -> int:
+    """A checksum of the first and the last of ``size`` bytes of a file, which may have more."""
+    length = min(size, _ENDS)
+    file.seek(0)
+    crc = zlib.crc32(file.read(length))
+    file.seek(size - length)
+    return zlib.crc32(file.read(length), crc)
+
+
+@checked(SEEKING)
+def make_sidecar(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[int, int], object] | None = None,
+    distance: int = _DISTANCE,
+    chunk: int = _CHUNK,
+    patch: bool = False,
+    **limits: Any,
+) -> None:
+    """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
+
+    With ``patch`` it is one of Jelly-Patch, for `jelly.patch.open`.
+    ``progress`` is called with bytes read and bytes in all. A place comes at the end of a ``chunk`` of bytes, at least
+    ``distance`` statements after the last. ``limits`` are those of the `Decoder`. JellyError where the file is
+    compressed, not delimited, or broken.
+    """
+    name = os.fspath(path)
+    states: list[bytes] = []
+    places: list[tuple[int, ...]] = []
+    with builtins.open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        decoder = Decoder(patch=patch, **fitted(limits, SEEKING, size))
+        statements = last = 0
+        try:
+            refuse_other(file.read(HEAD))
+            file.seek(0)
+            while data := file.read(chunk):
+                statements += sum(map(len, decoder.feed(data)))
+                if decoder.delimited is False:
+                    raise JellyError("the file is one bare frame: only a delimited stream can have an index")
+                if statements - last >= distance and decoder.offset < size:
+                    places.append((decoder.offset, statements, decoder.frames, decoder.place))
+                    states.append(zlib.compress(decoder.save(), 6))
+                    last = statements
+                if progress is not None:
+                    progress(file.tell(), size)
+            statements += sum(map(len, decoder.close()))
+        except JellyError as error:
+            error.source = error.source or name
+            raise
+        options = decoder.options
+        assert options is not None  # close() refuses a stream without options
+        ends = checksum_ends(file, size)
+    version, n_head, n_key = _PATCH if patch else _RDF
+    numbers = [version, size, ends, checksum_options(options), statements, decoder.frames, len(places), decoder.place]
+    del numbers[n_head:]
+    offset = _START.size + 8 * (n_head + len(places) * (n_key + _STATE))
+    for place, state in zip(places, states, strict=True):
+        numbers += [*place[:n_key], offset, len(state), zlib.crc32(state)]
+        offset += len(state)
+    head = struct.pack(f"<{len(numbers)}q", *numbers)
+    sink = Sink(name + SUFFIX)
+    try:
+        sink.write(_START.pack(_MAGIC, zlib.crc32(head), len(head)) + head)
+        for state in states:
+            sink.write(state)
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+
+
+def read_sidecar(
+    path: str,
+    file: Any,
+    options: Callable[[], StreamOptions | PatchOptions],
+    opener: Callable[[str], BinaryIO] = open_local,
+) -> Index | None:
+    """The index in the sidecar of ``path``, which ``file`` is; None where there is none. A stale one is ignored."""
+    try:
+        sidecar = opener(path + SUFFIX)
+    except FileNotFoundError:
+        return None
+    with sidecar:
+        try:
+            return _parse(path, sidecar, file, options(), opener)
+        except Damaged as why:
+            warnings.warn(f"{path + SUFFIX} is ignored: {why}", RuntimeWarning, stacklevel=4)
+            return None
+
+
+def _parse(
+    path: str, sidecar: Any, file: Any, options: StreamOptions | PatchOptions, opener: Callable[[str], BinaryIO]
+) -> Index:
+    magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
+    if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
+        raise Damaged("it is no index")
+    head = read_exactly(sidecar, length)
+    if zlib.crc32(head) != crc:
+        raise Damaged("its checksum is wrong")
+    numbers = struct.unpack(f"<{length // 8}q", head)
+    version, size, ends, checksum, statements, frames, n = numbers[: _RDF[1]]
+    expected, n_head, n_key = _PATCH if isinstance(options, PatchOptions) else _RDF
+    if version != expected or len(numbers) != n_head + n * (n_key + _STATE):
+        raise Damaged("it is of another version")
+    # Its time of change says nothing: a copy has another one.
+    if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
+        raise Damaged("the file has changed since; make it anew with `jelly index`")
+    if checksum_options(options) != checksum:
+        raise Damaged("it belongs to other stream options")
+    places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
+    keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
+    state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)
+    index = Index(options, keyframes, statements, frames, size, state, place=sum(numbers[_RDF[1] : n_head]))
+    index.check(last_offset=size)
+    return index
+
+
+def _states(
+    path: str, places: list[tuple[int, ...]], opener: Callable[[str], BinaryIO]
+) -> Callable[[int], bytes]:
+    """A function that reads the state at a keyframe, by its number; number 0 has none."""
+
+    def state(number: int) -> bytes:
+        damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)
+        offset, length, crc = places[number - 1]
+        if not (offset >= 0 and 0 <= length <= _MAX_STATE):
+            raise damaged
+        with opener(path) as sidecar:
+            sidecar.seek(offset)
+            data = sidecar.read(length)
+        if len(data) != length or zlib.crc32(data) != crc:
+            raise damaged
+        unpacker = zlib.decompressobj()
+        try:
+            whole = unpacker.decompress(data, _MAX_STATE)
+        except zlib.error:
+            raise damaged from None
+        if not unpacker.eof:
+            raise damaged
+        return whole
+
+    return state

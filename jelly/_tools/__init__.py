@@ -1,0 +1,1 @@
+"""What the package does with whole files: convert, inspect, validate, compare."""

@@ -1,0 +1,326 @@
+"""Format to format: Batches from a Reader into a Writer, nothing in between.
+
+A Jelly stream says at its start what it may hold, and inputs show it late: the options come from the input's own, from
+what its format says and from its first Batch. Where a later Batch needs more, what was written is written anew with
+wider options, Batch by Batch from the file that has not got its name yet; so nothing is announced that is not there.
+What went to a pipe or a file object cannot be taken back: there it is a `LateError`, which names the options to give.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.encoder import lacking
+from jelly._formats.native import default_options
+from jelly._formats.registry import FORMATS, JELLY, READING
+from jelly._io.reader import Reader, Writer
+from jelly._io.settings import checked
+from jelly._io.source import Progress, split_suffix
+from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+from jelly.errors import JellyOptionsError
+
+__all__ = ["Conversion", "LateError", "Widening", "choose_options", "convert", "join_options"]
+
+# Bytes of Batches that are looked through for a quad.
+MAX_PEEK = 1 << 26
+NO_LIMIT = 1 << 40
+
+_QUADS_OF = {
+    LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
+    LogicalType.GRAPHS: LogicalType.DATASETS,
+    LogicalType.SUBJECT_GRAPHS: LogicalType.DATASETS,
+}
+_TRIPLES_OF = {LogicalType.FLAT_QUADS: LogicalType.FLAT_TRIPLES, LogicalType.DATASETS: LogicalType.GRAPHS}
+
+
+_NOUNS = {
+    "physical_type": "a named graph",
+    "rdf_star": "a quoted triple",
+    "generalized_statements": "a generalized statement",
+    "version": "a namespace",
+}
+
+
+class LateError(JellyOptionsError):
+    """Something turned up when the options that do not allow it were written already. ``fields`` are what they lack."""
+
+    def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
+        super().__init__(reason, **place)
+        self.fields = dict(fields or {})
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], advice: str) -> LateError:
+        """The error for some missing fields, with the advice what to give."""
+        nouns = " and ".join(_NOUNS[name] for name in fields)
+        return cls(f"{nouns} turned up after stream options that allow none were written: {advice}", fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What `convert` did. The bytes are those of the files, compressed where they are. ``skipped`` holds line and
+    message of the first lines that were left out, ``n_skipped`` says how many there were."""
+
+    statements: int
+    bytes_read: int
+    bytes_written: int
+    seconds: float
+    n_skipped: int
+    skipped: list[tuple[int, str]]
+
+
+@checked(READING - {"format", "delimited"}, {"seekable"})
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    strict: bool = False,
+    on_error: Literal["raise", "skip"] = "raise",
+    frame_rows: int = 256,
+    frame_bytes: int = 1 << 20,
+    delimited: bool = True,
+    seekable: bool = False,
+    progress: Progress | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    writing: Mapping[str, Any] | None = None,
+    **limits: Any,
+) -> Conversion:
+    """Read ``src`` and write it to ``dst`` in another format, or in the same one with other options.
+
+    ``src`` and ``dst`` are what `Reader` and `Writer` take; suffixes choose format and compression where
+    ``from_format`` and ``to_format`` do not. Jelly written from Jelly keeps stream options, namespaces and metadata,
+    and the frames where those mean something (grouped streams, frames with metadata). Jelly written from text is a
+    flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
+
+    ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
+    and ``seekable`` to the `Writer`, as do the keywords ``writing`` that the format written has besides.
+    ``namespaces`` (name to IRI) are declared in front of those that the source has, where the format written can.
+    Where the source shows late that it has named graphs, namespaces, quoted triples or generalized statements, what was
+    written is written anew with options that allow them, unless the caller chose these; a destination that is no path
+    cannot be begun anew, which is a JellyOptionsError that names the options to give.
+    ``progress`` is called after each Batch with the bytes read, the bytes there are (None where that is not known) and
+    the statements so far. A file that was being written is removed where something fails.
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.convert(b'<a:s> <a:p> "o" .', out, from_format="nt").statements
+    1
+    >>> text = io.BytesIO()
+    >>> jelly.convert(out.getvalue(), text, to_format="nt").statements, text.getvalue()
+    (1, b'<a:s> <a:p> "o" .\\n')
+    """
+    began = time.perf_counter()
+    reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
+    reader.source.expected = (reader.format.name, FORMATS, "from_format")
+    with reader:
+        batches = reader.source.watched(reader.batches(), progress)
+        # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
+        held, arity = _look(batches, reader)
+        chosen = choose_options(options, reader, arity)
+        if namespaces:
+            chosen = chosen.replace(version=2)
+        fixed = chosen_fields(options)
+        if held:
+            chosen = widened(chosen, missing(chosen, held[0], fixed))
+        writer = Widening(
+            dst,
+            chosen,
+            fixed=fixed,
+            format=to_format,
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            seekable=seekable,
+            **(writing or {}),
+        )
+        with writer:
+            for name, iri in (namespaces or {}).items():
+                writer.namespace(name, iri)
+            batch: Batch | None
+            while (batch := held.pop(0) if held else next(batches, None)) is not None:
+                writer.add_batch(batch)
+                batch = None  # before the next one takes memory
+    return Conversion(
+        statements=writer.statements,
+        bytes_read=reader.bytes_read,
+        bytes_written=_size(writer),
+        seconds=time.perf_counter() - began,
+        n_skipped=reader.n_skipped,
+        skipped=reader.skipped,
+    )
+
+
+def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:
+    """The first Batches, and whether the stream is one of triples or quads (3 or 4).
+
+    Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
+    """
+    held: list[Batch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if batch.arity == 4 or not reader.format.mixed:
+            return held, batch.arity
+        if size > MAX_PEEK:
+            return held, 4
+    return held, 3 if held else _arity(reader)
+
+
+def _arity(reader: Reader) -> int:
+    """3 or 4 for a source without a single statement."""
+    if reader.format is JELLY:
+        return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
+    return 4 if reader.format.quads else 3
+
+
+def chosen_fields(options: StreamOptions | Mapping[str, Any] | None) -> frozenset[str]:
+    """The fields that the caller has chosen: they are not widened."""
+    if isinstance(options, StreamOptions):
+        return frozenset(_NOUNS)
+    names = frozenset(options or {})
+    return names | {"physical_type"} if "logical_type" in names else names
+
+
+def missing(options: StreamOptions, batch: Batch, fixed: Collection[str] = ()) -> dict[str, Any]:
+    """The fields, with the values, that the Batch needs and the options lack; ``fixed`` fields are left out."""
+    return {name: value for name, value in lacking(options, batch).items() if name not in fixed}
+
+
+def widened(options: StreamOptions, fields: Mapping[str, Any]) -> StreamOptions:
+    """The options with other fields, and the logical type that goes with them."""
+    changes = dict(fields)
+    if "physical_type" in changes:
+        kind = options.logical_type
+        changes["logical_type"] = _QUADS_OF.get(kind, _QUADS_OF.get(kind.base, LogicalType.UNSPECIFIED))
+    return options.replace(**changes)
+
+
+def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
+    """Options for one stream after another: those of the first, as wide as any needs.
+
+    >>> triples, quads = StreamOptions(physical_type=1, logical_type=1), StreamOptions(physical_type=2, rdf_star=True)
+    >>> joined = join_options([triples, quads])
+    >>> joined.physical_type.name, joined.logical_type.name, joined.rdf_star
+    ('QUADS', 'FLAT_QUADS', True)
+    """
+    first, *others = options
+    for other in others:
+        changes: dict[str, Any] = {}
+        if first.physical_type == PhysicalType.TRIPLES and other.physical_type > PhysicalType.TRIPLES:
+            changes["physical_type"] = other.physical_type
+        for name in ("rdf_star", "generalized_statements"):
+            changes[name] = getattr(first, name) or getattr(other, name)
+        for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
+            changes[name] = max(getattr(first, name), getattr(other, name))
+        first = widened(first, changes)
+    return first
+
+
+class Widening:
+    """A `Writer` of Batches that starts anew with wider options where a Batch needs them, if that can be.
+
+    ``fixed`` are the fields of the options that stay as they are. Formats other than Jelly have none.
+    """
+
+    def __init__(self, dst: Any, options: StreamOptions, *, fixed: Collection[str] = (), **settings: Any) -> None:
+        self._dst = dst
+        self._options = options
+        self._fixed = fixed
+        self._settings = settings
+        self._writer = Writer(dst, options, **settings)
+
+    def __enter__(self) -> Widening:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._writer.__exit__(kind, value, traceback)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or ""."""
+        return self._writer.name
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written so far, before compression."""
+        return self._writer.bytes_written
+
+    @property
+    def statements(self) -> int:
+        """Statements written so far."""
+        return self._writer.statements
+
+    def namespace(self, name: str, iri: str) -> None:
+        """Declare a namespace, see `Writer.namespace`."""
+        self._writer.namespace(name, iri)
+
+    def add_batch(self, batch: Batch) -> None:
+        """Write a Batch. LateError where it needs what cannot be had any more."""
+        if self._writer.format is JELLY:
+            options = self._writer.options or self._options
+            if fields := missing(options, batch, self._fixed):
+                self._widen(widened(options, fields), fields)
+        # Metadata belongs to its frame, so that frame has to stay one.
+        self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+
+    def _widen(self, options: StreamOptions, fields: Mapping[str, Any]) -> None:
+        old = self._writer
+        path = old.part()
+        if path is None:
+            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in fields.items())
+            late = LateError.of(fields, f"give options={{{advice}}}, or a path as the destination")
+            late.source = old.label or None
+            raise late
+        try:
+            self._writer = Writer(self._dst, options, **self._settings)
+            limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
+            # It is our own file: however well it is compressed, it may be read.
+            with Reader(path, format=JELLY.name, max_frame_bytes=NO_LIMIT, max_expansion=NO_LIMIT, **limits) as reader:
+                for batch in reader.batches():
+                    self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)
+        finally:
+            old.abort()
+
+
+def _size(writer: Widening) -> int:
+    """Bytes of what was written; those of the file where it is compressed."""
+    if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
+        return os.path.getsize(writer.name)
+    return writer.bytes_written
+
+
+def choose_options(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
+    """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
+    source = reader.options
+    # Namespaces may come late, when the version is written already.
+    version = source.version if source is not None else 2 if reader.format.namespaces else 0
+    if isinstance(options, StreamOptions):
+        if options.version == 0:
+            options = options.replace(version=version)
+        return options
+    return changed(source or default_options(arity).replace(version=version), options or {})
+
+
+def changed(base: StreamOptions, options: Mapping[str, Any]) -> StreamOptions:
+    """The options with some fields changed; where the physical type is, a logical type that goes with it."""
+    if not options:
+        return base
+    changes = dict(options)
+    if "physical_type" in changes and "logical_type" not in changes:
+        triples = changes["physical_type"] == PhysicalType.TRIPLES
+        other = _TRIPLES_OF if triples else _QUADS_OF
+        if triples != (base.physical_type == PhysicalType.TRIPLES):
+            kind = base.logical_type
+            changes["logical_type"] = other.get(kind, other.get(kind.base, LogicalType.UNSPECIFIED))
+    return base.replace(**changes)

@@ -1,0 +1,265 @@
+"""What a Jelly stream consists of: its options, rows and bytes by kind, frames. Terms are not decoded."""
+
+from __future__ import annotations
+
+import contextlib
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields
+from operator import eq
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.frame_scan import KINDS, RowCounter
+from jelly._formats.registry import JELLY
+from jelly._io.settings import LIMITS, checked, fitted
+from jelly._io.source import MAX_EXPANSION, Source
+from jelly._options import StreamOptions
+from jelly.errors import JellyError
+
+__all__ = ["FrameInspection", "Inspection", "inspect"]
+
+_TRIPLE, _QUAD = KINDS.index("triple"), KINDS.index("quad")
+UNKNOWN_ROW = "the row has no field that this version knows"
+_ROWS = 3  # before the rows of each kind stand offset, size and bytes of metadata
+
+
+@dataclass(frozen=True, slots=True)
+class FrameInspection:
+    """One frame: where it begins in the (decompressed) stream, its bytes, and what `Inspection` tells of the whole.
+
+    ``metadata`` are its keys and values. Values are for looking at: as text, or in hexadecimal digits (``0x00ff``)
+    where they are none, and no more than the first 100 bytes; ``...`` and the length in bytes stand behind a value that
+    was cut.
+    """
+
+    index: int
+    offset: int
+    bytes: int
+    statements: int
+    rows: dict[str, int]
+    row_bytes: dict[str, int]
+    metadata_bytes: int
+    metadata: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
+        return _plain(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What `inspect` found.
+
+    ``rows`` and ``row_bytes`` are by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
+    datatype (the entries of the lookup tables) and other (rows without a known field). ``metadata`` tells for each
+    key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
+    compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is
+    taken. ``problems`` says what shows without decoding: rows of no known kind, and that the file seems to be several
+    that were joined with ``cat``.
+    """
+
+    options: StreamOptions
+    delimited: bool
+    statements: int
+    n_frames: int
+    bytes: int
+    bytes_read: int
+    rows: dict[str, int]
+    row_bytes: dict[str, int]
+    metadata_bytes: int
+    metadata: dict[str, int]
+    frames: Sequence[FrameInspection] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
+        return _plain(self)
+
+
+class _Frames(Sequence[FrameInspection]):
+    """The counts of frames as the counter has them: an object for each would take ten times the memory."""
+
+    def __init__(self) -> None:
+        self._tables: list[NDArray[np.int64]] = []
+        self._starts: list[int] = []
+        self._keys: dict[int, dict[str, str]] = {}
+        self._n = 0
+
+    def take(self, counter: RowCounter) -> None:
+        """Keep what the counter has counted since the last call."""
+        table, keys = counter.take_frames()
+        for index, key, value, size in keys:
+            self._keys.setdefault(index, {})[key] = _shown(value, size)
+        if len(table):
+            self._tables.append(table)
+            self._starts.append(self._n)
+            self._n += len(table)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self._n} frames>"
+
+    @overload
+    def __getitem__(self, index: int) -> FrameInspection: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FrameInspection]: ...
+    def __getitem__(self, index: int | slice) -> FrameInspection | list[FrameInspection]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._n))]
+        index = range(self._n)[index]
+        part = bisect_right(self._starts, index) - 1
+        row = self._tables[part][index - self._starts[part]].tolist()
+        kinds = len(KINDS)
+        return FrameInspection(
+            index=index,
+            offset=row[0],
+            bytes=row[1],
+            statements=row[_ROWS + _TRIPLE] + row[_ROWS + _QUAD],
+            rows=dict(zip(KINDS, row[_ROWS : _ROWS + kinds], strict=True)),
+            row_bytes=dict(zip(KINDS, row[_ROWS + kinds :], strict=True)),
+            metadata_bytes=row[2],
+            metadata=self._keys.get(index, {}),
+        )
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for item in fields(found):
+        value = getattr(found, item.name)
+        if isinstance(value, StreamOptions):
+            value = {option.name: getattr(value, option.name) for option in fields(value)}
+            value |= {name: value[name].name for name in ("physical_type", "logical_type")}
+        elif item.name in ("rows", "row_bytes"):
+            value = {kind: n for kind, n in value.items() if n}
+        elif item.name in ("frames", "problems") and not value:
+            continue
+        elif item.name == "frames":
+            value = [frame.as_dict() for frame in value]
+        plain[item.name] = value
+    return plain
+
+
+@checked(JELLY.reading - {"batch_rows"})
+def inspect(
+    src: Any,
+    per_frame: bool = False,
+    *,
+    delimited: bool | None = None,
+    max_frames: int = 1 << 18,
+    progress: Callable[[int, int | None, int], object] | None = None,
+    **limits: Any,
+) -> Inspection:
+    """Look at the Jelly stream ``src``, which may be what `Reader` takes.
+
+    The stream options are checked like those of any stream; the rest is walked over without decoding it, so that
+    wrong references go unnoticed (see `validate`). ``progress`` is as for `convert`.
+
+    ``per_frame=True`` tells of each frame too, of ``max_frames`` (default 262,144) at most: about 200 bytes are
+    kept for each. JellyLimitError where there are more.
+
+    >>> import jelly
+    >>> found = jelly.inspect(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
+    >>> found.statements, found.n_frames, found.rows["name"]
+    (1, 1, 2)
+    """
+    source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
+    source.expected = (JELLY.name, (), "")
+    limits = fitted(limits, JELLY.reading, source.size)
+    counter = RowCounter(
+        delimited=delimited,
+        max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
+        per_frame=per_frame,
+        max_frames=max_frames,
+    )
+    # The Decoder reads the options; after them it is not needed any more.
+    decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
+    decoder.quiet = True
+    options: StreamOptions | None = None
+    frames = _Frames()
+    with source.named(), closing(source):
+        for chunk in source.chunks():
+            if options is None:
+                decoder.push(chunk)
+                options = _find_options(decoder)
+            counter.feed(chunk)
+            frames.take(counter)
+            if progress is not None:
+                progress(source.bytes_read, source.size, counter.statements)
+        if options is None:
+            decoder.finish()
+            options = _find_options(decoder)
+        counter.close()
+        frames.take(counter)
+    assert options is not None, "a Decoder that is closed has options or raises"
+    return Inspection(
+        options=options,
+        delimited=bool(counter.delimited),
+        statements=counter.statements,
+        n_frames=counter.frames,
+        bytes=counter.bytes,
+        bytes_read=source.bytes_read,
+        rows=counter.rows,
+        row_bytes=counter.row_bytes,
+        metadata_bytes=counter.metadata_bytes,
+        metadata=counter.metadata,
+        frames=frames if per_frame else [],
+        problems=_problems(counter, limits),
+    )
+
+
+def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:
+    """What is wrong, unless the settings take it for right."""
+    found = []
+    if (other := counter.rows["other"]) and settings.get("unknown_rows") != "skip":
+        found.append(f"{other} rows have no field that this version knows" if other > 1 else UNKNOWN_ROW)
+    if counter.restarts and not settings.get("joined"):
+        frame, offset, times = counter.restarts
+        found.append(f"frame {frame}, byte {offset}: {restart_problem(times)}")
+    return found
+
+
+def restart_problem(times: int) -> str:
+    """What is wrong where another stream seems to begin, for the first of some times."""
+    more = f" (and {times - 1} times more)" if times > 1 else ""
+    return (
+        f"another stream seems to begin here{more}, as in files that were joined with cat; read on as one, statements "
+        "come out wrong: joined=True reads them as the streams they are"
+    )
+
+
+def _find_options(decoder: Decoder) -> StreamOptions | None:
+    """The options, as soon as the Decoder has them. What is wrong behind them is left for `validate`."""
+    try:
+        while decoder.options is None and decoder.pull() is not None:
+            pass
+    except JellyError:
+        if decoder.options is None:
+            raise
+    return decoder.options
+
+
+def _shown(value: bytes, size: int) -> str:
+    """A value that has ``size`` bytes, of which these are the first, as something to look at."""
+    # Where it was cut, the last character may not be whole.
+    ends = range(len(value), len(value) - 4 if size > len(value) else len(value) - 1, -1)
+    for end in ends:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = value[:end].decode()
+            break
+    else:
+        text = ""
+    if not (text.isprintable() and (text or not value)):
+        text = f"0x{value.hex()}"
+    return text if size == len(value) else f"{text}... ({size:,} bytes)"

@@ -1,0 +1,421 @@
+"""Everything that is wrong with a Jelly stream: its bytes, its flags, and whether it says what another file says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.frame_scan import KINDS, RowCounter
+from jelly._core.terms.materialize import Terms
+from jelly._formats.registry import JELLY, READING, Format, find_format, format_of
+from jelly._io.reader import Reader, read
+from jelly._io.reader import options as read_options
+from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
+from jelly._io.sniff import explain
+from jelly._io.source import MAX_EXPANSION, Source
+from jelly._options import StreamOptions
+from jelly._tools.compare import Renaming, as_quad, difference
+from jelly._tools.inspect import UNKNOWN_ROW, restart_problem
+from jelly.errors import JellyError
+
+__all__ = ["Problem", "validate"]
+
+_SLOTS = ("subject", "predicate", "object", "graph")
+_NOUNS = ("", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
+_QUOTED = 6
+# By slot, the kinds of terms that RDF 1.1 and RDF-star allow there.
+_ALLOWED = (
+    np.array([0, 1, 1, 0, 0, 0, 1, 0], bool),
+    np.array([0, 1, 0, 0, 0, 0, 0, 0], bool),
+    np.array([0, 1, 1, 1, 1, 1, 1, 0], bool),
+    np.array([0, 1, 1, 0, 0, 0, 0, 0], bool),
+)
+# Statements that differ are shown up to this number; one that is missing makes all after it differ.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. ``frame`` and ``row`` (in the frame) count from 0, ``offset`` is the byte in the
+    decompressed stream, ``line`` that of a text, from 1; None where they do not apply."""
+
+    message: str
+    frame: int | None = None
+    row: int | None = None
+    offset: int | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = [
+            f"{name} {value}"
+            for name, value in (
+                ("frame", self.frame), ("row", self.row), ("byte", self.offset), ("line", self.line)
+            )
+            if value is not None
+        ]
+        return f"{', '.join(place)}: {self.message}" if place else self.message
+
+
+@checked(READING)
+def validate(
+    src: Any,
+    *,
+    format: str | None = None,
+    against: Any = None,
+    against_format: str | None = None,
+    ordered: bool = True,
+    options: Any = None,
+    frame: int | None = None,
+    delimited: bool | None = None,
+    limit: int = 1000,
+    progress: Callable[[int, int | None, int], object] | None = None,
+    joined: bool = False,
+    **limits: Any,
+) -> list[Problem]:
+    """All problems of the Jelly stream ``src``; an empty list where there are none.
+
+    Found are: what the `Decoder` refuses (nothing behind it can be checked), statements that need RDF-star or
+    generalized statements where the options say there are none, namespace declarations in version 1, a graph that
+    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat``
+    (unless it is read with ``joined=True``; rows of no known kind are none with ``unknown_rows="skip"``). After
+    ``limit`` problems it stops.
+
+    ``src`` may be in another format: that is told by ``format``, else by the suffix of the file. Found are then the
+    errors of syntax, in N-Triples and N-Quads each line that has one; ``options`` and ``delimited`` are of Jelly alone.
+
+    ``against`` is another RDF file (Jelly, N-Triples or N-Quads) that must have the same statements: at the same
+    positions, or with ``ordered=False`` in any order, and in both cases up to the names of blank nodes. With
+    ``frame`` only that frame of ``src`` is compared. ``options`` are `StreamOptions`, or a Jelly stream whose options
+    must be the same. ``progress`` is as for `convert`. ``limits`` are those of the `Decoder`, or the reader of ``src``,
+    and of the reader of ``against``.
+
+    >>> import jelly
+    >>> s, p, o = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")
+    >>> jelly.validate(jelly.dumps([(s, p, o)]), against=b'<a:s> <a:p> "o" .', against_format="nt")
+    []
+    >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
+    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
+    """
+    source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
+    known = format_to_check(format, source.name)
+    if known is not JELLY:
+        source.close()  # only its name was wanted
+        if options is not None or delimited is not None or joined:
+            raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
+    wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
+    check = _Check(limit, wanted)
+    other: frozenset[str] = frozenset()
+    if against is not None:
+        other = format_of(against, against_format).reading
+        theirs = read(against, format=against_format, **{name: limits[name] for name in limits.keys() & other})
+        compare = _InOrder if ordered else _AnyOrder
+        check.compare = compare(map(as_quad, theirs), frame, check)
+    refuse_unknown(limits, known.reading | other, known.title)
+    limits = {name: limits[name] for name in limits.keys() & known.reading}
+    if known is not JELLY:
+        return _validate_text(src, known, check, progress, limits)
+    check.skips_unknown = limits.get("unknown_rows") == "skip"
+    # Rows of no known kind are told of, and what is behind them checked.
+    limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
+    limits.pop("max_expansion", None)  # the source has it
+    decoder = Decoder(delimited=delimited, joined=joined, **limits)
+    decoder.quiet = True
+    most = limits.get("max_frame_bytes", LIMITS["max_frame_bytes"])
+    counter = RowCounter(delimited=delimited, max_frame_bytes=most, places=True)
+    try:
+        for chunk in source.chunks():
+            check.take(counter, decoder.feed(chunk), chunk)
+            if progress is not None:
+                progress(source.bytes_read, source.size, decoder.statements)
+            if check.is_full:
+                break
+        else:
+            check.take(counter, decoder.close(), None)
+            check.finish(counter)
+    except JellyError as error:
+        if check.failed:
+            raise
+        explain(error, source.head, JELLY.name)
+        message = f"{error.reason}; nothing behind it was checked"
+        check.add(message, error.frame, error.row, error.offset)
+    finally:
+        source.close()
+    if decoder.restarts:
+        number, row, offset, times = decoder.restarts
+        check.add(restart_problem(times), number, row, offset)
+    return check.sorted()
+
+
+def format_to_check(format: str | None, name: str) -> Format:
+    """The format; a file whose suffix says nothing is taken for Jelly."""
+    try:
+        return find_format(format, name)
+    except JellyError:
+        if format is not None:
+            raise
+        return JELLY
+
+
+def _validate_text(
+    src: Any,
+    format: Format,
+    check: _Check,
+    progress: Callable[[int, int | None, int], object] | None,
+    limits: dict[str, Any],
+) -> list[Problem]:
+    """`validate` for what is not Jelly."""
+    by_line = format.name in ("nt", "nq")
+    with Reader(src, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
+        try:
+            for batch in reader.source.watched(reader.batches(), progress):
+                check.compare_with(batch)
+            check.compare_end()
+        except JellyError as error:
+            if check.failed:
+                raise
+            check.add(f"{error.reason}; nothing behind it was checked", offset=error.offset, line=error.line)
+        for line, message in reader.skipped:
+            check.add(message, line=line)
+        if reader.n_skipped > len(reader.skipped):
+            check.add(f"{reader.n_skipped - len(reader.skipped)} more lines have errors")
+    return check.sorted()
+
+
+def _in_order(problem: Problem) -> float:
+    # What has no place comes last.
+    place = problem.offset if problem.line is None else problem.line
+    return inf if place is None else place
+
+
+class _Check:
+    """The problems found so far, and where the statements of the present chunk stand."""
+
+    def __init__(self, limit: int, wanted: StreamOptions | None) -> None:
+        self.problems: list[Problem] = []
+        self.compare: _InOrder | _AnyOrder | None = None
+        self.failed = False  # the error is not one of the stream
+        self.skips_unknown = False  # rows of no known kind are no problem
+        self._limit = limit
+        self._wanted = wanted
+        self._rows = np.empty((0, 3), np.int64)
+        self._first: int | None = None
+        self._options: StreamOptions | None = None
+        self._namespaces = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.problems) >= self._limit
+
+    def add(
+        self,
+        message: str,
+        frame: int | None = None,
+        row: int | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+    ) -> None:
+        if not self.is_full:
+            self.problems.append(Problem(message, frame, row, offset, line))
+
+    def sorted(self) -> list[Problem]:
+        """The problems in the order of the stream."""
+        problems = sorted(self.problems, key=_in_order)
+        if self.is_full:
+            problems.append(Problem(f"stopped after {self._limit} problems"))
+        return problems
+
+    def compare_with(self, batch: Batch) -> None:
+        if self.compare is not None:
+            self.failed = True  # an error from here on is one of the other file
+            self.compare.take(batch)
+            self.failed = False
+
+    def compare_end(self) -> None:
+        if self.compare is not None:
+            self.failed = True
+            self.compare.finish()
+            self.failed = False
+
+    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
+        """Check the Batches of a chunk (None: the end)."""
+        try:
+            if chunk is None:
+                counter.close()
+            else:
+                counter.feed(chunk)
+        except JellyError:
+            pass  # the Decoder says it better
+        places = counter.take_places()
+        kinds = places[:, 0]
+        self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
+        self._declared = places[kinds == KINDS.index("namespace"), 1:]
+        self._headers = places[kinds == KINDS.index("options"), 1:]
+        for place in places[kinds == KINDS.index("other"), 1:].tolist():
+            if not self.skips_unknown:
+                self.add(UNKNOWN_ROW, *place)
+        self._first = None
+        self._namespaces = 0
+        for batch in batches:
+            if self._first is None:
+                self._first = batch.first_row
+            if self._options is None:
+                self._check_options(batch.options)
+            self._check_flags(batch)
+            self.compare_with(batch)
+            if self.is_full:
+                return
+
+    def finish(self, counter: RowCounter) -> None:
+        rows = counter.rows
+        if rows["graph_start"] > rows["graph_end"]:
+            self.add("the stream ends inside a graph: a graph end row is missing", counter.frames - 1)
+        self.compare_end()
+
+    def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
+        """Frame, row and offset of a statement of the present chunk."""
+        row = statement - (self._first or 0)
+        return tuple(self._rows[row].tolist()) if row < len(self._rows) else ()
+
+    def _check_options(self, options: StreamOptions | None) -> None:
+        self._options = options
+        if options is None or self._wanted is None:
+            return
+        place = self._headers[0].tolist() if len(self._headers) else ()
+        for option in fields(StreamOptions):
+            here, there = getattr(options, option.name), getattr(self._wanted, option.name)
+            if here != there:
+                self.add(f"stream option {option.name} is {_shown(here)}, expected {_shown(there)}", *place)
+
+    def _check_flags(self, batch: Batch) -> None:
+        options = batch.options or self._options
+        if options is None:
+            return
+        if options.version == 1:
+            for _, _, name, _ in batch.namespaces:
+                place = self._declared[self._namespaces].tolist() if self._namespaces < len(self._declared) else ()
+                self._namespaces += 1
+                self.add(f"namespace declaration {name!r} in a stream of version 1: version 2 brought them", *place)
+        columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
+        kinds = batch.kind
+        if not options.rdf_star and (kinds == _QUOTED).any():
+            self._report(batch, columns, lambda slot, ids: kinds[ids] == _QUOTED, "rdf_star")
+        if not options.generalized_statements:
+            wrong = _generalized_terms(batch)
+
+            def is_generalized(slot: int, ids: Any) -> Any:
+                return ~_ALLOWED[slot][kinds[ids]] | wrong[ids]
+
+            self._report(batch, columns, is_generalized, "generalized_statements")
+
+    def _report(self, batch: Batch, columns: list[Any], test: Callable[[int, Any], Any], flag: str) -> None:
+        """A problem for each statement that has a term for which `test` holds."""
+        masks = []
+        for slot, ids in enumerate(columns):
+            mask = test(slot, ids)
+            masks.append(mask & (ids >= 0) if slot == 3 else mask)
+        for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
+            slot = next(i for i, mask in enumerate(masks) if mask[row])
+            noun = _NOUNS[batch.kind[columns[slot][row]]]
+            self.add(f"{_SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
+            if self.is_full:
+                return
+
+
+def _shown(value: Any) -> str:
+    return str(getattr(value, "name", None) or repr(value))
+
+
+def _generalized_terms(batch: Batch) -> Any:
+    """For each term whether it is a quoted triple that only generalized RDF has, at any depth."""
+    kinds, quoted = batch.kind, batch.quoted
+    wrong = np.zeros(len(kinds), bool)
+    if not len(quoted):
+        return wrong
+    is_quoted = kinds == _QUOTED
+    bad = np.zeros(len(quoted), bool)
+    for slot in range(3):
+        bad |= ~_ALLOWED[slot][kinds[quoted[:, slot]]]
+    while True:
+        wrong[is_quoted] = bad[batch.aux[is_quoted]]
+        after = bad | wrong[quoted].any(axis=1)
+        if (after == bad).all():
+            return wrong
+        bad = after
+
+
+def _rows_of(batch: Batch, frame: int | None) -> tuple[int, int]:
+    """The first row of a frame in this Batch, and the one behind its last."""
+    if frame is None:
+        return 0, len(batch)
+    ends = [0, *batch.frames.tolist(), len(batch)]
+    i = frame - batch.first_frame
+    return (ends[i], ends[i + 1]) if 0 <= i < len(ends) - 1 else (0, 0)
+
+
+def _text(statement: Iterable[Any]) -> str:
+    text = " ".join(str(term) for term in statement).strip()
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+class _InOrder:
+    """Compares position by position."""
+
+    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: _Check) -> None:
+        self._theirs, self._frame, self._check = theirs, frame, check
+        self._renaming = Renaming()
+        self._extra = 0
+        self._different = 0
+
+    def take(self, batch: Batch) -> None:
+        first, last = _rows_of(batch, self._frame)
+        for row, statement in enumerate(Terms(batch).statements(first, last), first):
+            ours = as_quad(statement)
+            theirs = next(self._theirs, None)
+            if theirs is None:
+                self._extra += last - row
+                return
+            if not self._renaming.same(ours, theirs):
+                self._different += 1
+                if self._different <= _SHOWN:
+                    place = self._check.place(batch.first_row + row)
+                    self._check.add(f"statement differs: {_text(ours)} here, {_text(theirs)} expected", *place)
+
+    def finish(self) -> None:
+        if self._different > _SHOWN:
+            self._check.add(f"{self._different - _SHOWN} more statements differ")
+        if self._extra:
+            self._check.add(f"{self._extra} more statements than expected")
+        elif missing := sum(1 for _ in self._theirs):
+            self._check.add(f"{missing} statements are missing at the end")
+
+
+class _AnyOrder:
+    """Compares as multisets."""
+
+    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: _Check) -> None:
+        self._theirs, self._frame, self._check = theirs, frame, check
+        self._ours: list[tuple[Any, ...]] = []
+
+    def take(self, batch: Batch) -> None:
+        self._ours += map(as_quad, Terms(batch).statements(*_rows_of(batch, self._frame)))
+
+    def finish(self) -> None:
+        found = 0
+        for side, statement in difference(self._ours, self._theirs):
+            found += 1
+            if found > _SHOWN:
+                continue
+            if statement is None:
+                self._check.add("the blank nodes do not stand in the same way as expected")
+            elif side == "left":
+                self._check.add(f"statement not expected: {_text(statement)}")
+            else:
+                self._check.add(f"statement is missing: {_text(statement)}")
+        if found > _SHOWN:
+            self._check.add(f"{found - _SHOWN} more statements differ")

@@ -1,3 +1,0 @@
-from jelly.core.batch import Batch
-
-def join_batches(batches: list[Batch]) -> Batch: ...

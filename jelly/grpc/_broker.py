@@ -1,0 +1,185 @@
+"""The broker: topics that anybody publishes to and subscribes to, at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+
+from jelly._options import StreamOptions
+from jelly.errors import JellyLimitError
+from jelly.grpc._context import BIG, Publication, Refusal, Subscription
+from jelly.grpc._framing import FrameDecoder, FrameEncoder
+from jelly.grpc._protocol import FIRST, serve_options
+from jelly.grpc._server import AsyncHandler
+from jelly.grpc._topic_log import Missed, Topic, Topics
+
+__all__ = ["Broker"]
+
+
+class Broker(AsyncHandler):
+    """A handler for an `AsyncServer`: what is published to a topic is kept in ``topics`` and goes to all subscribers.
+
+    A subscriber takes messages from the topic at its own pace, so none is ever queued for it: back-pressure is that of
+    its own call. One that falls behind what a topic without a store keeps ends with RESOURCE_EXHAUSTED. A topic has at
+    most ``max_subscribers``. Publishing makes the topic, unless ``create=False``; the first stream's options become
+    those of the topic, later ones must fit in (see `accept_options`). A publication is acknowledged when the store has
+    all of it; what a publication that failed has brought until then stays.
+
+    >>> import asyncio, jelly, jelly.grpc
+    >>> async def main():
+    ...     async with jelly.grpc.AsyncServer(Broker()) as server, jelly.grpc.AsyncClient(server.address) as client:
+    ...         await client.publish(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"), topic="news")
+    ...         return [len(frame) async for frame in client.subscribe("news", follow=False)]
+    >>> asyncio.run(main())
+    [1]
+    """
+
+    def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:
+        self.topics = topics or Topics()
+        self.create = create
+        self.max_subscribers = max_subscribers
+        self.published = 0  # messages
+        self.delivered = 0
+        self.subscribers = 0
+
+    async def on_publish(self, call: Publication) -> None:
+        """Append a stream to its topic."""
+        topic: Topic | None = None
+        started = False
+        async for batch in call:
+            if call.options is None:
+                continue  # empty frames may come before the options
+            if topic is None:
+                topic = self._topic(call)
+                topic.offer(call.options)
+                if len(batch) == 0 and not batch.namespaces and not batch.metadata and not call.options.is_grouped:
+                    continue  # only the options
+            if not started:
+                # Another may have been the first to publish meanwhile.
+                topic.offer(call.options)
+                started = True
+            if batch.nbytes < BIG:
+                topic.append(batch)
+            else:
+                await asyncio.to_thread(topic.append, batch)
+            self.published += 1
+        if topic is not None:
+            await asyncio.to_thread(topic.sync)
+        elif call.messages == 0:
+            raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
+        else:
+            raise Refusal("INVALID_ARGUMENT", "the stream has no options")
+
+    def _topic(self, call: Publication) -> Topic:
+        if not call.topic:
+            raise Refusal(
+                "INVALID_ARGUMENT", "no topic: expected a stream name in the options, or the metadata jelly-topic"
+            )
+        try:
+            topic = self.topics.get(call.topic, create=self.create)
+        except JellyLimitError as error:
+            raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
+        if topic is None:
+            raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+        return topic
+
+    async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
+        """The messages of a topic, from where the subscriber wants them."""
+        topic = self.topics.get(call.topic)
+        if topic is None:
+            raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+        if topic.watchers >= self.max_subscribers:
+            raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
+        if topic.options is not None:
+            _served(topic.options, call.options)
+        number = topic.end if call.start == "latest" else call.start
+        reading = _Reading(topic, call.options, number if isinstance(number, int) else topic.first)
+        until = None if call.follow else topic.end
+        news = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(news.set)
+
+        topic.watch(wake)
+        self.subscribers += 1
+        try:
+            await call.send_metadata({FIRST: str(reading.number)})
+            while until is None or reading.number < until:
+                news.clear()
+                frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
+                for frame in frames:
+                    if reading.is_plain:
+                        yield frame
+                    elif len(frame) < BIG:
+                        yield reading.recode(frame)
+                    else:
+                        yield await asyncio.to_thread(reading.recode, frame)
+                    reading.number += 1
+                    self.delivered += 1
+                    if reading.number == until:
+                        break
+                if not frames and until is None:
+                    await news.wait()
+        except Missed as error:
+            if not reading.has_begun:
+                raise
+            raise Refusal("RESOURCE_EXHAUSTED", f"the subscriber was too slow: {error.reason}") from None
+        finally:
+            self.subscribers -= 1
+            topic.unwatch(wake)
+
+
+def _served(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
+    """The options for a subscriber, see `serve_options`; one that asks for version 1 gets no namespaces."""
+    if requested is not None and requested.version == 1:
+        own = own.replace(version=1)
+    return serve_options(own, requested)
+
+
+class _Reading:
+    """One subscriber's way through a topic; ``number`` is the next message."""
+
+    def __init__(self, topic: Topic, requested: StreamOptions | None, number: int) -> None:
+        self.topic = topic
+        self.number = number
+        self.has_begun = False
+        # Whether the subscriber has read the topic's own frames since a keyframe, so that the next needs no change.
+        self.is_plain = False
+        self._requested = requested
+        self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether `take` neither reads a file nor decodes much."""
+        return self.has_begun and self.topic.is_in_memory(self.number)
+
+    def take(self) -> list[bytes]:
+        """The messages up to the end of a segment; none where the next is still to come.
+
+        Who starts in the middle of a segment, or wants smaller tables, needs them encoded anew.
+        """
+        start, frames = self.topic.read(self.number)
+        own = self.topic.options
+        if not frames or own is None:
+            return []
+        options = _served(own, self._requested)
+        skip = self.number - start
+        if options == own and skip == 0:
+            self.is_plain = True
+            self._coder = None
+        if not self.is_plain and self._coder is None:
+            self._coder = FrameDecoder(), FrameEncoder(options, skip_namespaces=True)
+            for frame in frames[:skip]:
+                self._coder[0].decode(frame)
+        self.has_begun = True
+        return frames[skip:]
+
+    def recode(self, frame: bytes) -> bytes:
+        """A frame for a subscriber that needs it anew."""
+        assert self._coder is not None
+        decoder, encoder = self._coder
+        (frame,) = encoder.encode(decoder.decode(frame))
+        return frame

@@ -1,0 +1,496 @@
+"""Clients of RdfStreamService: one that blocks, one for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._io.reader import Frame, Statement
+from jelly._options import StreamOptions
+from jelly.errors import JellyServiceError, JellyTimeoutError
+from jelly.grpc._context import Tls, grpc, metadata_of
+from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, statements_of
+from jelly.grpc._protocol import FIRST, FOLLOW, PUBLISH, START, SUBSCRIBE, TOPIC, pack_subscribe
+
+__all__ = ["AsyncClient", "AsyncFeed", "Client", "Feed"]
+
+MAX_MESSAGE = 1 << 28
+# Seconds before the first new attempt and the longest wait; each wait is twice the last, give or take a fifth.
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+# Any answer tells that there is a server, also that it does not know the method.
+PROBE = "/grpc.health.v1.Health/Check"
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What both clients are told."""
+
+    address: str
+    tls: Tls | None
+    token: str | None
+    gzip: bool
+    retries: int
+    keepalive: float
+    max_message_bytes: int
+
+    def channel(self, module: Any) -> Any:
+        options = [
+            ("grpc.max_receive_message_length", self.max_message_bytes),
+            ("grpc.max_send_message_length", -1),
+            ("grpc.keepalive_time_ms", int(self.keepalive * 1000)),
+            ("grpc.keepalive_timeout_ms", 10_000),
+            ("grpc.http2.max_pings_without_data", 0),
+            # Clients of one process that have the same settings would share a connection.
+            ("grpc.use_local_subchannel_pool", 1),
+            # It must not be less eager to connect than `_Attempts`.
+            ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
+            ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 1000)),
+        ]
+        compression = grpc.Compression.Gzip if self.gzip else None
+        if self.tls is None:
+            return module.insecure_channel(self.address, options, compression)
+        return module.secure_channel(self.address, self.tls.of_client(), options, compression)
+
+    def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str]]:
+        pairs = list((given or {}).items())
+        if self.token is not None:
+            pairs.append(("authorization", f"Bearer {self.token}"))
+        names = {"topic": TOPIC, "start": START, "follow": FOLLOW}
+        return pairs + [(names[name], str(value)) for name, value in ours.items() if value is not None]
+
+
+def _error(error: Any) -> JellyServiceError:
+    """What a call that failed raises."""
+    code = error.code()
+    kind = JellyTimeoutError if code == grpc.StatusCode.DEADLINE_EXCEEDED else JellyServiceError
+    return kind(f"{code.name}: {error.details()}", code.name)
+
+
+class _Attempts:
+    """When to try again, up to a deadline."""
+
+    def __init__(self, retries: int, timeout: float | None) -> None:
+        self.retries = retries
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.failed = 0  # in a row
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
+
+    def wait(self, error: Any) -> float:
+        """Seconds until the next attempt. Raises where there must be none."""
+        if error.code() != grpc.StatusCode.UNAVAILABLE or self.failed >= self.retries:
+            raise _error(error) from None
+        self.failed += 1
+        wait: float = min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
+        if self.deadline is not None and time.monotonic() + wait > self.deadline:
+            raise _error(error) from None
+        return wait
+
+    def connect(self, error: Any) -> float | None:
+        """After a call that should show whether anybody is there: None if so, or seconds until the next attempt."""
+        return self.wait(error) if error.code() == grpc.StatusCode.UNAVAILABLE else None
+
+
+class _Progress:
+    """How far a subscription has come, over all attempts."""
+
+    def __init__(
+        self, settings: _Settings, topic: str, options: StreamOptions | None, start: int | str | None, follow: bool,
+        timeout: float | None, metadata: Mapping[str, str] | None,
+    ) -> None:  # fmt: skip
+        self.settings = settings
+        self.request = pack_subscribe(topic, options)
+        self.start = start
+        self.follow = follow
+        self.attempts = _Attempts(settings.retries, timeout)
+        self.given = metadata
+        self.number: int | None = None  # of the next message, where the server tells numbers
+        self.received = 0
+        self.decoder = FrameDecoder()
+
+    def arguments(self) -> dict[str, Any]:
+        """Of the next attempt."""
+        start = self.start if self.number is None else self.number
+        metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
+        self.decoder = FrameDecoder()
+        return {"metadata": metadata, "timeout": self.attempts.left}
+
+    def began(self, metadata: Any) -> None:
+        """The server has answered."""
+        first = metadata_of(metadata).get(FIRST, "")
+        if first.isdigit():
+            self.number = int(first)
+
+    def took(self) -> None:
+        self.received += 1
+        self.attempts.failed = 0
+        if self.number is not None:
+            self.number += 1
+
+    def wait(self, error: Any) -> float:
+        """Seconds until the next attempt. Raises where there must be none."""
+        if self.received > 0 and self.number is None:  # nobody knows where to go on
+            raise _error(error) from None
+        return self.attempts.wait(error)
+
+
+class Feed:
+    """A subscription: an iterator of `Frame`. ``raw``, ``batches`` or ``statements`` give the same in other shapes;
+    take one of them, once. ``close`` cancels it, from any thread; what iterates then ends."""
+
+    def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
+        self._client = client  # which must not be closed because nobody else holds it
+        self._method = method
+        self._progress = progress
+        self._call: Any = None
+        self._closed = threading.Event()
+
+    @property
+    def number(self) -> int | None:
+        """The number of the next message; None where the server tells none."""
+        return self._progress.number
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options; None before the first frame was decoded."""
+        return self._progress.decoder.options
+
+    def raw(self) -> Iterator[bytes]:
+        """The frames as bytes. After a lost connection they go on with one that repeats the options."""
+        progress = self._progress
+        try:
+            while not self._closed.is_set():
+                self._call = self._method(progress.request, **progress.arguments())
+                try:
+                    if self._closed.is_set():  # by a thread that did not see this call
+                        return
+                    progress.began(self._call.initial_metadata())
+                    for frame in self._call:
+                        progress.took()
+                        yield frame
+                    return
+                except grpc.RpcError as error:
+                    if self._closed.is_set():
+                        return
+                    wait = progress.wait(error)
+                self._closed.wait(wait)
+        finally:
+            self.close()
+
+    def batches(self) -> Iterator[Batch]:
+        """A Batch for each frame."""
+        for frame in self.raw():
+            yield self._progress.decoder.decode(frame)
+
+    def statements(self) -> Iterator[Statement]:
+        """The statements of all frames."""
+        for batch in self.batches():
+            yield from statements_of(batch)
+
+    def __iter__(self) -> Iterator[Frame]:
+        for index, batch in enumerate(self.batches()):
+            yield frame_of(batch, index)
+
+    def close(self) -> None:
+        """Cancel the subscription."""
+        self._closed.set()
+        if self._call is not None:
+            self._call.cancel()
+
+    def __enter__(self) -> Feed:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Client:
+    """A client that blocks. Threads may share it.
+
+    ``address`` is ``host:port`` or ``unix:path``. With ``tls`` the channel is secure; ``token`` goes along as a bearer
+    token; ``gzip`` compresses what is sent. A lost connection is tried again up to ``retries`` times in a row, each
+    time after a longer wait. ``keepalive`` is in seconds. Frames have at most ``max_message_bytes``.
+
+    JellyServiceError where a call fails, JellyTimeoutError at its deadline; both are OSErrors.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: Tls | None = None,
+        token: str | None = None,
+        gzip: bool = False,
+        retries: int = 5,
+        keepalive: float = 30.0,
+        max_message_bytes: int = MAX_MESSAGE,
+    ) -> None:
+        self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
+        self._channel = self._settings.channel(grpc)
+        self._subscribe = self._channel.unary_stream(SUBSCRIBE)
+        self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
+
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Feed:
+        """Subscribe to a topic.
+
+        ``options`` is the stream that can be read here: the server answers with one that fits or refuses. Of our broker
+        one can ask to ``start`` with a message by its number, at the "earliest" that is kept (the default) or with the
+        "latest" that are still to come, and with ``follow=False`` to end with the last message there is. After a lost
+        connection a subscription goes on where it was, if the server tells the numbers of messages as ours does.
+        ``timeout`` is in seconds, for the whole subscription.
+        """
+        return Feed(self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
+
+    def publish(
+        self,
+        items: Iterable[Any],
+        *,
+        topic: str | None = None,
+        options: StreamOptions | None = None,
+        frame_rows: int = FRAME_ROWS,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> int:
+        """Publish frames (bytes), Batches, `Frame` objects or statements (see `FrameWriter`); the number of frames.
+
+        When this returns, the server has acknowledged all of them. The protocol has no field for a topic: it is the
+        stream name in the options, and the call metadata ``jelly-topic``. Only connecting is tried again: what has been
+        sent once is not sent twice. What ``items`` raises is raised here, and the call cancelled.
+        """
+        sent = 0
+        failed: list[BaseException] = []
+
+        def requests() -> Iterator[bytes]:
+            nonlocal sent
+            try:
+                for frame in encode_frames(items, options, frame_rows=frame_rows, name=topic or ""):
+                    yield frame
+                    sent += 1
+            except BaseException as error:
+                failed.append(error)
+                raise
+
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                time.sleep(wait)
+            else:
+                break
+        try:
+            self._publish(requests(), timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
+        except grpc.RpcError as error:
+            if failed and not isinstance(failed[0], GeneratorExit):
+                raise failed[0] from None
+            raise _error(error) from None
+        return sent
+
+    def close(self) -> None:
+        """Close the channel and end its calls."""
+        self._channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncFeed:
+    """A subscription for asyncio: an async iterator of `Frame`. Otherwise like `Feed`."""
+
+    def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
+        self._client = client  # which must not be closed because nobody else holds it
+        self._method = method
+        self._progress = progress
+        self._call: Any = None
+        self._closed = False
+
+    @property
+    def number(self) -> int | None:
+        """The number of the next message; None where the server tells none."""
+        return self._progress.number
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options; None before the first frame was decoded."""
+        return self._progress.decoder.options
+
+    async def raw(self) -> AsyncIterator[bytes]:
+        """The frames as bytes. After a lost connection they go on with one that repeats the options."""
+        progress = self._progress
+        try:
+            while not self._closed:
+                self._call = self._method(progress.request, **progress.arguments())
+                try:
+                    progress.began(await self._call.initial_metadata())
+                    async for frame in self._call:
+                        progress.took()
+                        yield frame
+                    return
+                except asyncio.CancelledError:
+                    if self._closed:
+                        return
+                    raise
+                except grpc.RpcError as error:
+                    if self._closed:
+                        return
+                    wait = progress.wait(error)
+                await asyncio.sleep(wait)
+        finally:
+            self.close()
+
+    async def batches(self) -> AsyncIterator[Batch]:
+        """A Batch for each frame."""
+        async for frame in self.raw():
+            yield self._progress.decoder.decode(frame)
+
+    async def statements(self) -> AsyncIterator[Statement]:
+        """The statements of all frames."""
+        async for batch in self.batches():
+            for statement in statements_of(batch):
+                yield statement
+
+    async def __aiter__(self) -> AsyncIterator[Frame]:
+        index = 0
+        async for batch in self.batches():
+            yield frame_of(batch, index)
+            index += 1
+
+    def close(self) -> None:
+        """Cancel the subscription."""
+        self._closed = True
+        if self._call is not None:
+            self._call.cancel()
+
+    async def __aenter__(self) -> AsyncFeed:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+
+class AsyncClient:
+    """A client for asyncio. Arguments, methods and errors are those of `Client`."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: Tls | None = None,
+        token: str | None = None,
+        gzip: bool = False,
+        retries: int = 5,
+        keepalive: float = 30.0,
+        max_message_bytes: int = MAX_MESSAGE,
+    ) -> None:
+        self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
+        self._channel = self._settings.channel(grpc.aio)
+        self._subscribe = self._channel.unary_stream(SUBSCRIBE)
+        self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
+
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> AsyncFeed:
+        """Subscribe to a topic: see `Client.subscribe`."""
+        return AsyncFeed(
+            self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata)
+        )
+
+    async def publish(
+        self,
+        items: AsyncIterable[Any] | Iterable[Any],
+        *,
+        topic: str | None = None,
+        options: StreamOptions | None = None,
+        frame_rows: int = FRAME_ROWS,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> int:
+        """Publish items of an iterable or async iterable: see `Client.publish`."""
+        attempts = _Attempts(self._settings.retries, timeout)
+        while True:
+            try:
+                await self._probe(b"", timeout=attempts.left)
+            except grpc.RpcError as error:
+                wait = attempts.connect(error)
+                if wait is None:
+                    break
+                await asyncio.sleep(wait)
+            else:
+                break
+        call = self._publish(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
+        writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
+        sent = 0
+        try:
+            try:
+                async for item in _each(items):
+                    for frame in writer.add(item):
+                        await call.write(frame)
+                        sent += 1
+                for frame in writer.close():
+                    await call.write(frame)
+                    sent += 1
+                await call.done_writing()
+            except asyncio.InvalidStateError:
+                pass  # the server has ended the call: it says why
+            await call
+        except grpc.RpcError as error:
+            raise _error(error) from None
+        except BaseException:
+            call.cancel()
+            raise
+        return sent
+
+    async def close(self) -> None:
+        """Close the channel and end its calls."""
+        await self._channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+async def _each(items: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Any]:
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item

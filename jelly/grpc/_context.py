@@ -1,0 +1,233 @@
+"""What handlers of calls see, how errors become statuses, and the security of channels: for both kinds of servers."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hmac
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._io.reader import Frame, Statement
+from jelly._options import StreamOptions
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
+from jelly.grpc._protocol import FOLLOW, START, TOPIC, unpack_subscribe
+from jelly.grpc._topic_log import Missed
+
+try:
+    import grpc
+except ImportError:
+    raise MissingExtraError("gRPC needs grpcio: pip install 'jelly-rdf[grpc]'") from None
+
+__all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "status_of", "tokens"]
+
+log = logging.getLogger("jelly.grpc")
+
+# Frames of more bytes are dealt with in a thread of their own, so that the event loop goes on.
+BIG = 1 << 17
+
+# Longest message of a status: gRPC has a limit for all headers.
+MAX_DETAIL = 1000
+
+_EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
+
+Authenticate = Callable[[Mapping[str, str]], "str | None"]
+Authorize = Callable[["str | None", str, str], bool]
+
+
+class Refusal(JellyError):
+    """A handler's own way to end a call: with a status, the name of a ``grpc.StatusCode``.
+
+    >>> Refusal("NOT_FOUND", "there is no such topic").code
+    'NOT_FOUND'
+    """
+
+    def __init__(self, code: str, reason: str, **place: Any) -> None:
+        if code not in grpc.StatusCode.__members__:
+            raise ValueError(f"{code!r} is not the name of a status code")
+        self.code = code
+        super().__init__(reason, **place)
+
+
+def status_of(error: BaseException) -> tuple[Any, str]:
+    """The status code with which a call ends that failed with this error, and the message.
+
+    What is wrong with a stream is INVALID_ARGUMENT, as the specification asks; an error that nobody foresaw is INTERNAL
+    and told to the log alone.
+    """
+    codes = grpc.StatusCode
+    if isinstance(error, Refusal):
+        return codes[error.code], str(error)[:MAX_DETAIL]
+    if isinstance(error, Missed):
+        return codes.OUT_OF_RANGE, str(error)[:MAX_DETAIL]
+    if isinstance(error, JellyError):
+        return codes.INVALID_ARGUMENT, str(error)[:MAX_DETAIL]
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+        log.error("the store: %s", error)
+        return codes.RESOURCE_EXHAUSTED, "the store is full"
+    if isinstance(error, NotImplementedError):
+        return codes.UNIMPLEMENTED, str(error)[:MAX_DETAIL] or "not implemented"
+    log.error("a call failed", exc_info=error)
+    return codes.INTERNAL, "the server failed; its log tells more"
+
+
+class Call:
+    """What is known of a call: ``peer``, ``metadata`` (those entries that are text), ``identity`` of the client."""
+
+    def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
+        self._context = context
+        self.peer: str = context.peer()
+        self.metadata = metadata_of(context.invocation_metadata())
+        self.identity = authenticate(self.metadata) if authenticate is not None else None
+
+
+def metadata_of(pairs: Any) -> dict[str, str]:
+    """Call metadata as a dict of text."""
+    return {key: value for key, value in pairs or () if isinstance(value, str)}
+
+
+class Subscription(Call):
+    """A call of SubscribeRdf: ``topic``, requested ``options`` (or None), ``start`` (number of a message, "earliest",
+    "latest"; or None), ``follow`` (go on with what is published later)."""
+
+    def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes) -> None:
+        super().__init__(context, authenticate)
+        self.topic, self.options = unpack_subscribe(request)
+        self.start: int | str | None = _start(self.metadata.get(START))
+        self.follow = self.metadata.get(FOLLOW, "1") != "0"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the client is still there: what waits for news in a `Server` must ask now and then."""
+        active = getattr(self._context, "is_active", None)
+        return bool(active() if active is not None else not self._context.done())
+
+    def send_metadata(self, metadata: Mapping[str, str]) -> Any:
+        """Send metadata before the first frame; in an `AsyncServer` to be awaited."""
+        return self._context.send_initial_metadata(tuple(metadata.items()))
+
+
+def _start(value: str | None) -> int | str | None:
+    if value is None or value in ("earliest", "latest"):
+        return value
+    if value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    raise JellyOptionsError(f"{START} is {value!r}: expected the number of a message, earliest or latest")
+
+
+class Publication(Call):
+    """A call of PublishRdf: its frames, as Batches, one for each. An iterator, or an async one in an `AsyncServer`.
+
+    ``topic`` comes from the call metadata ``jelly-topic``, else from the stream name in the options: then, like
+    ``options``, it is there from the first Batch on.
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        authenticate: Authenticate | None,
+        requests: Any,
+        check: Callable[[Call, str, str], None],
+        max_bytes: int,
+        **limits: Any,
+    ) -> None:
+        super().__init__(context, authenticate)
+        self._requests = requests
+        self._check = check
+        self._max_bytes = max_bytes
+        self._decoder = FrameDecoder(**limits)
+        self._topic = self.metadata.get(TOPIC)
+        self._checked = False
+        self.messages = 0
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The options of the stream; None before the first frame that has them."""
+        return self._decoder.options
+
+    @property
+    def topic(self) -> str:
+        """The topic; "" where none is named."""
+        return self._topic or (self.options.stream_name if self.options is not None else "")
+
+    def _decode(self, frame: bytes) -> Batch:
+        if len(frame) > self._max_bytes:
+            raise Refusal("INVALID_ARGUMENT", f"a frame of {len(frame)} bytes: at most {self._max_bytes} are taken")
+        batch = self._decoder.decode(frame)
+        # Frames of nothing may come before the options, which name the topic.
+        if not self._checked and (self._topic or self.options is not None):
+            self._check(self, "publish", self.topic)
+            self._checked = True
+        self.messages += 1
+        return batch
+
+    def __iter__(self) -> Iterator[Batch]:
+        return map(self._decode, self._requests)
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
+        async for frame in self._requests:
+            yield self._decode(frame) if len(frame) < BIG else await asyncio.to_thread(self._decode, frame)
+
+    def frames(self) -> Iterator[Frame]:
+        """Each message as a `Frame`: statements, metadata, namespaces."""
+        for batch in self:
+            yield frame_of(batch, self.messages - 1)
+
+    def statements(self) -> Iterator[Statement]:
+        """The statements of all messages."""
+        for batch in self:
+            yield from statements_of(batch)
+
+
+@dataclass(frozen=True)
+class Tls:
+    """The security of a channel. Each is PEM: a path, or bytes.
+
+    A server needs ``key`` and ``certificate``, and with ``authorities`` it lets in only clients that have a certificate
+    of one of them. A client needs ``authorities`` where the system does not know the server's, and key and certificate
+    where the server asks for them.
+    """
+
+    key: str | PathLike[str] | bytes | None = None
+    certificate: str | PathLike[str] | bytes | None = None
+    authorities: str | PathLike[str] | bytes | None = None
+
+    def of_server(self) -> Any:
+        """Credentials for a server."""
+        if self.key is None or self.certificate is None:
+            raise ValueError("the TLS of a server needs key and certificate")
+        authorities = _pem(self.authorities)
+        return grpc.ssl_server_credentials(
+            [(_pem(self.key), _pem(self.certificate))], authorities, require_client_auth=authorities is not None
+        )
+
+    def of_client(self) -> Any:
+        """Credentials for a channel."""
+        return grpc.ssl_channel_credentials(_pem(self.authorities), _pem(self.key), _pem(self.certificate))
+
+
+def _pem(value: str | PathLike[str] | bytes | None) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else Path(value).read_bytes()
+
+
+def tokens(known: Mapping[str, str]) -> Authenticate:
+    """An ``authenticate`` for servers: bearer tokens and whose they are.
+
+    >>> tokens({"s3cret": "ann"})({"authorization": "Bearer s3cret"})
+    'ann'
+    """
+    # Every token is compared, each in constant time.
+    pairs = [(token.encode(), name) for token, name in known.items()]
+
+    def authenticate(metadata: Mapping[str, str]) -> str | None:
+        scheme, _, token = metadata.get("authorization", "").partition(" ")
+        found = [name for known, name in pairs if hmac.compare_digest(known, token.strip().encode())]
+        return found[0] if found and scheme.lower() == "bearer" else None
+
+    return authenticate

@@ -1,0 +1,215 @@
+"""Frames as they come one by one from a call, to Batches and objects; and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.materialize import Terms
+from jelly._formats.native import default_options
+from jelly._io.reader import Frame, Statement, frames_of
+from jelly._options import PhysicalType, StreamOptions
+from jelly.errors import JellyOptionsError
+from jelly.grpc._protocol import put_varint, serve_options, split_frames
+
+__all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
+
+# Statements of a frame in a flat stream.
+FRAME_ROWS = 256
+
+
+class FrameDecoder:
+    """Bare frames in, one Batch for each out, however small. Keywords are limits of the `Decoder`."""
+
+    def __init__(self, **limits: Any) -> None:
+        # A frame is a Batch, whatever its size, so that nothing of it waits for the next one.
+        limits.setdefault("batch_rows", 1 << 30)
+        limits.setdefault("batch_bytes", 1 << 40)
+        self._decoder = Decoder(delimited=True, **limits)
+
+    @property
+    def options(self) -> StreamOptions | None:
+        """The stream options; None before the first frame."""
+        options: StreamOptions | None = self._decoder.options
+        return options
+
+    def decode(self, frame: bytes) -> Batch:
+        """The statements of the next frame. JellyError where it is malformed, and from then on."""
+        decoder = self._decoder
+        decoder.push(put_varint(len(frame)) + frame)
+        batch = decoder.pull(True)
+        if batch is None:  # before the options come, a frame may be of nothing
+            collector = Collector(3)
+            collector.end_frame()
+            batch = collector.batch
+        return batch
+
+
+class FrameEncoder:
+    """Batches in, bare frames out. With ``keyframe=True`` who has read other frames with these options can go on; with
+    ``skip_namespaces=True`` those of version 1 have no namespaces."""
+
+    def __init__(self, options: StreamOptions, *, keyframe: bool = False, skip_namespaces: bool = False) -> None:
+        self._encoder = Encoder(
+            options, frame_rows=0, frame_bytes=0, keyframe=keyframe, skip_namespaces=skip_namespaces
+        )
+
+    @property
+    def options(self) -> StreamOptions:
+        """The stream options, complete after the first Batch."""
+        options: StreamOptions = self._encoder.options
+        return options
+
+    def encode(self, batch: Batch) -> list[bytes]:
+        """The frames that end in a Batch, with their metadata."""
+        return list(split_frames(self._encoder.encode(batch, True)))
+
+
+class FrameWriter:
+    """Items in, one by one, bare frames out. The items are all of one kind.
+
+    Bytes are frames and passed on; a Batch keeps its frames, or is cut into some of ``frame_rows`` rows where it has
+    none; a `Frame` is a frame, with metadata and namespaces; of statements ``frame_rows`` become one. Without options
+    the first item decides, as for `Writer`; `Frame` objects make a grouped stream. ``name`` becomes the stream name of
+    options that have none.
+
+    >>> import jelly
+    >>> writer = FrameWriter()
+    >>> [frame for s in jelly.read(b"<a:s> <a:p> <a:o> .", format="nt") for frame in writer.add(s)]
+    []
+    >>> [jelly.loads(frame, delimited=False) for frame in writer.close()]
+    [[Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]]
+    """
+
+    def __init__(self, options: StreamOptions | None = None, *, frame_rows: int = FRAME_ROWS, name: str = "") -> None:
+        self._options = options
+        self._frame_rows = frame_rows
+        self._name = name
+        self._encoder: Encoder | None = None
+        self._collector: Collector | None = None
+        self._raw = False
+
+    def _start(self, options: StreamOptions, frame_rows: int = 0) -> Encoder:
+        if self._name and not options.stream_name:
+            options = options.replace(stream_name=self._name)
+        return Encoder(options, frame_rows=frame_rows)
+
+    def add(self, item: Any) -> list[bytes]:
+        """Take an item; the frames that are finished by now."""
+        if isinstance(item, bytes | bytearray | memoryview):
+            self._raw = True
+            return [bytes(item)]
+        if isinstance(item, Batch):
+            keep = len(item.frames) > 0
+            if self._encoder is None:
+                options = self._options or default_options(item.arity)
+                self._encoder = self._start(options, 0 if keep else self._frame_rows)
+            return list(split_frames(self._encoder.encode(item, keep)))
+        if isinstance(item, Frame):
+            return self._add_frame(item)
+        if self._collector is None:
+            if self._options is not None and self._options.is_grouped:
+                raise JellyOptionsError(
+                    f"logical type {self._options.logical_type.name} is one of groups, this is a statement: give Frames"
+                )
+            arity = _arity(self._options, item)
+            self._encoder = self._start(self._options or default_options(arity))
+            self._collector = Collector(arity)
+        return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
+
+    def _add_frame(self, frame: Frame) -> list[bytes]:
+        if self._collector is None:
+            arity = _arity(self._options, frame.statements[0] if frame.statements else None)
+            options = self._options
+            if options is None:
+                options = default_options(arity).replace(logical_type=arity)  # GRAPHS is 3, DATASETS is 4
+            # The version is fixed by the first frame, and any later one may have namespaces.
+            self._encoder = self._start(options if options.version else options.replace(version=2))
+            self._collector = Collector(arity)
+        for name, iri in frame.namespaces:
+            self._collector.namespace(name, iri)
+        self._collector.extend(iter(frame.statements), len(frame.statements) + 1)
+        return self._end_frame(frame.metadata)
+
+    def _end_frame(self, metadata: dict[str, bytes] | None = None) -> list[bytes]:
+        assert self._collector is not None
+        assert self._encoder is not None
+        self._collector.end_frame(metadata)
+        data = self._encoder.encode(self._collector.batch, True)
+        self._collector.clear()
+        return list(split_frames(data))
+
+    def close(self) -> list[bytes]:
+        """The last frames. A stream of nothing is a frame of options."""
+        if self._raw:
+            return []
+        frames = self._end_frame() if self._collector is not None and len(self._collector) else []
+        encoder = self._encoder or self._start(self._options or default_options(3))
+        return frames + list(split_frames(encoder.close()))
+
+
+def _arity(options: StreamOptions | None, statement: Any) -> int:
+    if options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
+        return 3 if options.physical_type == PhysicalType.TRIPLES else 4
+    return 3 if statement is None else len(statement)
+
+
+def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> Iterator[bytes]:
+    """The bare frames of ``items``: see `FrameWriter` for what they and ``settings`` can be.
+
+    >>> import jelly
+    >>> len(list(encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))))
+    1
+    """
+    writer = FrameWriter(options, **settings)
+    for item in items:
+        yield from writer.add(item)
+    yield from writer.close()
+
+
+class Fitting:
+    """Frames on their way to a subscriber who asked for some options: encoded anew where they are not those.
+
+    >>> import jelly
+    >>> frames = encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+    >>> fitting = Fitting(jelly.StreamOptions.small(physical_type=1, rdf_star=True))
+    >>> decoder = FrameDecoder()
+    >>> batches = [decoder.decode(frame) for one in frames for frame in fitting.fit(one)]
+    >>> decoder.options.max_name_table_size
+    128
+    """
+
+    def __init__(self, requested: StreamOptions) -> None:
+        self._requested = requested
+        self._decoder: FrameDecoder | None = FrameDecoder()
+        self._encoder: FrameEncoder | None = None
+
+    def fit(self, frame: bytes) -> list[bytes]:
+        """The next frame as it is to be sent. JellyOptionsError where no stream can be what was asked for."""
+        if self._decoder is None:
+            return [frame]
+        batch = self._decoder.decode(frame)
+        own = self._decoder.options
+        if self._encoder is None:
+            if own is None:
+                return [frame]
+            options = serve_options(own, self._requested)
+            if options == own:
+                self._decoder = None
+                return [frame]
+            self._encoder = FrameEncoder(options)
+        return self._encoder.encode(batch)
+
+
+def statements_of(batch: Batch) -> list[Statement]:
+    """The statements of a Batch."""
+    return Terms(batch).statements()
+
+
+def frame_of(batch: Batch, index: int) -> Frame:
+    """The `Frame` of a Batch of one frame."""
+    return next(frames_of([batch], index), Frame(index, []))

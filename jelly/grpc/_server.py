@@ -1,0 +1,406 @@
+"""Servers of RdfStreamService, one with threads and one for asyncio, for handlers that say what calls do."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from importlib import resources
+from typing import Any
+from weakref import WeakSet
+
+from jelly.errors import JellyOptionsError, MissingExtraError
+from jelly.grpc._context import (
+    Authenticate,
+    Authorize,
+    Call,
+    Publication,
+    Refusal,
+    Subscription,
+    Tls,
+    grpc,
+    metadata_of,
+    status_of,
+)
+from jelly.grpc._framing import Fitting, encode_frames
+from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE
+
+__all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
+
+MAX_MESSAGE = 16 << 20
+CALL_END = 0.01  # seconds that gRPC is given to see that a call which was cancelled has ended
+
+
+class Handler:
+    """What a `Server` does: override one method or both. They run in threads of the server, several at once.
+
+    Whatever they raise ends the call: `Refusal` with the status it names, a JellyError with INVALID_ARGUMENT.
+    """
+
+    def on_subscribe(self, call: Subscription) -> Iterable[Any]:
+        """The stream of a topic: frames as bytes, Batches, `Frame` objects or statements (see `encode_frames`)."""
+        raise NotImplementedError("this server has nothing to subscribe to")
+
+    def on_publish(self, call: Publication) -> None:
+        """Take a stream. It is acknowledged when this returns."""
+        raise NotImplementedError("nothing can be published on this server")
+
+
+class AsyncHandler:
+    """What an `AsyncServer` does: like `Handler`, in coroutines of one event loop."""
+
+    def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
+        """An async generator of bare frames as bytes."""
+        raise NotImplementedError("this server has nothing to subscribe to")
+
+    async def on_publish(self, call: Publication) -> None:
+        """Take a stream: ``async for batch in call``. It is acknowledged when this returns."""
+        raise NotImplementedError("nothing can be published on this server")
+
+
+class _Settings:
+    """What both servers are told, and what follows from that."""
+
+    def __init__(
+        self,
+        address: str,
+        tls: Tls | None,
+        authenticate: Authenticate | None,
+        authorize: Authorize | None,
+        insecure: bool,
+        gzip: bool,
+        max_message_bytes: int,
+        limits: dict[str, int],
+    ) -> None:
+        if tls is None and not insecure and not is_loopback(address):
+            raise JellyOptionsError(
+                f"{address} can be reached from other machines: give tls=, or insecure=True where that is meant"
+            )
+        self.address = address
+        self.tls = tls
+        self.authenticate = authenticate
+        self.authorize = authorize
+        self.max_bytes = max_message_bytes
+        self.limits = limits
+        self.compression = grpc.Compression.Gzip if gzip else None
+        # A little more than the limit comes in, so that its message can say so; the rest is refused by its length.
+        self.options = [
+            ("grpc.max_receive_message_length", 2 * max_message_bytes),
+            ("grpc.max_send_message_length", -1),
+            ("grpc.so_reuseport", 0),
+            ("grpc.http2.min_ping_interval_without_data_ms", 5000),
+            ("grpc.keepalive_permit_without_calls", 1),
+            # Half-open connections: a peer that does not answer is gone.
+            ("grpc.keepalive_time_ms", 30_000),
+            ("grpc.keepalive_timeout_ms", 10_000),
+            ("grpc.server_handshake_timeout_ms", 10_000),
+        ]
+
+    def bind(self, server: Any) -> str:
+        """Bind the address; what it is with the port that was chosen."""
+        try:
+            if self.tls is not None:
+                port = server.add_secure_port(self.address, self.tls.of_server())
+            else:
+                port = server.add_insecure_port(self.address)
+        except RuntimeError as error:
+            raise _bind_error(self.address, error) from None
+        return self.address if self.address.startswith("unix:") else f"{self.address.rpartition(':')[0]}:{port}"
+
+    def subscription(self, context: Any, request: bytes) -> Subscription:
+        call = Subscription(context, self.authenticate, request)
+        self.check(call, "subscribe", call.topic)
+        return call
+
+    def publication(self, context: Any, requests: Any) -> Publication:
+        return Publication(context, self.authenticate, requests, self.check, self.max_bytes, **self.limits)
+
+    def check(self, call: Call, action: str, topic: str) -> None:
+        """Ask the hook whether the client may do that."""
+        if self.authorize is not None and not self.authorize(call.identity, action, topic):
+            raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {action} to {topic!r}")
+
+
+def _bind_error(address: str, error: RuntimeError) -> OSError:
+    """Why an address cannot be had, which gRPC does not tell."""
+    host, _, port = address.rpartition(":")
+    try:
+        places = socket.getaddrinfo(host.strip("[]") or None, port, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, place in places:
+            with socket.socket(family, kind, protocol) as trial:
+                trial.bind(place)
+    except OSError as reason:
+        return OSError(reason.errno, f"cannot listen there: {reason.strerror or reason}", address)
+    return OSError(f"cannot listen on {address}: {error}")
+
+
+def is_loopback(address: str) -> bool:
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _add_extras(server: Any, is_async: bool) -> Any:
+    """Add health checking and reflection; the health servicer."""
+    try:
+        from google.protobuf.descriptor_pb2 import FileDescriptorSet
+        from google.protobuf.descriptor_pool import DescriptorPool
+        from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+        from grpc_reflection.v1alpha import reflection, reflection_pb2
+    except ImportError:
+        raise MissingExtraError(
+            "a server needs grpcio-health-checking and grpcio-reflection: pip install 'jelly-rdf[grpc]'"
+        ) from None
+    servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    # Descriptors of our own, whatever other classes of the same names the program has loaded.
+    pool = DescriptorPool()
+    for file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
+        pool.Add(file)
+    for module in (health_pb2, reflection_pb2):
+        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
+    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server, pool=pool)
+    return servicer
+
+
+def _refusing(method: str, code: Any, detail: str, is_async: bool) -> Any:
+    """A handler for a method, or for an unknown one, that ends every call with a status."""
+
+    def abort(request: Any, context: Any) -> None:
+        context.abort(code, detail)
+
+    async def abort_async(request: Any, context: Any) -> None:
+        await context.abort(code, detail)
+
+    if method == PUBLISH:
+        return grpc.stream_unary_rpc_method_handler(abort_async if is_async else abort)
+    if method == SUBSCRIBE:
+        return grpc.unary_stream_rpc_method_handler(abort_async if is_async else abort)
+    return grpc.stream_stream_rpc_method_handler(abort_async if is_async else abort)
+
+
+class _Guard:
+    """Lets nobody in whom ``authenticate`` does not know, but for health checks."""
+
+    is_async = False
+
+    def __init__(self, authenticate: Authenticate) -> None:
+        self._authenticate = authenticate
+
+    def refusal(self, details: Any) -> Any:
+        """A handler that refuses the call, or None."""
+        if details.method.startswith("/grpc.health.") or self._authenticate(metadata_of(details.invocation_metadata)):
+            return None
+        detail = "no valid token: expected the metadata 'authorization: Bearer ...'"
+        return _refusing(details.method, grpc.StatusCode.UNAUTHENTICATED, detail, self.is_async)
+
+
+class _SyncGuard(_Guard, grpc.ServerInterceptor):  # type: ignore[misc]
+    def intercept_service(self, continuation: Any, details: Any) -> Any:
+        return self.refusal(details) or continuation(details)
+
+
+class _AsyncGuard(_Guard, grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    is_async = True
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        return self.refusal(details) or await continuation(details)
+
+
+class Server:
+    """A server with threads: each open call takes one of ``workers``.
+
+    ``address`` is ``host:port`` (port 0: any that is free) or ``unix:path``; other addresses than the loopback need
+    ``tls`` or ``insecure=True``. ``authenticate`` gets the metadata of a call and gives the identity of the client, or
+    None to refuse it (see `tokens`); ``authorize`` gets identity, ``"subscribe"`` or ``"publish"`` and the topic.
+    ``gzip`` compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the
+    `Decoder`.
+
+    OSError where the address cannot be had.
+
+    >>> import jelly.grpc
+    >>> class Numbers(jelly.grpc.Handler):
+    ...     def on_subscribe(self, call):
+    ...         return jelly.read(b"<a:s> <a:p> <a:o> .", format="nt")
+    >>> with jelly.grpc.Server(Numbers()) as server, jelly.grpc.Client(server.address) as client:
+    ...     [str(statement) for statement in client.subscribe("any").statements()]
+    ['<a:s> <a:p> <a:o> .']
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        address: str = "127.0.0.1:0",
+        *,
+        tls: Tls | None = None,
+        authenticate: Authenticate | None = None,
+        authorize: Authorize | None = None,
+        insecure: bool = False,
+        gzip: bool = False,
+        max_message_bytes: int = MAX_MESSAGE,
+        workers: int = 32,
+        **limits: int,
+    ) -> None:
+        self._settings = settings = _Settings(
+            address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits
+        )
+        self.handler = handler
+        self._server = grpc.server(
+            ThreadPoolExecutor(workers, "jelly-grpc"),
+            interceptors=[_SyncGuard(authenticate)] if authenticate is not None else [],
+            options=settings.options,
+            compression=settings.compression,
+        )
+        methods = {
+            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self._subscribe),
+            "PublishRdf": grpc.stream_unary_rpc_method_handler(self._publish),
+        }
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        self._health = _add_extras(self._server, False)
+        self.address = settings.bind(self._server)
+
+    def _subscribe(self, request: bytes, context: Any) -> Iterator[bytes]:
+        try:
+            call = self._settings.subscription(context, request)
+            frames = encode_frames(self.handler.on_subscribe(call))
+            if call.options is None:
+                yield from frames
+            else:
+                fitting = Fitting(call.options)
+                for frame in frames:
+                    yield from fitting.fit(frame)
+        except Exception as error:
+            context.abort(*status_of(error))
+
+    def _publish(self, requests: Iterator[bytes], context: Any) -> bytes:
+        try:
+            self.handler.on_publish(self._settings.publication(context, requests))
+        except grpc.RpcError:  # the client went away
+            raise
+        except Exception as error:
+            context.abort(*status_of(error))
+        return RECEIVED
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._server.start()
+
+    def stop(self, grace: float = 1.0) -> None:
+        """Refuse new calls, and end those that are open after ``grace`` seconds."""
+        self._health.enter_graceful_shutdown()
+        self._server.stop(grace).wait()
+
+    def wait(self) -> None:
+        """Wait until the server stops."""
+        self._server.wait_for_termination()
+
+
+class AsyncServer:
+    """A server for asyncio. Its arguments and errors are those of `Server`, without ``workers``.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with AsyncServer(AsyncHandler()) as server:
+    ...         return server.address.partition(":")[0]
+    >>> asyncio.run(main())
+    '127.0.0.1'
+    """
+
+    def __init__(
+        self,
+        handler: AsyncHandler,
+        address: str = "127.0.0.1:0",
+        *,
+        tls: Tls | None = None,
+        authenticate: Authenticate | None = None,
+        authorize: Authorize | None = None,
+        insecure: bool = False,
+        gzip: bool = False,
+        max_message_bytes: int = MAX_MESSAGE,
+        **limits: int,
+    ) -> None:
+        self._settings = _Settings(address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits)
+        self.handler = handler
+        self._server: Any = None
+        self._health: Any = None
+        self._calls: WeakSet[asyncio.Task[Any]] = WeakSet()
+        self.address = address
+
+    def _note_call(self) -> None:
+        if (task := asyncio.current_task()) is not None:
+            self._calls.add(task)
+
+    async def _subscribe(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
+        self._note_call()
+        try:
+            call = self._settings.subscription(context, request)
+            fitting = None if call.options is None else Fitting(call.options)
+            async with aclosing(self.handler.on_subscribe(call)) as frames:
+                async for frame in frames:
+                    if fitting is None:
+                        yield frame
+                        continue
+                    for fitted in fitting.fit(frame):
+                        yield fitted
+        except Exception as error:
+            await context.abort(*status_of(error))
+
+    async def _publish(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
+        self._note_call()
+        try:
+            await self.handler.on_publish(self._settings.publication(context, requests))
+        except Exception as error:
+            await context.abort(*status_of(error))
+        return RECEIVED
+
+    async def __aenter__(self) -> AsyncServer:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Begin to serve; ``address`` then tells the port."""
+        settings = self._settings
+        self._server = grpc.aio.server(
+            interceptors=[_AsyncGuard(settings.authenticate)] if settings.authenticate is not None else [],
+            options=settings.options,
+            compression=settings.compression,
+        )
+        methods = {
+            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self._subscribe),
+            "PublishRdf": grpc.stream_unary_rpc_method_handler(self._publish),
+        }
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        self._health = _add_extras(self._server, True)
+        self.address = settings.bind(self._server)
+        await self._server.start()
+
+    async def stop(self, grace: float = 1.0) -> None:
+        """Refuse new calls, and end those that are open after ``grace`` seconds."""
+        if self._server is not None:
+            await self._health.enter_graceful_shutdown()
+            await self._server.stop(grace)
+            # gRPC has cancelled the calls but not waited for them: a loop that ends now would print their tracebacks.
+            if calls := {task for task in self._calls if not task.done()}:
+                await asyncio.wait(calls, timeout=grace or None)
+                await asyncio.sleep(CALL_END)
+
+    async def wait(self) -> None:
+        """Wait until the server stops."""
+        await self._server.wait_for_termination()

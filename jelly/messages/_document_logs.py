@@ -1,0 +1,241 @@
+"""Readers of logs whose messages are documents: NDJSON-LD, YAML-LD and RDF/XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.boundaries.xml import DocumentScanner
+from jelly._formats.language_case import Written
+from jelly._formats.registry import JSON_LD, RDF_XML
+from jelly.errors import JellyError, JellyLimitError, JellySyntaxError, JellyTruncatedError
+from jelly.messages._documents import Contexts, check_depth, check_entities, load_json
+from jelly.messages._logs import BOM, NO_LIMIT, TextLog
+
+__all__ = ["NdjsonLog", "XmlLog", "YamlLog"]
+
+
+class _Documents(TextLog):
+    """Logs whose messages are documents of their own."""
+
+    format = JSON_LD
+
+    def __init__(self, *, base: str | None, max_message_bytes: int) -> None:
+        from jelly.messages._nquads import BrokenText, to_nquads
+
+        self._broken, self._parser = BrokenText, to_nquads
+        super().__init__(quads=self.format.quads, messages="directive", announced=True, max_message_bytes=NO_LIMIT)
+        self.written = self._written = Written(xml=self.format is RDF_XML)
+        self._base = base
+        self._max = max_message_bytes
+        self._rest: list[bytes] = []
+        self._n = 0
+        self._line = 1
+
+    def _take(self, data: bytes = b"") -> bytes:
+        """What waits and the next chunk."""
+        text = b"".join([*self._rest, data])
+        self._rest = []
+        self._n = 0
+        return text.removeprefix(BOM) if self._line == 1 and self._reader.messages == 0 else text
+
+    def _keep(self, rest: bytes) -> None:
+        """Let something wait. What is long comes in many chunks, so these are not joined each time."""
+        self._rest.append(rest)
+        self._n += len(rest)
+        if self._n > self._max:
+            reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
+            raise self._error(JellyLimitError(reason, line=self._line))
+
+    def _nquads(self, document: bytes) -> bytes:
+        """The N-Quads of a document, with their end."""
+        try:
+            return self._parser(document, self.format, self._base, self._written, self._max)[0] + b"MESSAGE\n"
+        except self._broken as error:
+            line = None if error.line is None else self._line + error.line - 1
+            raise JellySyntaxError(error.reason, line=line) from None
+
+
+class NdjsonLog(_Documents):
+    """NDJSON-LD: a line is a message (section 2.2)."""
+
+    def __init__(self, *, contexts: Any, strict: bool, dialect: str | None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._contexts = Contexts(contexts)
+        self._strict = strict
+        self._active: Any = None  # of the line that had a context alone
+        self._directive = dialect != "comment"
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        data = bytes(data)
+        if b"\n" in data:
+            *lines, data = self._take(data).split(b"\n")
+            yield from self._lines(lines)
+        self._keep(data)
+
+    def close(self) -> Iterator[Batch]:
+        last = self._take()
+        if last:
+            yield from self._lines([last])
+        yield from super().close()
+
+    def _lines(self, lines: list[bytes]) -> Iterator[Batch]:
+        done: list[bytes] = []
+        for line in lines:
+            try:
+                if found := self._one(line.removesuffix(b"\r")):
+                    done.append(found)
+            except JellyError as error:
+                yield from TextLog.feed(self, b"".join(done))
+                raise self._error(error, self._line) from None
+            self._line += 1
+        yield from TextLog.feed(self, b"".join(done))
+
+    def _one(self, line: bytes) -> bytes:
+        if not line.strip():
+            if self._strict:
+                raise JellySyntaxError("a blank line: expected a JSON object")
+            return b""
+        document = load_json(line)
+        if not isinstance(document, dict) and (self._strict or not isinstance(document, list)):
+            raise JellySyntaxError(f"a line that is no JSON object: {line[:40]!r}")
+        if self._directive and isinstance(document, dict) and document.keys() == {"@context"}:
+            self._active = self._contexts.fill(document)["@context"]
+            return b""
+        if b"@context" in line or b"\\u" in line or self._active is not None:
+            document = self._contexts.fill(document)
+            if self._active is not None and document:
+                document = {"@context": self._active, "@graph": document}
+            line = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return self._nquads(line) if document else b"MESSAGE\n"
+
+
+# A line that ends a document of YAML, or begins one, wherever it stands (YAML 1.2.2, section 9.1.2).
+_MARKER = re.compile(rb"^(---|\.\.\.)(?=[ \t\r\n])", re.M)
+# The same in the last bytes of a chunk and the next one; behind the byte order mark too.
+_NEW_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(?:---|\.\.\.)[ \t\r\n]")
+_LONGEST_MARKER = 8
+# A line that is neither blank nor a comment nor a directive. CRLF may count as two line ends, where that says the same.
+_DOCUMENT_LINE = re.compile(rb"(?:\A|[\r\n])(?:[ \t]*[^ \t\r\n#%]|[ \t]+%)")
+
+
+class YamlLog(_Documents):
+    """YAML-LD: a document of the stream is a message (section 2.3)."""
+
+    def __init__(self, *, contexts: Any, **settings: Any) -> None:
+        from jelly._tools.yaml import load_documents
+
+        super().__init__(**settings)
+        self._contexts = Contexts(contexts)
+        self._load = load_documents
+        self._tail = b"\n"
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        data = bytes(data)
+        # A marker may have come in pieces. What waits is looked through only where one has come: twice at most.
+        head = self._tail + data
+        self._tail = head[1 - _LONGEST_MARKER :]
+        cut = 0
+        if _NEW_MARKER.search(head):
+            text = self._take(data)
+            for match in _MARKER.finditer(text):
+                end = match.start() if match[1] == b"---" else match.end()
+                if match[1] == b"---" and not _DOCUMENT_LINE.search(text[cut:end]):
+                    continue  # directives belong to the document that begins here
+                yield from self._documents(text[cut:end])
+                cut = end
+            data = text[cut:]
+        self._keep(data)
+
+    def close(self) -> Iterator[Batch]:
+        yield from self._documents(self._take())
+        yield from super().close()
+
+    def _documents(self, text: bytes) -> Iterator[Batch]:
+        if _DOCUMENT_LINE.search(text):
+            try:
+                for document in self._load(text, self._line):
+                    yield from TextLog.feed(self, self._one(document))
+            except JellyError as error:
+                raise self._error(error, self._line) from None
+        self._line += text.count(b"\n")
+
+    def _one(self, document: Any) -> bytes:
+        if document is None or document == {} or document == []:
+            return b"MESSAGE\n"
+        if not isinstance(document, dict | list):
+            raise JellySyntaxError(f"a document that is neither a mapping nor a sequence: {document!r:.40}")
+        check_depth(document)
+        document = self._contexts.fill(document)
+        return self._nquads(json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+class XmlLog(_Documents):
+    """RDF/XML: documents follow each other, each on a new line (section 2.4)."""
+
+    format = RDF_XML
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._scanner = DocumentScanner()
+        self._origin = 0  # the offset of what waits
+        self._begun = False
+        self._doctype = 0
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        data = bytes(data)
+        if not self._begun:
+            data = b"".join([*self._rest, data])
+            self._rest = []
+            if len(data) < len(BOM) and BOM.startswith(data):
+                self._rest = [data]
+                return
+            data = data.removeprefix(BOM)
+            self._begun = True
+        found = self._scanner.feed(data)
+        if not found:
+            self._keep(data)
+            return
+        text = b"".join([*self._rest, data])
+        self._rest = []
+        self._n = 0
+        done: list[bytes] = []
+        at = 0
+        try:
+            for what, end in found:
+                end -= self._origin
+                if what == "stray":
+                    self._line += text.count(b"\n", at, end)
+                    raise JellySyntaxError("expected an XML document on a new line, or nothing, behind the one before")
+                if what == "doctype":
+                    self._doctype = end
+                    continue
+                document = text[at:end]
+                if self._doctype:
+                    check_entities(document, self._doctype - at)
+                    self._doctype = 0
+                blank = len(document) - len(document.lstrip())
+                self._line += document.count(b"\n", 0, blank)
+                done.append(self._nquads(document[blank:]))
+                self._line += document.count(b"\n", blank)
+                at = end
+        except JellyError as error:
+            yield from super().feed(b"".join(done))
+            raise self._error(error, self._line) from None
+        yield from super().feed(b"".join(done))
+        self._origin += at
+        self._doctype = max(0, self._doctype - at)
+        self._keep(text[at:])
+
+    def close(self) -> Iterator[Batch]:
+        if self._rest and not self._begun:
+            self._begun = True
+            yield from self.feed(b"")
+        if self._scanner.begun:
+            rest = b"".join(self._rest)
+            line = self._line + rest.count(b"\n", 0, len(rest) - len(rest.lstrip()))
+            raise self._error(JellyTruncatedError("the input ends inside the XML document that begins here"), line)
+        yield from super().close()

@@ -1,0 +1,64 @@
+"""A flat stream as messages: by subject, by graph, by number, by a key of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from typing import Any
+
+from jelly.messages._message import Message
+
+__all__ = ["group_by_count", "group_by_graph", "group_by_key", "group_by_subject"]
+
+
+def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Message]:
+    """A message each time that the key of the statements changes: such as a row of what SPARQL CONSTRUCT gives.
+
+    Statements of one message have to follow each other, so that memory stays flat.
+
+    >>> import jelly
+    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
+    >>> [len(message) for message in group_by_key(rows, lambda statement: statement.s.value[-1])]
+    [2, 1]
+    """
+    for index, (_, group) in enumerate(groupby(statements, key)):
+        yield Message(group, index=index)
+
+
+def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
+    """A message of the statements that follow each other with one subject.
+
+    >>> import jelly
+    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
+    >>> [len(message) for message in group_by_subject(rows)]
+    [2, 1]
+    """
+    return group_by_key(statements, lambda statement: statement[0])
+
+
+def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
+    """A message of the statements that follow each other in one graph.
+
+    >>> import jelly
+    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> .", format="nq")
+    >>> [len(message) for message in group_by_graph(rows)]
+    [2, 1]
+    """
+    return group_by_key(statements, lambda statement: statement[3] if len(statement) == 4 else None)
+
+
+def group_by_count(statements: Iterable[Any], count: int) -> Iterator[Message]:
+    """A message of each ``count`` statements; the last may have fewer.
+
+    >>> import jelly
+    >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
+    >>> [len(message) for message in group_by_count(rows, 2)]
+    [2, 1]
+    """
+    if count < 1:
+        raise ValueError(f"count is {count}: expected at least 1")
+    iterator = iter(statements)
+    index = 0
+    while group := list(islice(iterator, count)):
+        yield Message(group, index=index)
+        index += 1

@@ -1,0 +1,409 @@
+"""Readers of logs: bytes are fed, Batches come whose frames are messages, whole ones. No I/O.
+
+Whatever is not Jelly becomes N-Quads with delimiters and goes through one `TextReader`, which knows the rules of
+delimiters, so that these stand in one place.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jelly._core.algebra.message_blank_nodes import drop_open_frame
+from jelly._core.base.batch import Batch
+from jelly._core.boundaries.turtle import Lexer
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.ntriples.text import TextReader
+from jelly._formats.language_case import Written
+from jelly._formats.registry import TRIG, TURTLE
+from jelly._options import LogicalType
+from jelly.errors import (
+    JellyError,
+    JellyFormatError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+)
+
+if TYPE_CHECKING:
+    from jelly.messages._nquads import BrokenText
+
+__all__ = ["JellyLog", "Log", "TextLog", "TurtleLog"]
+
+# A Batch that only the end of a chunk ends.
+NO_LIMIT = 1 << 40
+
+# Frames of Jelly before that of the options: they are kept until the options come.
+MAX_EARLY = 1 << 20
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Log(Protocol):
+    """What reads a log. An error names the message, from 0; all Batches before it were given.
+
+    Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
+    """
+
+    written: Written | None
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        """The messages that end in the next chunk of bytes."""
+
+    def close(self) -> Iterator[Batch]:
+        """The messages that the end of the input ends."""
+
+
+class JellyLog:
+    """Jelly: a frame is a message, empty ones included (RDF Messages, section 2.5)."""
+
+    written: Written | None = None
+
+    def __init__(self, *, force: bool, **limits: Any) -> None:
+        self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
+        self._force = force
+        self._checked = False
+        self._fed = False
+
+    @property
+    def options(self) -> Any:
+        return self._decoder.options
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        self._fed = self._fed or len(data) > 0
+        self._decoder.push(data)
+        return self._pull()
+
+    def close(self) -> Iterator[Batch]:
+        if self._fed:  # no bytes: no messages
+            self._decoder.finish()
+            yield from self._pull()
+
+    def _pull(self) -> Iterator[Batch]:
+        try:
+            while True:
+                # Nothing is given before the options are known, however the input is cut: they may refuse it.
+                known = self._checked
+                batch = self._decoder.pull(known)
+                self._check()
+                if batch is None and known == self._checked:
+                    return
+                # Rows behind the last frame are there only where the next one is broken.
+                if batch is not None and len(batch.frames):
+                    yield drop_open_frame(batch)
+        except JellyError as error:
+            if error.message is None:
+                error.message = error.frame
+            raise
+
+    def _check(self) -> None:
+        options = self._decoder.options
+        if options is None and self._decoder.frames > MAX_EARLY:
+            raise JellyFormatError(f"{MAX_EARLY} frames and no stream options row in them; is it Jelly?", message=0)
+        if options is None or self._checked:
+            return
+        self._checked = True
+        kind = options.logical_type
+        if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
+            raise JellyOptionsError(
+                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such",
+                message=0,
+            )
+
+
+class TextLog:
+    """N-Triples and N-Quads, straight from the core."""
+
+    written: Written | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        self._reader = TextReader(**settings)
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        return self._reader.feed(data)
+
+    def close(self) -> Iterator[Batch]:
+        return self._reader.close()
+
+    def _error(self, error: JellyError, line: int | None = None) -> JellyError:
+        """The error with its place: the message that would have come next."""
+        error.message = self._reader.messages
+        if error.line is None:
+            error.line = line
+        return error
+
+
+_PREFIX = re.compile(rb"@?prefix\s+([^\s:<]*):\s*<([^<>\"\s]*)>", re.I)
+_VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
+
+
+_DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
+
+# The place of a delimiter in a text: its beginning, its end, and between them where its note begins.
+Cut = tuple[int, int, int]
+
+
+# What may stand before the VERSION that announces directives: spaces, comments, other directives.
+_BEFORE = re.compile(
+    rb"[ \t\r\n.]+|#[^\r\n]*[\r\n]|@?prefix[ \t\r\n]+[^ \t\r\n:<>]*:[ \t\r\n]*<[^<>]*>|@?base[ \t\r\n]*<[^<>]*>"
+    rb"|(?P<version>@?version)[ \t\r\n]*(?:\"(?P<label>[^\"\r\n]*)\"|'(?P<single>[^'\r\n]*)')",
+    re.I,
+)
+_WORD = re.compile(rb"@?([A-Za-z]*)")
+# Bytes among which it is looked for.
+MAX_HEAD = 1 << 13
+
+
+def announces(text: bytes, final: bool) -> bool | None:
+    """Whether a Turtle document that begins like this announces directives; None where that is still to come."""
+    head = text[:MAX_HEAD]
+    at = 0
+    while (match := _BEFORE.match(head, at)) is not None:
+        label = match["label"] or match["single"] or b""
+        if match["version"] and label.endswith(b"-messages"):
+            return True
+        at = match.end()
+    return False if final or len(text) >= MAX_HEAD or not _may_go_on(head[at:]) else None
+
+
+def _may_go_on(rest: bytes) -> bool:
+    """Whether the next chunk may make a comment or a directive of this."""
+    if rest.startswith(b"#"):
+        return True
+    match = _WORD.match(rest)
+    assert match is not None
+    word, after = match[1].lower(), rest[match.end() :]
+    if not after:
+        return any(known.startswith(word) for known in (b"prefix", b"base", b"version"))
+    value = after.lstrip(b" \t\r\n")
+    if word == b"prefix" and value != after:
+        name, colon, value = value.partition(b":")
+        value = value.lstrip(b" \t\r\n")
+        if not colon:
+            return not any(byte in b" \t\r\n<>" for byte in name)
+    elif word not in (b"base", b"version"):
+        return False
+    ends = b"\"'" if word == b"version" else b"<"
+    return not value or (value[0] in ends and not any(byte in value[1:] for byte in b"\"'>\r\n"))
+
+
+class TurtleLog(TextLog):
+    """Turtle and TriG. The lexer finds the delimiters; a statement of random IRIs takes the place of each, so that one
+    parser reads many messages. In an unfinished statement it is a syntax error, as a delimiter there has to be.
+    """
+
+    def __init__(
+        self,
+        *,
+        format: str,
+        dialect: str | None,
+        announced: bool,
+        trailing: Any,
+        base: str | None,
+        max_message_bytes: int,
+    ) -> None:
+        self._either = dialect == "either"
+        self._comments = dialect == "comment"
+        self._announced = announced
+        self._settings = {
+            "quads": format == "trig", "announced": True, "trailing": trailing, "max_message_bytes": NO_LIMIT
+        }  # fmt: skip
+        self._delimit(dialect not in ("comment", "either"))
+        from jelly.messages._nquads import BrokenText, to_nquads
+
+        self._broken, self._parser = BrokenText, to_nquads
+        self.written = self._written = Written()
+        self._format = TRIG if format == "trig" else TURTLE
+        self._base = base
+        self._prefixes: dict[str, str] = {}
+        self._max = max_message_bytes
+        self._parts: list[bytes] = []
+        self._marks: list[tuple[str, int, int, int, int]] = []
+        self._n = 0  # bytes that wait in the parts
+        self._origin = 0  # the offset of the first of them in the input
+        self._line = 1  # its line
+        iri = f"<x:{secrets.token_hex(12)}>"
+        self._sentinel = f"{iri} {iri} {iri} .".encode()
+        self._begun = False
+
+    def _delimit(self, directive: bool) -> None:
+        """Say what delimits messages, before anything is read."""
+        # A document that is no log has MESSAGE for what it is, a syntax error.
+        super().__init__(messages="directive" if directive else "comment", **self._settings)
+        self._lexer = Lexer(directive=directive)
+        self._directive = directive
+        self._announced = self._announced or not directive
+
+    def feed(self, data: Any) -> Iterator[Batch]:
+        return self._feed(bytes(data), False)
+
+    def close(self) -> Iterator[Batch]:
+        yield from self._feed(b"", True)
+        yield from super().close()
+
+    def _feed(self, data: bytes, final: bool) -> Iterator[Batch]:
+        if not self._begun:
+            # A byte order mark may come in pieces, and so may what announces directives.
+            data = b"".join([*self._parts, data])
+            head = data.removeprefix(BOM)
+            told = announces(head, final) if self._either else False
+            if not final and (told is None or (len(data) < len(BOM) and BOM.startswith(data))):
+                self._parts = [data]
+                return
+            if told:
+                self._announced = False
+                self._delimit(True)
+            self._parts = []
+            data = head
+            self._begun = True
+        self._parts.append(data)
+        self._n += len(data)
+        marks = self._lexer.feed(data, final)
+        self._marks += marks
+        if final or any(mark[0] in ("message", "bad") for mark in marks):
+            yield from self._parse(final)
+        if self._n > self._max:
+            reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
+            raise self._error(JellyLimitError(reason, line=self._line))
+
+    def _parse(self, final: bool) -> Iterator[Batch]:
+        """Read what waits, up to its last delimiter; to its end if that is final."""
+        text = b"".join(self._parts)
+        origin = self._origin
+        wrong: JellyError | None = None
+        cuts: list[Cut] = []
+        declared: list[tuple[int, str, str]] = []  # of the message with this number in the text, name, IRI
+        for kind, begin, stop, note, depth in self._marks:
+            if kind == "prefix":
+                if (match := _PREFIX.match(text, begin - origin)) is not None:
+                    declared.append((len(cuts), match[1].decode(errors="replace"), match[2].decode(errors="replace")))
+            elif kind == "version":
+                match = _VERSION.match(text, begin - origin)
+                self._announced |= match is not None and (match[1] or match[2] or b"").endswith(b"-messages")
+            elif kind == "bad" or depth or not self._announced:
+                wrong = self._refuse(kind, depth, self._line + text.count(b"\n", 0, begin - origin))
+                break
+            else:
+                cuts.append((begin - origin, stop - origin, note - origin))
+        end = len(text) if final and wrong is None else cuts[-1][1] if cuts else 0
+        if not final or wrong is not None:
+            declared = [each for each in declared if each[0] < len(cuts)]  # not of what still waits
+        yield from self._read(text[:end], cuts, declared)
+        if wrong is not None:
+            raise self._error(wrong)
+        self._origin += end
+        self._line += text.count(b"\n", 0, end)
+        self._parts = [text[end:]]
+        self._n = len(text) - end
+        self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
+
+    def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
+        if not self._announced:
+            return JellySyntaxError(
+                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                "beginning, or a media type that says version=1.2-messages",
+                line=line,
+            )
+        if kind == "bad":
+            return JellySyntaxError("@message without a dot: expected '@message .'", line=line)
+        return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
+
+    def _read(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
+        pieces, at = [], 0
+        for begin, stop, _ in cuts:
+            pieces.append(text[at:begin])
+            at = stop
+        pieces.append(text[at:])
+        head = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in self._prefixes.items())
+        marked = head.encode() + b"\n" + self._sentinel.join(pieces)
+        broken: BrokenText | None = None
+        try:
+            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written, self._max)
+        except JellyLimitError as error:
+            if not cuts:
+                raise self._error(error, self._line) from None
+            yield from self._read_each(text, cuts, declared)
+            return
+        except self._broken as error:
+            broken = error
+            nquads, prefixes = error.before, dict(self._prefixes)
+        if broken is not None:
+            nquads = nquads[: nquads.rfind(self._sentinel) + len(self._sentinel) + 1]  # the last message is not whole
+            if self._sentinel not in nquads:
+                nquads = b""
+        notes = [] if self._directive else [text[note:stop] for _, stop, note in cuts if note < stop]
+        if notes:
+            notes = [text[note:stop].strip() for _, stop, note in cuts]
+        yield from self._push(nquads, notes, declared, prefixes)
+        self._prefixes = prefixes
+        if broken is not None:
+            raise self._error(self._tell(broken, text, cuts))
+
+    def _read_each(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
+        """The same message by message, where one of them is refused: those before it are given."""
+        line, at = self._line, 0
+        for i, (begin, stop, note) in enumerate([*cuts, (len(text), len(text), len(text))]):
+            names = [(0, name, iri) for number, name, iri in declared if number == i]
+            self._line = line + text.count(b"\n", 0, at)
+            # First the message, then its delimiter, which cannot be refused.
+            yield from self._read(text[at:begin], [], names)
+            if i < len(cuts):
+                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin)], [])
+            at = stop
+        self._line = line
+
+    def _push(
+        self,
+        nquads: bytes,
+        notes: list[bytes],
+        declared: list[tuple[int, str, str]],
+        prefixes: dict[str, str],
+    ) -> Iterator[Batch]:
+        """Give the N-Quads of messages to the reader, delimiters for sentinels, and to their place the prefixes."""
+        sentinel = self._sentinel + b"\n"
+        known = dict(self._prefixes)
+        new: list[tuple[int, str, str]] = []
+        for number, name, iri in declared:
+            if ":" not in iri or "\\" in iri:
+                iri = prefixes.get(name, iri)  # relative, or with an escape: as the parser has it
+            if known.get(name) != iri:
+                known[name] = iri
+                new.append((number, name, iri))
+        delimiter = b"MESSAGE\n" if self._directive else b"# @message\n"
+        if not new and not notes:
+            yield from super().feed(nquads.replace(sentinel, delimiter))
+            return
+        messages = nquads.split(sentinel)
+        new.append((len(messages), "", ""))
+        waiting: list[bytes] = []
+        for i, message in enumerate(messages):
+            while new[0][0] <= i:
+                yield from super().feed(b"".join(waiting))
+                waiting = []
+                self._reader.namespace(*new.pop(0)[1:])
+            waiting.append(message)
+            if i < len(messages) - 1:
+                waiting.append(b"# @message %b\n" % notes[i] if notes else delimiter)
+        yield from super().feed(b"".join(waiting))
+
+    def _tell(self, broken: BrokenText, text: bytes, cuts: list[Cut]) -> JellyError:
+        if broken.line is None:
+            return JellySyntaxError(broken.reason, line=self._line)
+        line = max(broken.line - 1, 1)  # without the head
+        ends = [match.start() for match in re.finditer(b"\n", text)]
+        lines = [bisect_left(ends, begin) + 1 for begin, _, _ in cuts]
+        reason = broken.reason
+        if line in lines:
+            reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
+        elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
+            if self._comments:
+                reason = 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'
+            else:
+                reason = (
+                    'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                    "beginning, or a media type that says version=1.2-messages"
+                )
+        return JellySyntaxError(reason, line=self._line + line - 1)

@@ -1,0 +1,176 @@
+"""Media types of message logs: parsing their parameters, choosing among them, naming what is written."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from jelly._io.source import split_suffix
+from jelly.errors import JellyError
+
+__all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "negotiate", "parse_media_type"]
+
+Dialect: TypeAlias = Literal["comment", "directive"]
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A format of message logs: its names, whether its statements may be in named graphs, whether it is of the Turtle
+    family, in which comments or directives delimit messages."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...]
+    quads: bool
+    title: str
+    delimited: bool = False
+
+
+LOG_FORMATS = {
+    format.name: format
+    for format in (
+        LogFormat("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly"),
+        LogFormat("nt", (".nt", ".ntriples"), ("application/n-triples",), False, "N-Triples", True),
+        LogFormat("nq", (".nq", ".nquads"), ("application/n-quads",), True, "N-Quads", True),
+        LogFormat("ttl", (".ttl", ".turtle"), ("text/turtle",), False, "Turtle", True),
+        LogFormat("trig", (".trig",), ("application/trig",), True, "TriG", True),
+        LogFormat(
+            "ndjsonld",
+            (".ndjsonld", ".ndjson", ".jsonl"),
+            ("application/x-ld+ndjson", "application/ld+ndjson", "application/x-ndjson"),
+            True,
+            "NDJSON-LD",
+        ),
+        LogFormat(
+            "yamlld", (".yamlld", ".yaml", ".yml"), ("application/rdfm+yaml", "application/ld+yaml"), True, "YAML-LD"
+        ),
+        LogFormat(
+            "rdfxml",
+            (".rdfxml", ".rdf", ".xml", ".owl"),
+            ("application/rdfm+xml", "application/rdf+xml"),
+            False,
+            "RDF/XML",
+        ),
+    )
+}
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN}|\*/\*|{_TOKEN}/\*)\s*")
+_PARAMETER = re.compile(rf';\s*(?:({_TOKEN})\s*=\s*(?:({_TOKEN})|"((?:[^"\\]|\\.)*)"))?\s*')
+
+_ESCAPED = re.compile(r"\\(.)")
+# A part of a list. A quotation mark without a second one takes the rest with it.
+_RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?\Z))+', re.S)
+_WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
+
+
+def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
+    """A media type in lower case, and its parameters: names in lower case, values as they are, without quotes.
+
+    JellyError where ``text`` is none (RFC 9110, section 8.3.1).
+
+    >>> parse_media_type('Application/TriG; Version=1.2; messages="rdfm"')
+    ('application/trig', {'version': '1.2', 'messages': 'rdfm'})
+    """
+    found = _TYPE.match(text)
+    if found is None:
+        raise JellyError(f"{text!r} is no media type: expected type/subtype")
+    at = found.end()
+    parameters: dict[str, str] = {}
+    while at < len(text):
+        match = _PARAMETER.match(text, at)
+        if match is None:
+            raise JellyError(f"the parameters of the media type {text!r} cannot be read from {text[at:]!r} on")
+        if match[1]:
+            value = match[2] if match[2] is not None else _ESCAPED.sub(r"\1", match[3])
+            parameters.setdefault(match[1].lower(), value)
+        at = match.end()
+    return found[1].lower(), parameters
+
+
+def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | None, bool]:
+    """The format of a log called ``format`` (name, suffix or media type), or else that of the file ``name``, or else
+    Jelly; the dialect; and whether a media type announced the directives.
+
+    A media type of the Turtle family says with ``messages=rdfm`` (comments) or ``version=1.2-messages`` (directives)
+    that it is a log; else the dialect is None and a document one message. Where no media type is given it is comments
+    (`MessageReader` looks whether the document announces directives).
+
+    >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
+    (('directive', True), (None, False), ('comment', False))
+    """
+    wanted = format.strip().lower() if format else split_suffix(name)[0]
+    if "/" not in wanted:
+        for known in LOG_FORMATS.values():
+            if wanted in (known.name, *known.suffixes, *(suffix[1:] for suffix in known.suffixes)):
+                return known, "comment", False
+        if not wanted:
+            return LOG_FORMATS["jelly"], "comment", False
+        what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
+        raise JellyError(f"{what} of a message log: expected one of {', '.join(LOG_FORMATS)}; give it as format=")
+    kind, parameters = parse_media_type(format or "")
+    for known in LOG_FORMATS.values():
+        if kind in known.media_types:
+            break
+    else:
+        raise JellyError(f"{kind} is no media type of message logs: expected one of {', '.join(_offered('comment'))}")
+    if parameters.get("version", "").endswith("-messages"):
+        return known, "directive", True
+    messages = parameters.get("messages")
+    if messages == "rdfm" or not known.delimited:
+        return known, "comment", False
+    if messages is not None:
+        warnings.warn(f"messages={messages} is not known: the document is read as one message", stacklevel=3)
+    return known, None, False
+
+
+def media_type(format: str, dialect: Dialect = "comment") -> str:
+    """The media type to send with a log in a format (RDF Messages, section 2).
+
+    >>> media_type("trig"), media_type("trig", "directive")
+    ('application/trig; version=1.2; messages=rdfm', 'application/trig; version=1.2-messages')
+    """
+    known = find_log(format)[0]
+    if not known.delimited:
+        return known.media_types[0]
+    return known.media_types[0] + ("; version=1.2; messages=rdfm" if dialect == "comment" else "; version=1.2-messages")
+
+
+def _offered(dialect: Dialect) -> list[str]:
+    return [media_type(name, dialect) for name in LOG_FORMATS]
+
+
+def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect = "comment") -> str | None:
+    """The media type to answer an ``Accept`` header with, None where nothing fits (RFC 9110, section 12.5.1).
+
+    Of what is ``offered`` (by default every log format, Jelly first) the one with the highest quality is taken, the
+    first of them where several have it. A range fits where the types agree and its parameters stand in the offer.
+
+    >>> negotiate("text/turtle;q=0.5, application/trig; messages=rdfm")
+    'application/trig; version=1.2; messages=rdfm'
+    >>> negotiate("image/png") is None
+    True
+    """
+    ranges = []
+    for part in _RANGE.findall(accept):
+        if part.strip():
+            kind, parameters = parse_media_type(part)
+            weight = parameters.pop("q", "1")
+            if not _WEIGHT.fullmatch(weight):
+                raise JellyError(f"q={weight} in the Accept header: expected 0 to 1 with three digits")
+            ranges.append((kind, parameters, float(weight)))
+    best, chosen = 0.0, None
+    for offer in _offered(dialect) if offered is None else offered:
+        kind, parameters = parse_media_type(offer)
+        fitting = [
+            (range_ == kind, range_ != "*/*", len(wanted), quality)
+            for range_, wanted, quality in ranges
+            if range_ in (kind, kind.partition("/")[0] + "/*", "*/*") and wanted.items() <= parameters.items()
+        ]
+        # The most specific range decides.
+        quality = max(fitting)[3] if fitting else 0.0
+        if quality > best:
+            best, chosen = quality, offer
+    return chosen

@@ -1,0 +1,125 @@
+"""A message, and how a Batch gives its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.terms.materialize import Terms
+from jelly._core.terms.model import Quad, Triple
+
+__all__ = ["NOTE", "Message", "messages_of"]
+
+# The entry of the metadata that is the note.
+NOTE = "rdfm.note"
+
+
+class Message:
+    """An RDF Message: a dataset that is one communicative act, possibly empty (RDF Messages, section 1.1).
+
+    It has its ``statements`` (a list of `Triple` and `Quad`, in their order, duplicates included), its ``index`` in the
+    log from 0, the ``namespaces`` that it declares as (name, IRI), the ``prefixes`` in force at its end as a dict,
+    ``metadata`` (str to bytes; of a Jelly frame) and its ``note``, what stands behind its delimiter, or "".
+
+    Blank nodes belong to the message: the same label in another message is another node.
+
+    >>> import jelly
+    >>> message = Message([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], note="first")
+    >>> len(message), message.note, message
+    (1, 'first', <jelly.Message 0: 1 statements>)
+    """
+
+    __slots__ = (
+        "_begin", "_declared", "_end", "_n_declared", "_statements", "_terms", "index", "metadata", "namespaces",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        statements: Iterable[Any] = (),
+        *,
+        index: int = 0,
+        namespaces: Iterable[tuple[str, str]] = (),
+        metadata: Mapping[str, bytes] | None = None,
+        note: str = "",
+    ) -> None:
+        self._statements: list[Triple | Quad] | None = list(statements)
+        self._terms: Terms | None = None
+        self._begin, self._end = 0, len(self._statements)
+        self.index = index
+        self.namespaces = list(namespaces)
+        self._declared, self._n_declared = self.namespaces, len(self.namespaces)
+        self.metadata = dict(metadata or {})
+        if note:
+            self.metadata[NOTE] = note.encode()
+
+    @property
+    def statements(self) -> list[Triple | Quad]:
+        if self._statements is None:
+            assert self._terms is not None
+            self._statements = self._terms.statements(self._begin, self._end)
+            self._terms = None
+        return self._statements
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes in force at the end of the message."""
+        return dict(self._declared[: self._n_declared])
+
+    @property
+    def note(self) -> str:
+        return self.metadata.get(NOTE, b"").decode(errors="replace")
+
+    def dataset(self) -> frozenset[Triple | Quad]:
+        """The statements as a set: a message is one, so duplicates mean nothing."""
+        return frozenset(self.statements)
+
+    def __iter__(self) -> Iterator[Triple | Quad]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    def __repr__(self) -> str:
+        return f"<jelly.Message {self.index}: {len(self)} statements>"
+
+
+class Declared:
+    """The prefixes in force in a log. Messages share one list of them: a dict for each would be quadratic."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, str] = {}
+        self.items: list[tuple[str, str]] = []  # is only ever appended to
+
+    def add(self, namespaces: Iterable[tuple[str, str]]) -> None:
+        """Some more declarations; those that change nothing are not kept."""
+        for name, iri in namespaces:
+            if self._now.get(name) != iri:
+                self._now[name] = iri
+                self.items.append((name, iri))
+        if len(self.items) > 2 * len(self._now) + 1000:
+            self.items = list(self._now.items())
+
+
+def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
+    """The messages of a Batch that has whole ones only. ``prefixes``, those in force, get those of the Batch."""
+    terms = Terms(batch)
+    described = batch.metadata
+    declared: dict[int, list[tuple[str, str]]] = {}
+    for _, frame, name, iri in batch.namespaces:
+        declared.setdefault(frame, []).append((name, iri))
+    row = 0
+    index = batch.first_frame
+    for i, end in enumerate(batch.frames.tolist()):
+        message = Message.__new__(Message)
+        message._statements = None
+        message._terms = terms
+        message._begin, message._end = row, end
+        message.index = index + i
+        message.namespaces = declared.get(i, []) if declared else []
+        if message.namespaces:
+            prefixes.add(message.namespaces)
+        message._declared, message._n_declared = prefixes.items, len(prefixes.items)
+        message.metadata = described.get(i, {}) if described else {}
+        row = end
+        yield message

@@ -1,0 +1,96 @@
+"""Texts of message logs as N-Quads, by pyoxigraph."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from jelly._formats.language_case import JsonMarks, Marks, Written
+from jelly._formats.registry import JSON_LD, RDF_XML, Format
+from jelly._formats.syntaxes import PLACE, SYNTAXES, ox
+from jelly._io.limits import guard_turtle, guard_xml, memory_error
+from jelly.errors import JellyLimitError
+
+__all__ = ["BrokenText", "to_nquads"]
+
+
+class BrokenText(Exception):
+    """A text has a syntax error: what came before it as N-Quads, the reason, and the line from 1, where it is known."""
+
+    def __init__(self, before: bytes, reason: str, line: int | None) -> None:
+        super().__init__(reason)
+        self.before, self.reason, self.line = before, reason, line
+
+
+# The tag of a literal in N-Quads: behind it a quotation mark would stand inside that literal.
+_NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\n)')
+
+
+class _Limited:
+    """A file in memory that takes so many bytes and no more: prefixes make much of little."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._n = 0
+
+    def write(self, data: Any) -> int:
+        self._n += len(data)
+        if self._n > self._limit:
+            reason = f"a message is longer than {self._limit} bytes as N-Quads; raise max_message_bytes to read it"
+            raise JellyLimitError(reason)
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """There is nothing to do."""
+
+    def take(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def to_nquads(
+    text: bytes, format: Format, base: str | None, written: Written, limit: int
+) -> tuple[bytes, dict[str, str], str | None]:
+    """A text as N-Quads, of ``limit`` bytes at most, the prefixes and the base IRI at its end; `BrokenText` or
+    JellyLimitError.
+
+    It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
+    that the text has ``written`` keep their marks.
+    """
+    marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
+    if format is not JSON_LD:
+        size = (guard_xml() if format is RDF_XML else guard_turtle())(text)
+        if size > max(limit, len(text)):
+            raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
+    marked = written.put(marks.put(text))
+
+    def taken(nquads: bytes) -> bytes:
+        nquads = marks.take(nquads)
+        if marks.of_tag is None:
+            return nquads
+        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+
+    parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    made: Any = _Limited(limit)
+    try:
+        ox.serialize(parser, made, ox.RdfFormat.N_QUADS)
+    except MemoryError as error:
+        raise memory_error(error) from None
+    except SyntaxError as error:
+        made = _Limited(limit)
+        before = _until_broken(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        ox.serialize(before, made, ox.RdfFormat.N_QUADS)
+        reason = PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
+        raise BrokenText(taken(made.take()), reason, error.lineno) from None
+    prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
+    base = parser.base_iri
+    return taken(made.take()), prefixes, base if base is None else written.take_str(base)
+
+
+def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:
+    with contextlib.suppress(SyntaxError):
+        yield from parser

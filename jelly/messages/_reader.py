@@ -1,0 +1,252 @@
+"""Logs in: a source, live or not, and its messages one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from inspect import signature
+from typing import Any, Literal
+
+from jelly._core.algebra.message_blank_nodes import number_labels
+from jelly._core.algebra.message_blank_nodes import rename_blank_nodes as renamed
+from jelly._core.base.batch import Batch
+from jelly._io.settings import LIMITS, checked, fitted
+from jelly._io.source import MAX_EXPANSION, Source
+from jelly.errors import JellyError, JellyLimitError
+from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
+from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
+from jelly.messages._media import Dialect, find_log
+from jelly.messages._message import Declared, Message, messages_of
+
+__all__ = ["MessageReader", "aread_messages", "read_messages"]
+
+# Bytes given to a log at a time: what comes out of them is in memory at once.
+PIECE = 1 << 17
+# Formats that an input can be recognised as.
+_NAMES = ("jelly", "nt", "nq", "ttl")
+
+_BY_MEDIA_TYPE: Any = object()
+
+
+class MessageReader:
+    """A log being read: iterate over its messages, or take its Batches, once. See `read_messages`.
+
+    >>> reader = MessageReader(b"<a:s> <a:p> <a:o> .\\n# @message\\n", format="nt")
+    >>> [len(message) for message in reader], reader.messages
+    ([1, 0], 2)
+    """
+
+    @checked()
+    def __init__(
+        self,
+        src: Any,
+        *,
+        format: str | None = None,
+        dialect: Dialect | None = _BY_MEDIA_TYPE,
+        trailing: Literal["open", "close"] = "open",
+        rename_blank_nodes: bool = False,
+        base: str | None = None,
+        contexts: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        force: bool = False,
+        max_message_bytes: int | None = None,
+        max_names: int = 4096,
+        max_prefixes: int = 1024,
+        max_datatypes: int = 256,
+        max_expansion: int = MAX_EXPANSION,
+    ) -> None:
+        self.source = Source(src, max_expansion)
+        with self.source.named():
+            self.format, found, announced = find_log(format, self.source.name)
+        self.source.expected = (self.format.name, _NAMES, "format")
+        if max_message_bytes is None:
+            most = fitted({}, ["max_message_bytes"], self.source.size)
+            max_message_bytes = most.get("max_message_bytes", LIMITS["max_message_bytes"])
+        self.dialect: Dialect | None = found if dialect is _BY_MEDIA_TYPE else dialect
+        if self.dialect not in ("comment", "directive", None):
+            raise ValueError(f'dialect is {dialect!r}: expected "comment", "directive" or None')
+        # Where nobody says what delimits messages, the document may.
+        is_open = dialect is _BY_MEDIA_TYPE and self.dialect == "comment" and "messages" not in (format or "")
+        how = "either" if is_open else self.dialect
+        if trailing not in ("open", "close"):
+            raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
+        self._rename = rename_blank_nodes
+        self._prefixes = Declared()
+        self.messages = 0
+        self.statements = 0
+        self._unread = False  # messages of a chunk are still to come
+        name = self.format.name
+        self._log: Log
+        if name == "jelly":
+            self._log = JellyLog(
+                force=force,
+                max_frame_bytes=max_message_bytes,
+                max_names=max_names,
+                max_prefixes=max_prefixes,
+                max_datatypes=max_datatypes,
+            )
+        elif name in ("nt", "nq"):
+            self._log = TextLog(
+                quads=self.format.quads,
+                strict=strict,
+                messages=how or "directive",
+                announced=announced,
+                trailing=trailing,
+                max_message_bytes=max_message_bytes,
+                max_line_bytes=max_message_bytes,
+            )
+        elif self.format.delimited:
+            self._log = TurtleLog(
+                format=name,
+                dialect=how,
+                announced=announced,
+                trailing=trailing,
+                base=base,
+                max_message_bytes=max_message_bytes,
+            )
+        elif name == "ndjsonld":
+            self._log = NdjsonLog(
+                contexts=contexts, strict=strict, dialect=how, base=base, max_message_bytes=max_message_bytes
+            )
+        elif name == "yamlld":
+            self._log = YamlLog(contexts=contexts, base=base, max_message_bytes=max_message_bytes)
+        else:
+            self._log = XmlLog(base=base, max_message_bytes=max_message_bytes)
+
+    @property
+    def options(self) -> Any:
+        """The stream options of a Jelly log; None before they are read and for others."""
+        return getattr(self._log, "options", None)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Within this, errors name the source, and the limit of a message: frames and lines have it too."""
+        with self.source.named():
+            try:
+                yield
+            except JellyLimitError as error:
+                error.reason = re.sub(r"max_(frame|line)_bytes", "max_message_bytes", error.reason)
+                error.args = (error.reason,)
+                raise
+
+    def _given(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            self.messages += len(batch.frames)
+            self.statements += len(batch)
+            if (written := self._log.written) is not None:
+                batch = number_labels(batch, written.mark if written.used else None)
+            yield renamed(batch) if self._rename else batch
+
+    def batches(self) -> Iterator[Batch]:
+        """The Batches of the log: their frames are the messages, and no message is in two of them."""
+        with closing(self.source), self._named():
+            broken: JellyError | None = None
+            chunks = self.source.chunks()
+            while True:
+                try:
+                    chunk = next(chunks, None)
+                except JellyError as error:
+                    broken = error
+                    break
+                if chunk is None:
+                    yield from self._given(self._log.close())
+                    break
+                for at in range(0, len(chunk), PIECE):
+                    yield from self._given(self._log.feed(chunk[at : at + PIECE]))
+            if broken is not None:
+                broken.message = self.messages
+                raise broken
+
+    def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
+        for batch in batches:
+            yield from messages_of(batch, self._prefixes)
+
+    def __iter__(self) -> Iterator[Message]:
+        return self._messages(self.batches())
+
+    def feed(self, chunk: Any) -> Iterator[Message]:
+        """The messages that end in a chunk of bytes, for those who read by themselves; ``src`` is then ``b""``.
+
+        What it gives must be iterated to its end before the next chunk is given: RuntimeError otherwise.
+        """
+        self._check_used_up()
+        self._unread = True
+        return self._taken(self._log.feed, chunk)
+
+    def close(self) -> Iterator[Message]:
+        """The messages that the end of what was fed ends."""
+        self._check_used_up()
+        return self._taken(self._log.close)
+
+    def _check_used_up(self) -> None:
+        if self._unread:
+            raise RuntimeError("the last chunk is not used up: iterate over what feed gave first")
+
+    def _taken(self, step: Callable[..., Iterator[Batch]], *data: Any) -> Iterator[Message]:
+        with self._named():
+            try:
+                yield from self._messages(self._given(step(*data)))
+            except JellyError:
+                self._unread = False
+                raise
+        self._unread = False
+
+
+MESSAGE_READING = frozenset(signature(MessageReader).parameters) - {"src"}
+
+
+@checked(MESSAGE_READING)
+def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
+    """The messages of a log, one after the other, each as soon as it is whole. Memory stays flat.
+
+    ``src`` is what `jelly.Reader` takes: a path, bytes, a binary file, chunks of bytes; compressed or not. ``format``
+    is a name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``) or a media type with parameters; else
+    the suffix of the file decides, or it is Jelly.
+
+    ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
+    Messages, section 2.1), or ``"directive"``, ``MESSAGE`` and ``@message .`` in a document that announces them with
+    ``VERSION "1.2-messages"``; None reads a document as one message. By default a media type decides by its
+    parameters; else it is comments, unless the document announces directives before all else. A delimiter at the very
+    end opens an empty message, with ``trailing="close"`` it does not (directives never open one).
+
+    In NDJSON-LD a line that is a context alone, ``{"@context": ...}``, is for the lines behind it and no message; with
+    ``dialect="comment"`` it is an empty message, as each line is one there.
+
+    ``rename_blank_nodes=True`` puts the number of the message before each label (``_:m7-x``), so that statements of
+    several messages can be put together. ``base`` is the IRI that relative ones are resolved against. ``contexts`` maps
+    URLs to JSON-LD contexts: others are never fetched. ``strict=True`` allows RDF 1.1 only in N-Triples and N-Quads,
+    and neither blank lines nor arrays in NDJSON-LD. ``force=True`` takes the frames of a flat Jelly stream for
+    messages. A message of more than ``max_message_bytes`` (default 256 MiB, or 16 times the size of the file) is
+    refused; ``max_names``, ``max_prefixes`` and ``max_datatypes`` are the limits of the `Decoder`.
+
+    JellyError where something is wrong, with the index of the message and the line; the messages before were given.
+
+    >>> log = b'<a:s> <a:p> "1" .\\n# @message second\\n<a:s> <a:p> "2" .\\n'
+    >>> for message in read_messages(log, format="nt"):
+    ...     print(message.index, message.note, *message)
+    0  <a:s> <a:p> "1" .
+    1 second <a:s> <a:p> "2" .
+    """
+    return iter(MessageReader(src, **settings))
+
+
+@checked(MESSAGE_READING)
+async def aread_messages(src: AsyncIterable[bytes], **settings: Any) -> AsyncIterator[Message]:
+    """The messages of a live log that comes as chunks of bytes, each as soon as it is whole. See `read_messages`.
+
+    >>> import asyncio
+    >>> async def live():
+    ...     yield b"<a:s> <a:p> <a:o> .\\n# @mess"
+    ...     yield b"age\\n<a:s> <a:p> <a:o2> .\\n"
+    >>> async def main():
+    ...     return [len(message) async for message in aread_messages(live(), format="nt")]
+    >>> asyncio.run(main())
+    [1, 1]
+    """
+    reader = MessageReader(b"", **settings)
+    async for chunk in src:
+        for message in reader.feed(chunk):
+            yield message
+    for message in reader.close():
+        yield message

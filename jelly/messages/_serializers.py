@@ -1,0 +1,296 @@
+"""Batches of whole messages as N-Triples, N-Quads, Turtle and TriG with delimiters, and as JSON-LD and YAML-LD."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.ntriples.text import TextWriter
+from jelly._core.rules.capabilities import Capabilities, capabilities_of
+from jelly._core.terms.materialize import Terms
+from jelly.errors import JellyError, JellyFormatError
+from jelly.messages._media import Dialect
+from jelly.messages._message import NOTE
+
+__all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncoder"]
+
+# Kinds of terms in a Batch.
+IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE = range(1, 7)
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+Row = tuple[int, int, int, int]
+
+
+class Encoder:
+    """What writes a log in one format, Batch by Batch."""
+
+    capabilities: Capabilities
+
+    def encode(self, batch: Batch) -> bytes:
+        """The messages of a Batch, which has whole ones only."""
+        rows = Rows(fitted(self.capabilities, batch))
+        parts = []
+        for i, frame in enumerate(rows.frames()):
+            try:
+                parts.append(self.message(rows, frame, i))
+            except JellyError as error:
+                error.message = batch.first_frame + i
+                raise
+        return "".join(parts).encode()
+
+    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+        """The text of one message, delimiter and all."""
+        raise NotImplementedError
+
+    def close(self) -> bytes:
+        """What ends a log."""
+        return b""
+
+
+def fitted(capabilities: Capabilities, batch: Batch) -> Batch:
+    """`Capabilities.fit`, with errors that tell the message."""
+    try:
+        return capabilities.fit(batch)
+    except JellyError as error:
+        if error.row is not None:
+            error.message = batch.first_frame + int(batch.frames.searchsorted(error.row - batch.first_row, "right"))
+        raise
+
+
+class Rows:
+    """The rows of a Batch as tuples of term ids; the terms by id, each made when it is first asked for."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.kind: list[int] = batch.kind.tolist()
+        self.aux: list[int] = batch.aux.tolist()
+        self.terms = Terms(batch)
+        self.known: dict[int, str] = {}  # of the Encoder
+
+    def frames(self) -> Iterator[list[Row]]:
+        batch = self.batch
+        graphs = [-1] * len(batch) if batch.g is None else batch.g.tolist()
+        rows = list(zip(batch.s.tolist(), batch.p.tolist(), batch.o.tolist(), graphs, strict=True))
+        row = 0
+        for end in batch.frames.tolist():
+            yield rows[row:end]
+            row = end
+
+    def text(self, term: int) -> str:
+        return self.batch.term_text(term)
+
+
+class _Delimiters:
+    """The delimiters of the Turtle family, around the text of a message."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._directive = dialect == "directive"
+        self.begun = False
+
+    def around(self, text: bytes, note: bytes) -> bytes:
+        head = b"" if self.begun or not self._directive else b'VERSION "1.2-messages"\n'
+        self.begun = True
+        if self._directive:
+            return b"%b%bMESSAGE\n" % (head, text)
+        if not note:
+            return b"# @message\n" + text
+        if b"\n" in note or b"\r" in note:
+            raise JellyFormatError("the note of a message has more than one line")
+        return b"# @message %b\n%b" % (note, text)
+
+    def close(self) -> bytes:
+        return b"" if self.begun or not self._directive else b'VERSION "1.2-messages"\n'
+
+
+class LinesEncoder:
+    """N-Triples and N-Quads."""
+
+    def __init__(self, quads: bool, dialect: Dialect) -> None:
+        self._writer = TextWriter(quads=quads)
+        self._delimiters = _Delimiters(dialect)
+
+    def encode(self, batch: Batch) -> bytes:
+        described = batch.metadata
+        around = self._delimiters.around
+        return b"".join(
+            [
+                around(text, described.get(i, {}).get(NOTE, b"") if described else b"")
+                for i, text in enumerate(self._writer.frames(batch))
+            ]
+        )
+
+    def close(self) -> bytes:
+        return self._delimiters.close()
+
+
+_PREFIX_NAME = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?\Z")
+_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*)\Z|\Z")
+
+
+class TurtleEncoder(Encoder):
+    """Turtle and TriG: prefixes are declared where the messages declare them, and hold from there on."""
+
+    def __init__(self, quads: bool, dialect: Dialect) -> None:
+        self.capabilities = capabilities_of("trig" if quads else "ttl")
+        self._delimiters = _Delimiters(dialect)
+        self._names: dict[str, str] = {}  # IRI to name
+        self._prefixes: dict[str, str] = {}
+        self._declared: dict[int, list[tuple[str, str]]] = {}
+        self._described: dict[int, dict[str, bytes]] = {}
+
+    def encode(self, batch: Batch) -> bytes:
+        self._described = batch.metadata
+        self._declared = {}
+        for _, frame, name, iri in batch.namespaces:
+            self._declared.setdefault(frame, []).append((name, iri))
+        return super().encode(batch)
+
+    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+        text = "".join(self._declare(rows, self._declared.get(i, ())))
+        for g, group in groupby(frame, lambda row: row[3]):
+            statements = "".join(self._statements(rows, group))
+            if g < 0:
+                text += statements
+            else:
+                text += f"{self._term(rows, g)} {{\n{statements}}}\n"
+        note = self._described.get(i, {}).get(NOTE, b"")
+        return self._delimiters.around(text.encode(), note).decode()
+
+    def _declare(self, rows: Rows, declared: Any) -> Iterator[str]:
+        for name, iri in declared:
+            # What cannot stand in the text as it is is written in full.
+            if (
+                self._prefixes.get(name) == iri
+                or not _PREFIX_NAME.match(name)
+                or re.search(r'[\x00-\x20<>"{}|^`\\]', iri)
+            ):
+                continue
+            self._names.pop(self._prefixes.get(name, ""), None)
+            self._prefixes[name] = iri
+            self._names[iri] = name
+            rows.known.clear()
+            yield f"@prefix {name}: <{iri}> .\n"
+
+    def _statements(self, rows: Rows, group: Any) -> Iterator[str]:
+        term = self._term
+        for s, of_subject in groupby(group, lambda row: row[0]):
+            lines = []
+            for p, of_predicate in groupby(of_subject, lambda row: row[1]):
+                objects = " , ".join([term(rows, row[2]) for row in of_predicate])
+                lines.append(f"{'a' if rows.text(p) == RDF + 'type' else term(rows, p)} {objects}")
+            yield term(rows, s) + " " + " ;\n    ".join(lines) + " .\n"
+
+    def _term(self, rows: Rows, term: int) -> str:
+        found = rows.known.get(term)
+        if found is None:
+            found = rows.known[term] = self._make(rows, term)
+        return found
+
+    def _make(self, rows: Rows, term: int) -> str:
+        kind = rows.kind[term]
+        if kind == TRIPLE:
+            s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
+            return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
+        if kind == IRI:
+            text = rows.text(term)
+            cut = max(text.rfind("#"), text.rfind("/"), text.rfind(":")) + 1
+            name = self._names.get(text[:cut])
+            if name is not None and _LOCAL.match(text[cut:]):
+                return f"{name}:{text[cut:]}"
+        text = str(rows.terms.term(term))
+        if kind == TYPED:
+            end = text.rindex('"') + 1
+            return f"{text[:end]}^^{self._term(rows, rows.aux[term])}"
+        return text
+
+    def close(self) -> bytes:
+        return self._delimiters.close()
+
+
+class JsonEncoder(Encoder):
+    """NDJSON-LD: an object a message, {} where it is empty."""
+
+    capabilities = capabilities_of("ndjsonld")
+
+    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+        return json.dumps(document(rows, frame), ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
+    """A message as a JSON-LD document, without a context."""
+    graphs: dict[int, dict[int, dict[str, Any]]] = {}
+    for s, p, o, g in frame:
+        node = graphs.setdefault(g, {}).get(s)
+        if node is None:
+            node = graphs[g][s] = {"@id": _id(rows, s)}
+        key = rows.text(p)
+        if key == RDF + "type" and rows.kind[o] in (IRI, BNODE):
+            node.setdefault("@type", []).append(_id(rows, o))
+        else:
+            node.setdefault(key, []).append(_value(rows, o))
+    items: list[dict[str, Any]] = list(graphs.pop(-1, {}).values())
+    items += [{"@id": _id(rows, g), "@graph": list(nodes.values())} for g, nodes in graphs.items()]
+    return items[0] if len(items) == 1 else {"@graph": items} if items else {}
+
+
+def _id(rows: Rows, term: int) -> str:
+    return "_:" + rows.text(term) if rows.kind[term] == BNODE else rows.text(term)
+
+
+def _value(rows: Rows, term: int) -> dict[str, str]:
+    kind = rows.kind[term]
+    if kind in (IRI, BNODE):
+        return {"@id": _id(rows, term)}
+    value = {"@value": rows.text(term)}
+    if kind == TYPED:
+        value["@type"] = rows.text(rows.aux[term])
+    elif kind == LANG:
+        # RDF 1.2 N-Triples, section 2.4: a direction follows the tag.
+        value["@language"], _, direction = rows.text(rows.aux[term]).partition("--")
+        if direction:
+            value["@direction"] = direction
+    return value
+
+
+# PyYAML takes these for line ends, or for no characters, where they stand as they are.
+_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+class YamlEncoder(Encoder):
+    """YAML-LD: a document a message. Strings are quoted, so that none becomes a number or a boolean."""
+
+    capabilities = capabilities_of("yamlld")
+
+    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
+        found = document(rows, frame)
+        return "---\n" + "".join(_block(found, "")) if found else "--- {}\n"
+
+
+def _quoted(text: str) -> str:
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04X}", json.dumps(text, ensure_ascii=False))
+
+
+def _block(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            # An implicit key has at most 1024 characters (YAML 1.2.2, section 7.4.2).
+            quoted = _quoted(key)
+            head = f"{indent}{quoted}:" if len(quoted) < 1000 else f"{indent}? {quoted}\n{indent}:"
+            if isinstance(item, str):
+                yield f"{head} {_quoted(item)}\n"
+            else:
+                yield head + "\n"
+                yield from _block(item, indent + "  ")
+    else:
+        for item in value:
+            if isinstance(item, str):
+                yield f"{indent}- {_quoted(item)}\n"
+            else:
+                lines = list(_block(item, indent + "  "))
+                yield f"{indent}- {lines[0].lstrip()}"
+                yield from lines[1:]

@@ -1,0 +1,281 @@
+"""Logs out: messages, or Batches of them, into a file or a live stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from inspect import signature
+from typing import Any
+
+from jelly._core.algebra.message_blank_nodes import drop_open_frame
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.terms.batch_builder import Collector
+from jelly._io.settings import checked
+from jelly._io.source import Progress, Sink, SinkWriter
+from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly.errors import JellyError, JellyOptionsError
+from jelly.messages._media import Dialect, LogFormat, find_log
+from jelly.messages._message import NOTE, Message
+from jelly.messages._reader import MESSAGE_READING, MessageReader
+from jelly.messages._serializers import JsonEncoder, LinesEncoder, TurtleEncoder, YamlEncoder
+from jelly.messages._xml import XmlEncoder
+
+__all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messages"]
+
+# Rows, and messages, that are collected before they are written.
+COLLECT_ROWS = 4096
+
+
+class _JellyEncoder:
+    """Jelly: a message is a frame. A log of no messages is a file of no bytes: the shortest stream has a frame."""
+
+    def __init__(self, options: StreamOptions | None) -> None:
+        self._options = options
+        self._encoder: Encoder | None = None
+
+    def encode(self, batch: Batch) -> bytes:
+        if self._encoder is None:
+            self._encoder = Encoder(self._options or _options(batch.arity), frame_rows=0, frame_bytes=0)
+        return self._encoder.encode(batch, True)
+
+    def close(self) -> bytes:
+        return b"" if self._encoder is None else self._encoder.close()
+
+
+def _options(arity: int) -> StreamOptions:
+    """Graphs where there are no others than the default graph, else datasets. Version 2: namespaces may come late."""
+    if arity == 3:
+        return StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS, rdf_star=True, version=2)
+    return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS, rdf_star=True, version=2)
+
+
+def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None) -> Any:
+    if dialect not in ("comment", "directive"):
+        raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
+    if format.name == "jelly":
+        if options is not None and not options.is_grouped:
+            raise JellyOptionsError(
+                f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}"
+            )
+        return _JellyEncoder(options)
+    if format.name in ("nt", "nq"):
+        return LinesEncoder(format.quads, dialect)
+    if format.delimited:
+        return TurtleEncoder(format.quads, dialect)
+    return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdfxml": XmlEncoder}[format.name]()
+
+
+class MessageWriter(SinkWriter):
+    """Writes a log, message by message.
+
+    ``dst`` is a path (``-`` is standard output) or a binary file object; a path gets its final name when the writer
+    closes without an error. ``format`` and ``dialect`` are as for `read_messages`, the dialect of media types included;
+    ``options`` are the `StreamOptions` of Jelly, of a grouped logical type.
+
+    A message is written as a whole or, where that fails, not at all; the writer can go on with others. Empty messages
+    are kept. What a format cannot hold is an error (named graphs in N-Triples, Turtle and RDF/XML); metadata goes into
+    Jelly only, notes into Jelly and comments.
+
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> with MessageWriter(out, format="nt") as writer:
+    ...     writer.write([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], note="one")
+    ...     writer.write([])
+    >>> print(out.getvalue().decode(), end="")
+    # @message one
+    <a:s> <a:p> "o" .
+    # @message
+    """
+
+    @checked()
+    def __init__(
+        self,
+        dst: Any,
+        *,
+        format: str | None = None,
+        dialect: Dialect | None = None,
+        options: StreamOptions | None = None,
+    ) -> None:
+        self._sink = Sink(dst)
+        try:
+            self.format, found, _ = find_log(format, self._sink.name)
+            self._encoder = _encoder(self.format, dialect or found or "comment", options)
+        except BaseException:
+            self.abort()
+            raise
+        quads = self.format.quads and (options is None or options.physical_type != PhysicalType.TRIPLES)
+        self._collector = Collector(4 if quads else 3)
+        # These find what a format cannot hold when it is written.
+        self._each = self.format.name not in ("jelly", "nt", "nq")
+        self._waiting = 0
+        self.messages = 0
+        self.statements = 0
+
+    def write(
+        self,
+        message: Iterable[Any],
+        *,
+        namespaces: Iterable[tuple[str, str]] = (),
+        metadata: Mapping[str, bytes] | None = None,
+        note: str = "",
+    ) -> None:
+        """Write a `Message`, or statements as one. What is given by keyword is added to what the message has."""
+        self._check_open()
+        collector = self._collector
+        entries = dict(metadata or {})
+        if note:
+            if "\n" in note or "\r" in note:
+                raise ValueError("a note is one line")
+            entries[NOTE] = note.encode()
+        if isinstance(message, Message):
+            entries = {**message.metadata, **entries}
+            namespaces = [*message.namespaces, *namespaces]
+        before = len(collector)
+        try:
+            for name, iri in namespaces:
+                collector.namespace(name, iri)
+            collector.extend(iter(message), 1 << 62)
+            collector.end_frame(entries)
+            if self._each:
+                self._encode()
+        except BaseException as error:
+            drop_open_frame(collector.batch)
+            if self._each:
+                collector.clear()
+            if isinstance(error, JellyError):
+                error.message = self.messages
+            raise
+        self.messages += 1
+        self.statements += len(collector) - before if not self._each else 0
+        self._waiting += 1
+        if not self._each and (self._waiting >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
+            self._encode()
+
+    def _encode(self) -> None:
+        batch = self._collector.batch
+        if len(batch.frames):
+            self._put(lambda: self._encoder.encode(batch))
+        if self._each:
+            self.statements += len(batch)
+        self._collector.clear()
+        self._waiting = 0
+
+    def add_batch(self, batch: Batch) -> None:
+        """Write the messages of a Batch, its frames; rows behind the last of them are refused."""
+        self._check_open()
+        n = len(batch.frames)
+        if len(batch) != (int(batch.frames[-1]) if n else 0):
+            raise ValueError("the Batch has rows behind its last frame: they are no whole message")
+        self._encode()
+        if n:
+            self._put(lambda: self._encoder.encode(batch))
+        self.messages += n
+        self.statements += len(batch)
+
+    def flush(self) -> None:
+        """Hand over what was written so far, so that a reader of a live stream sees it."""
+        self._encode()
+        if self._sink.is_live:
+            self._sink.flush()
+
+    def _finish(self) -> None:
+        self._encode()
+        self._put(self._encoder.close)
+
+
+_WRITING = frozenset(signature(MessageWriter).parameters) - {"dst"}
+
+
+@checked(_WRITING)
+def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:
+    """Write messages, each a `Message` or an iterable of statements; the number of them. See `MessageWriter`.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> from jelly.messages import read_messages
+    >>> write_messages(out, read_messages(b"<a:s> <a:p> <a:o> .\\n# @message\\n", format="nt"), format="ndjsonld")
+    2
+    >>> out.getvalue()
+    b'{"@id":"a:s","a:p":[{"@id":"a:o"}]}\\n{}\\n'
+    """
+    with MessageWriter(dst, **settings) as writer:
+        for message in messages:
+            writer.write(message)
+    return writer.messages
+
+
+@checked(MESSAGE_READING - {"format"})
+def convert_messages(
+    src: Any,
+    dst: Any,
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    to_dialect: Dialect | None = None,
+    options: StreamOptions | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> tuple[int, int]:
+    """Read a log and write it in another format, Batch by Batch; the numbers of messages and of statements.
+
+    ``settings`` are those of `read_messages`, ``progress`` is that of `jelly.convert`. Jelly written from Jelly keeps
+    its stream options.
+
+    >>> import io
+    >>> convert_messages(b"<a:s> <a:p> <a:o> .\\n# @message\\n", io.BytesIO(), from_format="nt")
+    (2, 1)
+    """
+    reader = MessageReader(src, format=from_format, **settings)
+    assert reader.source.expected is not None
+    reader.source.expected = (*reader.source.expected[:2], "from_format")
+    batches = reader.source.watched(reader.batches(), progress)
+    # A source that cannot be read leaves the destination alone.
+    first = next(batches, None)
+    if options is None and reader.options is not None and reader.options.is_grouped:
+        options = reader.options.replace(version=2)
+    with MessageWriter(dst, format=to_format, dialect=to_dialect, options=options) as writer:
+        if first is not None:
+            writer.add_batch(first)
+        del first
+        for batch in batches:
+            writer.add_batch(batch)
+    return writer.messages, writer.statements
+
+
+@checked(_WRITING)
+async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: Any) -> AsyncIterator[bytes]:
+    """The bytes of a live log, some for each message as soon as it is there; see `MessageWriter` for the keywords.
+
+    >>> import asyncio
+    >>> async def live():
+    ...     yield []
+    >>> async def main():
+    ...     return [chunk async for chunk in aencode_messages(live(), format="nt", dialect="directive")]
+    >>> asyncio.run(main())
+    [b'VERSION "1.2-messages"\\nMESSAGE\\n']
+    """
+    held = _Held()
+    with MessageWriter(held, **settings) as writer:
+        async for message in messages:
+            writer.write(message)
+            writer.flush()
+            if chunk := held.take():
+                yield chunk
+    if chunk := held.take():
+        yield chunk
+
+
+class _Held:
+    """A destination that keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def take(self) -> bytes:
+        data = b"".join(self._parts)
+        self._parts = []
+        return data

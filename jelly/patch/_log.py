@@ -1,0 +1,111 @@
+"""Patch logs: patches in the order that their headers ``id`` and ``prev`` tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jelly._core.terms.operations import Header
+from jelly._formats.registry import having
+from jelly._io.settings import checked
+from jelly._io.source import Source, split_suffix
+from jelly.errors import JellyFormatError
+from jelly.patch._algebra import patches_of
+from jelly.patch._formats import PATCH_FORMATS, PATCH_READING, RDFP, find_patch_format
+from jelly.patch._stream import Patch, read_patches
+
+__all__ = ["read_log"]
+
+_SUFFIXES = {suffix for format in PATCH_FORMATS.values() for suffix in format.suffixes}
+
+
+class _Entry(NamedTuple):
+    """A patch, the file it is from, or "", and the number of its first row there."""
+
+    patch: Patch
+    name: str = ""
+    row: int = 0
+
+    def wrong(self, reason: str, key: str = "id") -> JellyFormatError:
+        """An error that tells the row of a header, or where it is missing that of the patch; in a text line and byte
+        too. Patches do not keep those: the file is read again."""
+        numbers = [i for i, x in enumerate(self.patch) if isinstance(x, Header) and x.key.lower() == key]
+        error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
+        if self.name and find_patch_format(None, self.name) is RDFP:
+            offset = rows = 0
+            for number, line in enumerate(b"".join(Source(self.name).chunks()).splitlines(True), 1):
+                rows += line.lstrip()[:1] not in (b"", b"#")
+                if rows > (error.row or 0):
+                    error.line, error.offset = number, offset
+                    break
+                offset += len(line)
+        return error
+
+
+def _entries(sources: Any, limits: dict[str, Any]) -> Iterator[_Entry]:
+    """The patches of all sources; of a directory all the files that are patches by their suffix."""
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    for source in sources:
+        if isinstance(source, str | os.PathLike):
+            path = Path(source)
+            files = sorted(path.iterdir()) if path.is_dir() else [path]
+            for file in files:
+                if file is path or split_suffix(file.name)[0] in _SUFFIXES:
+                    row = 0
+                    known = find_patch_format(None, file.name).reading
+                    for patch in read_patches(file, **having(limits, known)):
+                        yield _Entry(patch, str(file), row)
+                        row += len(patch)
+        else:
+            yield from map(_Entry, patches_of(source))
+
+
+def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
+    by_id: dict[Any, _Entry] = {}
+    after: dict[Any, Any] = {}
+    for entry in entries:
+        found, prev = entry.patch.id, entry.patch.prev
+        if found is None:
+            raise entry.wrong("a patch of a log has no header id")
+        if found == prev:
+            raise entry.wrong(f"the headers id and prev are the same: {found}", "prev")
+        if found in by_id:
+            raise entry.wrong(f"two patches of a log have the id {found}")
+        if prev in after:
+            what = "have no header prev" if prev is None else f"have the prev {prev}"
+            raise entry.wrong(f"two patches of a log {what}: {after[prev]} and {found}", "prev")
+        by_id[found] = entry
+        after[prev] = found
+    ordered = []
+    at = base if base in after else None
+    while at in after:
+        at = after.pop(at)
+        ordered.append(by_id[at].patch)
+    if after:
+        prev, found = next(iter(after.items()))
+        what = f"its prev {prev} is not there" if prev not in by_id else "its prevs go in a circle"
+        raise by_id[found].wrong(f"the log is broken: patch {found} follows none, {what}", "prev")
+    return ordered
+
+
+@checked(PATCH_READING - {"format", "delimited"})
+def read_log(sources: Any, *, base: Any = None, **limits: Any) -> list[Patch]:
+    """The patches of a log, the first first.
+
+    ``sources`` is a directory, a file, or an iterable of files and patches. The first patch has no header ``prev``, or
+    ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before.
+    JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks,
+    with the row of the file (headers, operations and transaction marks from 0) and, of RDF Patch, line and byte.
+    ``limits`` are those of `read_patches`.
+
+    >>> from jelly import IRI
+    >>> from jelly.patch import Header, Patch, read_log
+    >>> one = Patch([Header("id", IRI("uuid:1"))])
+    >>> two = Patch([Header("id", IRI("uuid:2")), Header("prev", IRI("uuid:1"))])
+    >>> [str(patch.id) for patch in read_log([two, one])]
+    ['<uuid:1>', '<uuid:2>']
+    """
+    return _in_order(_entries(sources, limits), base)

@@ -1,0 +1,367 @@
+"""``jelly spark ingest``: files of statements to Parquet or to seekable Jelly, decoded and written by executors.
+
+No statement passes through the JVM: a task reads its part of the sources and writes files of its own, and only what it
+did is told to the driver. `jelly.spark._journal` says how the files get their names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._core.base.batch import Batch
+from jelly._formats.native import default_options
+from jelly._formats.table_files import GROUP_ROWS, write_table_file
+from jelly._io.reader import Writer
+from jelly._io.remote import is_url
+from jelly._options import StreamOptions
+from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
+from jelly.spark._journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
+from jelly.spark._session import plain_error, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Ingestion", "Trouble", "ingest"]
+
+# Seconds from one look at what the tasks have done to the next.
+_TICK = 0.2
+# Files of partitions that a task keeps open.
+_OPEN_FILES = 256
+_MAX_PARTITIONS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong with a source: what, in which file, and where as far as known (see `JellyError`)."""
+
+    reason: str
+    file: str | None
+    frame: int | None = None
+    row: int | None = None
+    offset: int | None = None
+    line: int | None = None
+
+    @classmethod
+    def of(cls, error: JellyError) -> Trouble:
+        return cls(error.reason, error.source, error.frame, error.row, error.offset, error.line)
+
+    def error(self) -> JellyFormatError:
+        """The exception for it."""
+        return JellyFormatError(
+            self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
+        )
+
+
+@dataclass(slots=True)
+class Ingestion:
+    """What an ingest did.
+
+    ``sources`` are the files that were read in whole or in part, ``done_before`` those of which nothing was left to do,
+    ``files`` those that were written, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` are those of the
+    whole run but for the start of Spark. ``errors`` are what was left out, in ``on_error="skip"``.
+    """
+
+    out: str
+    sources: int = 0
+    done_before: int = 0
+    tasks: int = 0
+    statements: int = 0
+    bytes_read: int = 0
+    files: int = 0
+    bytes_written: int = 0
+    seconds: float = 0.0
+    errors: list[Trouble] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and numbers, with ``statements_per_second``."""
+        return asdict(self) | {"statements_per_second": self.statements / self.seconds if self.seconds else 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What tasks are told."""
+
+    folder: str  # of the job, under _temporary
+    to: str
+    layout: Layout
+    column: str | None  # that makes the partitions
+    skip: bool
+    format: str | None
+    storage: dict[str, Any]
+
+
+def ingest(
+    src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    spark: SparkSession | str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    to: Literal["parquet", "jelly"] = "parquet",
+    layout: Layout = "flat",
+    partition_by: Literal["predicate", "graph"] | None = None,
+    on_error: Literal["fail", "skip"] = "fail",
+    split_bytes: int = SPLIT_BYTES,
+    pattern: str | None = None,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> Ingestion:
+    """Bring files into the directory ``out`` as Parquet (zstd) or seekable Jelly; what was done.
+
+    ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
+    executors see. A run goes on where the last one ended, whatever ended it: sources that are done are left alone,
+    those whose size or time of change is another are done anew. With ``on_error="fail"`` the first broken source ends
+    the job, and what other tasks did is kept; with ``"skip"`` what is broken is left out and told. ``_SUCCESS`` is
+    there only when everything is done.
+
+    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started where nothing is
+    to do. ``partition_by`` makes directories as Hive has them, ``predicate=.../``. ``progress`` is called with bytes of
+    the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
+    without one.
+
+    >>> def table(sources):
+    ...     return ingest(sources, "table", spark="local[2]").statements
+    """
+    if to not in ("parquet", "jelly"):
+        raise ValueError(f'to is {to!r}: expected "parquet" or "jelly"')
+    if on_error not in ("fail", "skip"):
+        raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
+    if partition_by is not None and to != "parquet":
+        raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
+    began = time.perf_counter()
+    target = os.path.abspath(os.fspath(out))
+    if is_url(os.fspath(out)):
+        raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
+    column = _partition_column(partition_by, layout)
+    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    plan = split(files, split_bytes, format=format, storage=storage)
+    weights = _weights(plan)
+    settings = {"to": to, "layout": layout, "partition_by": partition_by}
+    report = Ingestion(target)
+    with Manifest(target, settings) as manifest:
+        manifest.recover()
+        left = manifest.missing(plan)
+        sources = {part.file.path for task in left for part in task}
+        report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
+        job = uuid.uuid4().hex
+        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, on_error == "skip", format,
+                     dict(storage or {}))  # fmt: skip
+        if left:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(target, SUCCESS))
+            os.makedirs(work.folder)
+            total = sum(weights[part] for task in left for part in task)
+
+            def commit(done: dict[str, Any]) -> None:
+                manifest.commit(done)
+                report.statements += done["statements"]
+                report.files += len(done["files"])
+                report.bytes_written += sum(size for _, size in done["files"])
+                report.bytes_read += sum(weights[part] for part in tasks[done["task"]])
+                report.errors += [Trouble(**error) for error in done["errors"]]
+                if progress is not None:
+                    progress(report.bytes_read, total, report.statements)
+
+            tasks = {_task_name(task): task for task in left}
+            try:
+                waiting = time.perf_counter()
+                with session(spark, conf) as running:
+                    began += time.perf_counter() - waiting
+                    _run(running, job, work, left, commit)
+                    report.seconds = time.perf_counter() - began
+            finally:
+                shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
+        write_whole(os.path.join(target, SUCCESS), "")
+    report.seconds = report.seconds or time.perf_counter() - began
+    return report
+
+
+def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
+    if partition_by is None:
+        return None
+    if partition_by not in ("predicate", "graph"):
+        raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
+    schema(layout)  # refuses a layout that there is not
+    return GRAPH[layout] if partition_by == "graph" else LAYOUTS[layout][1]
+
+
+def _weights(plan: list[list[Part]]) -> dict[Part, int]:
+    """The bytes of each part: those of a file are of about one size."""
+    parts = [part for task in plan for part in task]
+    number: dict[str, int] = {}
+    for part in parts:
+        number[part.file.path] = number.get(part.file.path, 0) + 1
+    return {part: part.file.size // number[part.file.path] for part in parts}
+
+
+def _task_name(task: list[Part]) -> str:
+    return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
+
+
+# ---- the driver
+
+def _run(
+    spark: SparkSession, job: str, work: _Work, tasks: list[list[Part]], commit: Callable[[dict[str, Any]], None]
+) -> None:
+    """Run the tasks and commit each as soon as it has ended, so that no work is lost whatever happens later."""
+    from pyspark import InheritableThread
+
+    context = spark.sparkContext
+    results: list[dict[str, Any]] = []
+    failed: list[BaseException] = []
+    seen: set[str] = set()
+
+    def collect() -> None:
+        try:
+            context.setJobGroup(job, "jelly spark ingest", True)
+            results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
+        except BaseException as error:  # noqa: B902 - raised by the driver's own thread
+            failed.append(error)
+
+    def settle(done: dict[str, Any]) -> None:
+        if "error" in done:
+            raise Trouble(**done["error"]).error()
+        if done["task"] not in seen:
+            seen.add(done["task"])
+            commit(done)
+
+    thread: Thread = InheritableThread(target=collect, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_TICK)
+            for done in reports(work.folder):
+                settle(done)
+    except BaseException:
+        context.cancelJobGroup(job)
+        thread.join(10)
+        raise
+    for done in results:
+        settle(done)
+    if failed:
+        raise plain_error(failed[0])
+
+
+# ---- the executors
+
+def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
+    """Read and write the parts of a task. What it did also stands in a file, for drivers that come later."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    name = _task_name(task)
+    attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
+    folder = os.path.join(work.folder, attempt)
+    os.makedirs(folder)
+    job = os.path.basename(work.folder)
+    done: dict[str, Any] = {"task": name, "attempt": f"{job}/{attempt}", "parts": task_parts(task)}
+    errors: list[JellyError] | None = [] if work.skip else None
+    try:
+        if work.to == "jelly":
+            done["statements"] = _write_jelly(work, task, folder, name, errors)
+        elif work.column is None:
+            done["statements"] = _write_parquet(work, task, folder, name, errors)
+        else:
+            done["statements"] = _write_partitions(work, task, folder, name, errors)
+    except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
+        # Another attempt would end in the same way: Spark is not told to make one.
+        shutil.rmtree(folder)
+        done["error"] = asdict(Trouble.of(error))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    done["files"] = [
+        [os.path.relpath(os.path.join(place, file), folder), os.path.getsize(os.path.join(place, file))]
+        for place, _, files in os.walk(folder)
+        for file in files
+    ]
+    done["errors"] = [asdict(Trouble.of(error)) for error in errors or ()]
+    write_whole(folder + ".json", json.dumps(done))
+    return done
+
+
+def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+    for part in task:
+        yield from read_part(part, layout=work.layout, format=work.format, storage=work.storage, errors=errors)
+
+
+def _write_parquet(
+    work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+) -> int:
+    path = os.path.join(folder, f"part-{name}.parquet")
+    batches = _record_batches(work, task, errors)
+    rows = write_table_file(path, pa.RecordBatchReader.from_batches(schema(work.layout), batches))
+    if not rows:
+        os.unlink(path)
+    return rows
+
+
+def _write_partitions(
+    work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
+) -> int:
+    ds = dataset()
+    rows = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal rows
+        for batch in _record_batches(work, task, errors):
+            rows += len(batch)
+            yield batch
+
+    made = schema(work.layout)
+    keys = pa.schema([made.field(work.column)])
+    ds.write_dataset(
+        pa.RecordBatchReader.from_batches(made, counted()),
+        folder,
+        format="parquet",
+        file_options=ds.ParquetFileFormat().make_write_options(compression="zstd"),
+        partitioning=ds.partitioning(keys, flavor="hive"),
+        basename_template=f"part-{name}-{{i}}.parquet",
+        existing_data_behavior="overwrite_or_ignore",
+        use_threads=False,
+        max_partitions=_MAX_PARTITIONS,
+        max_open_files=_OPEN_FILES,
+        max_rows_per_group=GROUP_ROWS,
+    )
+    return rows
+
+
+def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
+    """Triples and quads, and what is generalized, go into files of their own: a stream is one of these."""
+    writers: dict[tuple[int, bool], Writer] = {}
+    with contextlib.ExitStack() as stack:
+        for part in task:
+            for batch in read_batches(part, format=work.format, storage=work.storage, errors=errors):
+                options = _options(batch)
+                key = batch.arity, options.generalized_statements
+                if key not in writers:
+                    kind = ("", "-quads")[key[0] == 4] + "-generalized" * key[1]
+                    path = os.path.join(folder, f"part-{name}{kind}.jelly")
+                    writers[key] = stack.enter_context(Writer(path, options, seekable=True))
+                try:
+                    writers[key].add_batch(batch, keep_frames=False)
+                except JellyError as error:
+                    error.source = part.file.path
+                    raise
+        return sum(writer.statements for writer in writers.values())
+
+
+def _options(batch: Batch) -> StreamOptions:
+    # A file that comes later may declare namespaces, as none before did.
+    given = default_options(batch.arity).replace(version=2)
+    if batch.options is not None and batch.options.generalized_statements:
+        return given.replace(generalized_statements=True)
+    return given

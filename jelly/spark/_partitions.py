@@ -1,0 +1,344 @@
+"""Which files there are, how they become tasks, and how a task is read. Needs no Spark, so workers load it quickly.
+
+>>> import jelly, os, tempfile
+>>> folder = tempfile.mkdtemp()
+>>> jelly.write(os.path.join(folder, "a.jelly"), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
+1
+>>> [task] = split(find_files(folder))
+>>> [batch.to_pylist() for part in task for batch in read_part(part, layout="ntriples")]
+[[{'s': '<a:s>', 'p': '<a:p>', 'o': '<a:o>', 'g': None}]]
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO
+
+from jelly._core.base.batch import Batch
+from jelly._formats.registry import JELLY, NQ, NT, find_format
+from jelly._io.reader import Reader
+from jelly._io.remote import is_url, list_url, open_url
+from jelly._io.source import open_local, split_suffix
+from jelly._seekable.file import JellyFile
+from jelly._seekable.sidecar import SUFFIX
+from jelly.arrow import Keep, Layout, from_batches, pa
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
+
+__all__ = [
+    "BATCH_ROWS",
+    "SPLIT_BYTES",
+    "File",
+    "Part",
+    "absolute",
+    "find_files",
+    "note_error",
+    "open_file",
+    "read_batches",
+    "read_part",
+    "split",
+]
+
+# A task of Spark costs some 50 ms before it does anything; this is a second of work.
+SPLIT_BYTES = 1 << 25
+# Rows of a record batch: Spark is slower with many more and with many fewer.
+BATCH_ROWS = 1 << 14
+# What a compressed file may hold, by its size.
+_COMPRESSION = 8
+# Spark plans anew for every action: so many files keep where they can be cut.
+_MAX_CUTS = 4096
+
+_MAGIC = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read: its path or URL, its ``size`` in bytes and ``mtime``, seconds since the epoch, 0 if unknown."""
+
+    path: str
+    size: int
+    mtime: float
+
+    @property
+    def name(self) -> str:
+        """The last part of the path.
+
+        >>> File("s3://bucket/day/x.nt.gz", 1, 0.0).name
+        'x.nt.gz'
+        """
+        return self.path.rstrip("/").rpartition("/")[2] if is_url(self.path) else os.path.basename(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a task reads of a file: all of it, or from its keyframe ``first`` to before keyframe ``last``."""
+
+    file: File
+    first: int = 0
+    last: int | None = None
+
+
+# ---- which files
+
+def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths that mean the same to executors, which may run elsewhere.
+
+    >>> absolute(["/data/x.jelly", "s3://bucket/day"])
+    ['/data/x.jelly', 's3://bucket/day']
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    names = [os.fspath(path) for path in given]
+    return [name if is_url(name) or name.startswith("file:") else os.path.abspath(name) for name in names]
+
+
+def find_files(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    pattern: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+) -> list[File]:
+    """The files at some paths, each once, ordered by path within each of ``paths``.
+
+    A path is a file, a directory (files at any depth; names that begin with ``_`` or ``.`` are left out, and so are
+    the sidecars of indexes), a glob pattern (``**`` for any depth), or a URL of any file system of fsspec, to which
+    ``storage`` goes. ``pattern`` is what the names of the files must match.
+
+    FileNotFoundError where there is nothing at a path; a directory may be empty.
+
+    >>> find_files("no/such/place")
+    Traceback (most recent call last):
+    FileNotFoundError: [PATH_NOT_FOUND] there is no such file or directory: no/such/place
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    found: dict[str, File] = {}
+    for path in [os.fspath(path) for path in given]:
+        local = local_path(path)
+        files = _remote(local, storage or {}) if is_url(local) else _local(local)
+        if files is None:
+            raise FileNotFoundError(f"[PATH_NOT_FOUND] there is no such file or directory: {path}")
+        for file in sorted(files, key=lambda file: file.path):
+            if pattern is None or fnmatch.fnmatchcase(file.name, pattern):
+                found.setdefault(file.path, file)
+    return list(found.values())
+
+
+def local_path(path: str) -> str:
+    """A local path as Python writes it, where Spark and Hadoop may say file: first; a URL as it is.
+
+    >>> local_path("file:///data/x.jelly"), local_path("s3://data/x.jelly")
+    ('/data/x.jelly', 's3://data/x.jelly')
+    """
+    return re.sub("^file:(//(?=/))?", "", path)
+
+
+def _is_data(names: Iterable[str]) -> bool:
+    """Whether a file is data by the last parts of its path."""
+    last = ""
+    for last in names:
+        if last.startswith(("_", ".")):
+            return False
+    return not last.endswith(SUFFIX)
+
+
+def _local(path: str) -> list[File] | None:
+    """The files at a local path; None where there is nothing."""
+    if os.path.isdir(path):
+        inside: list[File] = []
+        for folder, folders, names in os.walk(path):
+            folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+            for name in filter(lambda name: _is_data([name]), names):
+                # Others may remove files meanwhile.
+                with suppress(FileNotFoundError):
+                    inside.append(_stat(os.path.join(folder, name)))
+        return inside
+    if os.path.exists(path):
+        return [_stat(path)]
+    if _MAGIC.search(path):
+        fixed = os.path.dirname(_MAGIC.split(path)[0])
+        found = glob.glob(path, recursive=True)
+        matches = [match for match in found if _is_data(os.path.relpath(match, fixed or ".").split(os.sep))]
+        files = [file for match in matches for file in _local(match) or ()]
+        return files if matches else None
+    return None
+
+
+def _stat(path: str) -> File:
+    stat = os.stat(path)
+    return File(path, stat.st_size, stat.st_mtime)
+
+
+def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
+    """The files at a URL; None where there is nothing."""
+    listed = list_url(url, storage)
+    if listed is None:
+        return None
+    # Below the place that was named, whatever may be hidden is.
+    depth = _MAGIC.split(url)[0].rstrip("/").count("/")
+    files = [File(*entry) for entry in listed]
+    if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
+        return files
+    return [file for file in files if _is_data(file.path.split("/")[depth + 1 :])]
+
+
+def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
+    """Open the path or URL of a file."""
+    return open_url(path, storage) if is_url(path) else open_local(path)
+
+
+# ---- which tasks
+
+# Keyframe numbers are enough: the worker that reads a part reads the index too.
+_cuts: OrderedDict[tuple[File, int], list[int]] = OrderedDict()
+
+
+def split(
+    files: Iterable[File],
+    split_bytes: int = SPLIT_BYTES,
+    *,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+) -> list[list[Part]]:
+    """Tasks of about ``split_bytes``, each a list of parts, in the order of the files.
+
+    A Jelly file that has an index or a sidecar and is larger becomes several parts; any other file is one; small ones
+    share a task. Compressed files count eightfold. ``format`` and ``storage`` are those of `read_part`.
+    """
+    if split_bytes < 1:
+        raise ValueError("split_bytes must be at least 1")
+    tasks: list[list[Part]] = []
+    room = 0
+    for file in files:
+        compressed = bool(split_suffix(file.name)[1])
+        cuts = [0]
+        if file.size > split_bytes and not compressed and _is_jelly(file, format):
+            cuts = _find_cuts(file, split_bytes, storage or {})
+        if len(cuts) > 1:
+            tasks += [[Part(file, first, last)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
+            room = 0
+            continue
+        weight = file.size * (_COMPRESSION if compressed else 1)
+        if not tasks or weight > room:
+            tasks.append([])
+            room = split_bytes
+        tasks[-1].append(Part(file))
+        room -= weight
+    return tasks
+
+
+def _is_jelly(file: File, format: str | None) -> bool:
+    try:
+        return find_format(format, file.name) is JELLY
+    except JellyError:
+        return False  # whoever reads it will say so
+
+
+def _find_cuts(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int]:
+    """The keyframes at which the parts of a file begin; one where it cannot be cut."""
+    key = file, split_bytes
+    if key in _cuts:
+        _cuts.move_to_end(key)
+        return _cuts[key]
+    try:
+        with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
+            offsets = [keyframe.offset for keyframe in opened.index.keyframes]
+    except (JellyError, OSError, ValueError):
+        # There is no index, or it cannot be sought: reading it as a whole tells whether anything is wrong.
+        return [0]
+    # Parts of one size rather than a small one at the end.
+    n = -(-file.size // split_bytes)
+    cuts = [0]
+    for number, offset in enumerate(offsets):
+        if offset >= len(cuts) * file.size / n:
+            cuts.append(number)
+    _cuts[key] = cuts
+    if len(_cuts) > _MAX_CUTS:
+        _cuts.popitem(last=False)
+    return cuts
+
+
+# ---- reading
+
+def read_part(
+    part: Part,
+    *,
+    layout: Layout = "flat",
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    keep: Keep | None = None,
+    errors: list[JellyError] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
+
+    ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
+    suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
+    raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
+    other formats the rest of the file.
+    Errors that are not those of the data are raised in any case.
+    """
+    batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    try:
+        yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
+    except JellyError as error:
+        error.source = error.source or part.file.path
+        raise
+
+
+def read_batches(
+    part: Part,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    errors: list[JellyError] | None = None,
+) -> Iterator[Batch]:
+    """The statements of a part as Batches; the keywords are those of `read_part`."""
+    path = part.file.path
+    storage = storage or {}
+    if part.first == 0 and part.last is None:
+        try:
+            form = find_format(format, part.file.name)
+            skip = errors is not None and form in (NT, NQ)  # where a line is a statement
+            with (
+                open_file(storage, path) as opened,
+                Reader(
+                    opened, format=form.name, on_error="skip" if skip else "raise", batch_rows=batch_rows
+                ) as reader,
+            ):
+                try:
+                    yield from reader.batches()
+                finally:
+                    if errors is not None:
+                        errors += [JellySyntaxError(why, line=line, source=path) for line, why in reader.skipped]
+                        if more := reader.n_skipped - len(reader.skipped):
+                            errors.append(JellySyntaxError(f"{more} more lines were left out", source=path))
+        except JellyError as error:
+            note_error(error, path, errors)
+        return
+    with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
+        if file.index.size != part.file.size:
+            raise JellyFormatError("the file has changed since the job was planned", source=path)
+        if errors is None:
+            yield from file.batches(first=part.first, last=part.last)
+            return
+        for number in range(len(file.index.keyframes))[part.first : part.last]:
+            try:
+                yield from file.batches(first=number, last=number + 1)
+            except JellyError as error:
+                note_error(error, path, errors)
+
+
+def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
+    """Put an error with the others, or raise it where it is not of the data."""
+    error.source = path
+    if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
+        raise error
+    errors.append(error)

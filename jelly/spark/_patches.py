@@ -1,0 +1,89 @@
+"""The data source "jelly-patch" of Spark: patches as a table of changes. The options are those of `jelly.spark`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from jelly.arrow import pa
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.patch._arrow import read_arrow
+from jelly.patch._formats import RDFP, find_patch_format
+from jelly.spark._partitions import BATCH_ROWS, File, Part, note_error, open_file, split
+from jelly.spark._pushdown import Where
+from jelly.spark._source import JellyDataSource, JellyReader, Settings
+
+try:
+    from pyspark.sql.datasource import DataSourceReader
+    from pyspark.sql.types import DataType, LongType, StringType, StructType
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamReader
+
+__all__ = ["PatchDataSource", "PatchSettings"]
+
+
+@dataclass(frozen=True)
+class PatchSettings(Settings):
+    """The options of reading patches, checked."""
+
+    source: ClassVar[str] = "jelly-patch"
+    types: ClassVar[dict[str, DataType]] = {
+        "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
+    }  # fmt: skip
+    first: ClassVar[tuple[str, ...]] = tuple(types)
+
+    @staticmethod
+    def _check_format(format: str) -> None:
+        find_patch_format(format)
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """What each task reads of some files: whole ones, as no part of a patch stands for itself."""
+        return split(files, self.split_bytes, format=RDFP.name, storage=self.storage)
+
+    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``."""
+        path = part.file.path
+        wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
+        row = 0
+        try:
+            format = find_patch_format(self.format, part.file.name).name
+            with open_file(self.storage, path) as opened:
+                for batch in read_arrow(
+                    opened, format=format, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS
+                ):
+                    n = len(batch)
+                    arrays = {name: batch.column(name) for name in wanted}
+                    arrays |= {"row": pa.array(np.arange(row, row + n)), "file": pa.repeat(path, n)}
+                    yield pa.RecordBatch.from_arrays([arrays[name] for name in self.columns], self.columns)
+                    row += n
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+class PatchDataSource(JellyDataSource):
+    """What patches add and delete as rows: reading and writing."""
+
+    _patch = True
+
+    @classmethod
+    def name(cls) -> str:
+        return PatchSettings.source
+
+    def schema(self) -> StructType:
+        return PatchSettings.of(self.options).schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return JellyReader(PatchSettings.of(self.options, schema), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from jelly.spark._streaming import DirectoryStream
+
+        if "follow" in self.options:
+            raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")
+        return DirectoryStream(PatchSettings.of(self.options, schema), schema, self.options)

@@ -1,0 +1,97 @@
+"""Rows by the values of their terms, decided on ids: no text is built for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._core.rules.capabilities import REPLACED_LABEL
+
+__all__ = ["MAX_VALUES", "Where", "where"]
+
+# Each value costs a look at all terms of a Batch.
+MAX_VALUES = 32
+
+# Kinds of terms (jelly/_core/base/batch.pxd).
+_IRI, _BNODE, _LITERALS = 1, 2, (3, 4, 5)
+_SLOTS = {
+    "subject": "s", "predicate": "p", "object": "o", "graph": "g", "s": "s", "p": "p", "o": "o", "g": "g",
+}  # fmt: skip
+
+Ids = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A condition: in each column ``s``, ``p``, ``o``, ``g`` that is named, one of some terms (kinds, text)."""
+
+    terms: Mapping[str, tuple[tuple[tuple[int, ...], bytes], ...]]
+
+    def __call__(self, batch: Batch) -> Ids:
+        """The rows of a Batch that meet it, in order: to be given to `from_batches`."""
+        keep = np.ones(len(batch), bool)
+        for slot, wanted in self.terms.items():
+            ids = getattr(batch, slot)
+            # Where there are no graphs, none has a name; the default graph has id -1, the last place here.
+            found = np.zeros(batch.n_terms + 1, bool)
+            for kinds, text in wanted:
+                found[_find_terms(batch, kinds, text)] = True
+            if ids is None or not found.any():
+                return np.zeros(0, np.int64)
+            keep &= found[ids]
+        return np.flatnonzero(keep)
+
+
+def where(column: str, values: Iterable[Any]) -> Where | None:
+    """The condition that a column of a layout is one of ``values``; None where ids cannot tell.
+
+    It may let more rows pass than meet it, never fewer.
+
+    >>> import jelly
+    >>> [batch] = jelly.read_batches(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .", format="nt")
+    >>> where("predicate", ["a:q"])(batch).tolist(), where("p", ["<a:p>", "<a:r>"])(batch).tolist()
+    ([1], [0])
+    """
+    slot = _SLOTS.get(column)
+    given = list(values)
+    if slot is None or not given or len(given) > MAX_VALUES:
+        return None
+    terms: list[tuple[tuple[int, ...], str]] = []
+    for value in given:
+        if not isinstance(value, str):
+            return None
+        if column == slot:
+            if value.startswith(f"_:{REPLACED_LABEL}"):
+                return None  # the Batch has another label, perhaps
+            if value.startswith("_:"):
+                terms.append(((_BNODE,), value[2:]))
+            elif value.startswith("<") and not value.startswith("<<") and "\\" not in value:
+                terms.append(((_IRI,), value[1:-1]))
+            else:
+                return None
+        else:
+            if value.startswith("<<"):
+                return None
+            terms.append((((_IRI, *_LITERALS) if slot == "o" else (_IRI,)), value))
+            if value.startswith("_:"):
+                terms.append(((_BNODE,), value[2:]))
+    return Where({slot: tuple((kinds, text.encode()) for kinds, text in terms)})
+
+
+def _find_terms(batch: Batch, kinds: tuple[int, ...], text: bytes) -> Ids:
+    """The ids of the terms of some kinds with a text."""
+    start = batch.start
+    n = len(text)
+    ids: Ids = np.flatnonzero(np.diff(start) == n)
+    ids = ids[np.isin(batch.kind[ids], kinds)]
+    # The ends of IRIs differ most: few are left after some bytes.
+    data = batch.text
+    for place in range(n - 1, max(n - 9, -1), -1):
+        ids = ids[data[start[ids] + place] == text[place]]
+    same = [data[begin : begin + n].tobytes() == text for begin in start[ids].tolist()]
+    found: Ids = ids[np.array(same, bool)]
+    return found

@@ -1,0 +1,323 @@
+"""The data source "jelly" of Spark: what `jelly.spark.register` registers. The options are those of `jelly.spark`."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jelly._formats.arrow_input import check_columns
+from jelly._formats.registry import find_format
+from jelly.arrow import LAYOUTS, Layout, pa
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.spark._job_commit import Output, Written
+from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
+from jelly.spark._pushdown import Where, where
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        EqualTo,
+        Filter,
+        In,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.types import (
+        BinaryType,
+        DataType,
+        IntegralType,
+        LongType,
+        MapType,
+        StringType,
+        StructField,
+        StructType,
+    )
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+
+if TYPE_CHECKING:
+    # Most queries are no streams, and each worker imports this.
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter, DataSourceStreamReader
+
+__all__ = ["CORRUPT", "JellyDataSource", "PushdownDataSource", "Settings"]
+
+CORRUPT = "_corrupt_record"
+MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
+IF_EXISTS = ("append", "error", "ignore")
+
+
+
+def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
+    """One of some words, in any case."""
+    given = options.get(name, default)
+    for choice in choices:
+        if given.lower() == choice.lower():
+            return choice
+    raise JellyOptionsError(f"option {name} is {given!r}: expected one of {', '.join(choices)}")
+
+
+def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
+    return choose(options, name, ("true", "false"), "true" if default else "false") == "true"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of reading, checked; small and picklable. ``options`` are those of a `DataSource`."""
+
+    source: ClassVar[str] = "jelly"
+    types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
+    first: ClassVar[tuple[str, ...]] = ()  # columns that stand before those of the layout
+
+    paths: tuple[str, ...]
+    layout: Layout
+    names: tuple[str, ...]  # of the columns
+    mode: str
+    format: str | None
+    split_bytes: int
+    pattern: str | None
+    storage: dict[str, Any]
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+        """The settings that some options mean, for the user's schema if there is one."""
+        paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
+        if not all(paths):
+            raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
+        mode = choose(options, "mode", MODES, MODES[0])
+        own = None if schema is None else schema.names
+        by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *cls.types, CORRUPT} else "flat"
+        layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
+        if own is not None:
+            names = tuple(own)
+        elif "columns" in options:
+            names = tuple(name.strip() for name in options["columns"].split(","))
+        else:
+            names = (*cls.first, *LAYOUTS[layout])
+        if own is None:
+            names += ("frame", "metadata") if _flag(options, "frames") else ()
+            names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
+        elif mode == "PERMISSIVE" and CORRUPT not in own:
+            raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
+        cls._check_names(names, layout)
+        for field in () if schema is None else schema.fields:
+            if field.dataType != (wanted := cls.types.get(field.name, StringType())):
+                given = field.dataType.simpleString()
+                raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
+        try:
+            split_bytes = int(options.get("splitBytes", SPLIT_BYTES))
+            storage = json.loads(options.get("storage", "{}"))
+        except ValueError as error:
+            raise JellyOptionsError(f"option splitBytes must be a number, storage a JSON object: {error}") from None
+        if split_bytes < 1 or not isinstance(storage, dict):
+            raise JellyOptionsError("option splitBytes must be at least 1, storage a JSON object")
+        form = options.get("format")
+        if form is not None:
+            cls._check_format(form)
+        return cls(paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage)
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+        known = (*cls.first, *LAYOUTS[layout], *(name for name in cls.types if name not in cls.first))
+        if unknown := [name for name in names if name not in (*known, CORRUPT)]:
+            raise JellyOptionsError(
+                f"unknown columns {', '.join(map(repr, unknown))}: "
+                f"expected some of {', '.join(known)}; or another layout"
+            )
+        if not names or len(set(names)) < len(names):
+            raise JellyOptionsError("columns must name at least one column, and each once")
+
+    @staticmethod
+    def _check_format(format: str) -> None:
+        find_format(format)
+
+    @property
+    def schema(self) -> StructType:
+        """The schema of what is read."""
+        return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """What each task reads of some files."""
+        return split(files, self.split_bytes, format=self.format, storage=self.storage)
+
+    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a part, with ``columns``."""
+        return read_part(
+            part,
+            layout=self.layout,
+            columns=self.columns,
+            format=self.format,
+            storage=self.storage,
+            keep=keep,
+            errors=errors,
+        )
+
+    def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a task, as ``schema`` says, in which they may be null."""
+        errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
+        for part in parts:
+            for batch in self.read_part(part, keep, errors):
+                yield self.fit(batch, schema)
+            if errors and self.mode == "PERMISSIVE":
+                yield _corrupt(errors, schema)
+            if errors:
+                errors.clear()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to build; one at least, for the number of rows."""
+        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout][0]]
+
+    def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """A record batch of ``columns`` as ``schema`` says."""
+        if CORRUPT not in self.names:
+            return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        nothing = pa.nulls(len(batch), pa.string())
+        arrays = [nothing if name == CORRUPT else batch.column(name) for name in self.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _corrupt(errors: list[JellyError], schema: pa.Schema) -> pa.RecordBatch:
+    """A row for each error: its file, frame, byte offset or line."""
+    texts = pa.array([str(error) for error in errors], pa.string())
+    arrays = [texts if field.name == CORRUPT else pa.nulls(len(errors), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def to_arrow(schema: StructType) -> pa.Schema:
+    """The Arrow schema that Spark expects record batches of a schema to have: exactly this."""
+    types = {LongType(): pa.int64(), MapType(StringType(), BinaryType()): pa.map_(pa.string(), pa.binary())}
+    return pa.schema([pa.field(f.name, types.get(f.dataType, pa.string()), f.nullable) for f in schema.fields])
+
+
+class JellyReader(DataSourceReader):
+    """Plans on the driver, reads on the executors."""
+
+    keep: Where | None = None
+
+    def __init__(self, settings: Settings, schema: StructType) -> None:
+        self.settings = settings
+        self.struct = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        settings = self.settings
+        files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        if not files:
+            raise FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(settings.paths)}")
+        return [InputPartition(task) for task in settings.tasks(files)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)
+
+
+class PushdownReader(JellyReader):
+    """One that reads no more rows than a filter lets through. Spark refuses it where a setting is off."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        found: dict[str, Any] = {}
+        for filter in filters:
+            if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
+                values = filter.value if isinstance(filter, In) else (filter.value,)
+                condition = where(str(filter.attribute[0]), values)
+                found.update(condition.terms if condition else {})
+        self.keep = Where(found) if found else None
+        # Spark looks again at what is left, which costs little: rows that tell of errors are not for us to judge.
+        return filters
+
+
+@dataclass
+class Message(WriterCommitMessage):
+    """What a task wrote."""
+
+    written: Written
+
+
+class JellyWriter(DataSourceArrowWriter):
+    """Writes part files on the executors; the driver commits them."""
+
+    def __init__(self, output: Output | None) -> None:
+        self.output = output  # None: there is nothing to do
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        assert context is not None  # Spark says so for tasks
+        part = context.partitionId()
+        if self.output is None:
+            return Message(Written("", part))
+        return Message(self.output.write(part, context.taskAttemptId(), iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        if self.output is not None:
+            self.output.commit(message.written for message in messages if isinstance(message, Message))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        if self.output is not None:
+            self.output.abort()
+
+
+class JellyDataSource(DataSource):
+    """Statements of RDF as rows: reading and writing."""
+
+    _pushdown = False
+    _patch = False
+
+    @classmethod
+    def name(cls) -> str:
+        return "jelly"
+
+    def schema(self) -> StructType:
+        return Settings.of(self.options).schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        pushdown = _flag(self.options, "pushdown", self._pushdown)
+        kind = PushdownReader if pushdown else JellyReader
+        return kind(Settings.of(self.options, schema), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from jelly.spark._streaming import stream_reader
+
+        return stream_reader(Settings.of(self.options, schema), schema, self.options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        from jelly.spark._streaming import StreamWriter
+
+        return StreamWriter(self._output(schema, overwrite), overwrite)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        output = self._output(schema, overwrite)
+        if_exists = choose(self.options, "ifExists", IF_EXISTS, "append")
+        if if_exists != "append" and not output.is_new and os.listdir(output.folder):
+            if if_exists == "error":
+                raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.folder} already")
+            return JellyWriter(None)
+        return JellyWriter(output.begin())
+
+    def _output(self, schema: StructType, overwrite: bool) -> Output:
+        folder = self.options.get("path", "")
+        if not folder:
+            raise JellyOptionsError(
+                f'no path is given: expected df.write.format("{self.name()}").mode("append").save(path)'
+            )
+        for field in schema.fields:
+            is_number = self._patch and field.name == "patch"
+            if not isinstance(field.dataType, IntegralType if is_number else StringType):
+                raise JellyOptionsError(
+                    f"column {field.name!r} is of type {field.dataType.simpleString()}: expected "
+                    f"{'a whole number' if is_number else 'string'}; {'besides op and patch ' * self._patch}"
+                    f"the columns are those of a layout: {' or '.join(', '.join(names) for names in LAYOUTS.values())}"
+                )
+        check_columns(schema.names, patch=self._patch)
+        compression = self.options.get("compression", "none").lower()
+        return Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch)
+
+
+class PushdownDataSource(JellyDataSource):
+    """The same, with filters pushed down where nothing else is said."""
+
+    _pushdown = True

@@ -1,0 +1,78 @@
+"""``jelly spark stats``: what `jelly.stats` counts, counted on executors by term ids and merged there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly.errors import JellyError
+from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, split
+from jelly.spark._session import plain_error, session
+from jelly.stats import MAX_KEYS, Counting, Stats
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["stats"]
+
+Counted = tuple[Counting, list[JellyError]]
+
+
+def stats(
+    src: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    spark: SparkSession | str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    top: int = 20,
+    max_keys: int = MAX_KEYS,
+    on_error: Literal["fail", "skip"] = "fail",
+    split_bytes: int = SPLIT_BYTES,
+    pattern: str | None = None,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+) -> tuple[Stats, list[JellyError]]:
+    """Count what the statements of many files consist of; with it the errors that ``on_error="skip"`` passed over.
+
+    ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
+    `jelly.stats.stats`, ``spark`` and ``conf`` those of `jelly.spark._ingest.ingest`. Runs of statements end where a
+    task does. Blank nodes are told apart by label, across files too.
+
+    >>> def predicates(sources):
+    ...     return stats(sources, spark="local[2]")[0].predicates.top
+    """
+    if on_error not in ("fail", "skip"):
+        raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
+    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    tasks = split(files, split_bytes, format=format, storage=storage)
+    if not tasks:
+        return Counting(max_keys).result(top), []
+    read: Callable[..., Any] = partial(read_batches, format=format, storage=dict(storage or {}))
+    with session(spark, conf) as running:
+        counting = partial(_count, read, max_keys, on_error == "skip")
+        try:
+            counted, errors = running.sparkContext.parallelize(tasks, len(tasks)).map(counting).treeReduce(_merge)
+        except Exception as error:
+            raise plain_error(error) from None
+    if on_error == "fail" and errors:
+        raise errors[0]
+    return counted.result(top), errors
+
+
+def _count(read: Callable[..., Any], max_keys: int, skip: bool, task: list[Part]) -> Counted:
+    counting = Counting(max_keys)
+    errors: list[JellyError] = []
+    try:
+        for part in task:
+            for batch in read(part, errors=errors if skip else None):
+                counting.add(batch)
+    except JellyError as error:
+        # Told as a result: Spark would try the task again, to the same end.
+        return Counting(max_keys), [error]
+    return counting, errors
+
+
+def _merge(one: Counted, two: Counted) -> Counted:
+    one[0].merge(two[0])
+    return one[0], one[1] + two[1]

@@ -1,0 +1,260 @@
+"""Structured Streaming: a directory that gets more files, one file that grows, and a sink of Jelly files.
+
+What a query has read is in its offsets, which Spark keeps in the checkpoint; see `jelly.spark._directory_offset` and
+`jelly.spark._tail`. How batches become visible is in `jelly.spark._batch_commit`.
+"""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from jelly._io.remote import is_url
+from jelly.arrow import from_batches
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
+from jelly.spark._directory_offset import Seen
+from jelly.spark._job_commit import Output, Written
+from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
+from jelly.spark._source import Settings, choose, to_arrow
+from jelly.spark._tail import Place, read_between, scan
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import (
+        DataSourceStreamArrowWriter,
+        DataSourceStreamReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+    from pyspark.sql.types import StructType
+except ImportError:
+    raise MissingExtraError("streaming in Spark needs pyspark 4.2: python -m pip install 'jelly-rdf[spark]'") from None
+
+__all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
+
+# Where nothing is said, a batch is some seconds of work.
+MAX_FILES = 1000
+MAX_BYTES = 1 << 28
+
+_AGE = re.compile(r"\s*(\d+)\s*(s|m|h|d)\s*")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+# What Spark tells its tasks of the query they work for.
+_QUERY = "sql.streaming.queryId"
+_BATCH = "streaming.sql.batchId"
+
+
+def max_age(text: str | None) -> float:
+    """The option ``maxFileAge`` in seconds: a whole number with s, m, h or d; endless where it is not given.
+
+    >>> max_age("7d"), max_age(None)
+    (604800, inf)
+    """
+    if text is None:
+        return math.inf
+    match = _AGE.fullmatch(text)
+    if match is None:
+        raise JellyOptionsError(f"maxFileAge is {text!r}: expected a number and s, m, h or d, as in 7d")
+    return int(match[1]) * _SECONDS[match[2]]
+
+
+def stream_reader(settings: Settings, schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
+    """The reader that some options ask for."""
+    if choose(options, "follow", ("true", "false"), "false") == "true":
+        return FollowStream(settings, schema, options)
+    return DirectoryStream(settings, schema, options)
+
+
+class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream of the files that there are now and later; each must be complete when it appears."""
+
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._schema = schema
+        self._most = at_least_one(options, "maxFilesPerTrigger", MAX_FILES)
+        self._max_age = max_age(options.get("maxFileAge"))
+        self._pinned: frozenset[File] | None = None
+
+    def _find(self) -> list[File]:
+        """The files that there are; a pattern may find none yet."""
+        settings = self._settings
+        found: dict[str, File] = {}
+        for path in settings.paths:
+            try:
+                files = find_files(path, pattern=settings.pattern, storage=settings.storage)
+            except FileNotFoundError:
+                if not glob.has_magic(path):
+                    raise
+                continue
+            found |= {file.path: file for file in files}
+        return list(found.values())
+
+    def initialOffset(self) -> dict[str, Any]:
+        return Seen().json()
+
+    def getDefaultReadLimit(self) -> ReadMaxFiles:
+        return ReadMaxFiles(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._pinned = frozenset(self._find())
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        files = self._find()
+        if self._pinned is not None:
+            files = [file for file in files if file in self._pinned]
+        most = None if isinstance(limit, ReadAllAvailable) else self._most
+        seen = Seen.from_json(start)
+        after = seen.add(files, most, self._max_age)
+        return start if after is seen else after.json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        settings = self._settings
+        files = Seen.from_json(end).since(Seen.from_json(start), self._find())
+        return [InputPartition(task) for task in settings.tasks(files)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self._settings.read(partition.value or (), to_arrow(self._schema))
+
+
+@dataclass
+class Between(InputPartition):
+    """What a task reads of a file that grows."""
+
+    start: Place
+    end: Place
+
+
+class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream of the frames of one local Jelly file that grows."""
+
+    def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
+        if len(settings.paths) != 1 or is_url(path := local_path(settings.paths[0])) or os.path.isdir(path):
+            raise JellyOptionsError(
+                f"cannot follow {', '.join(settings.paths)}: expected the path of one local Jelly file"
+            )
+        if settings.mode != "FAILFAST":
+            raise JellyOptionsError(f"mode is {settings.mode}: a file that is followed can only be read with FAILFAST")
+        self._path = path
+        self._settings = settings
+        self._schema = schema
+        self._most = at_least_one(options, "maxBytesPerTrigger", MAX_BYTES)
+        self._pinned: int | None = None
+        # The places of the last batch that was planned, and what the file was like when it had no more to read.
+        self._places: list[Place] = []
+        self._idle: tuple[Any, ...] = ()
+
+    def initialOffset(self) -> dict[str, Any]:
+        return Place().json()
+
+    def getDefaultReadLimit(self) -> ReadMaxBytes:
+        return ReadMaxBytes(self._most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._pinned = os.stat(self._path).st_size if os.path.exists(self._path) else 0
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        place = _place(start)
+        now = (place.offset, *_look(self._path))
+        # Spark asks a hundred times a second.
+        if now == self._idle:
+            return start
+        most = None if isinstance(limit, ReadAllAvailable) else self._most
+        self._places = scan(self._path, place, most=most, step=self._settings.split_bytes, until=self._pinned)
+        if len(self._places) == 1:
+            self._idle = now
+            return start
+        return self._places[-1].json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        first, last = _place(start), _place(end)
+        if first == last:
+            return []
+        places = self._places
+        # A batch of the checkpoint that is run again is one task.
+        if not places or (places[0], places[-1]) != (first, last):
+            places = [first, last]
+        return [Between(*pair) for pair in zip(places, places[1:], strict=False)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        if not isinstance(partition, Between):
+            return
+        settings = self._settings
+        schema = to_arrow(self._schema)
+        batches = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
+            yield settings.fit(batch, schema)
+
+
+def _place(offset: dict[str, Any]) -> Place:
+    try:
+        return Place(**offset)
+    except TypeError:
+        raise JellyError(
+            "the checkpoint is not one of a query that follows a Jelly file: use another checkpoint"
+        ) from None
+
+
+def _look(path: str) -> tuple[Any, ...]:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def at_least_one(options: Mapping[str, str], name: str, default: int) -> int:
+    """The value of an option that is a positive whole number."""
+    text = options.get(name, str(default))
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise JellyOptionsError(f"{name} is {text!r}: expected a whole number, at least 1")
+    return int(text)
+
+
+@dataclass
+class Message(WriterCommitMessage):
+    """What a task of a query tells the driver."""
+
+    query: str
+    written: Written
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """The sink: ``output`` says where and how to write, its job is chosen here."""
+
+    def __init__(self, output: Output, overwrite: bool) -> None:
+        if overwrite:
+            raise JellyOptionsError('the output mode is "complete": batches can only be appended, expected "append"')
+        self._output = output
+
+    def write(self, iterator: Iterator[Any]) -> Message:
+        context = TaskContext.get()
+        query = batch = ""
+        part = 0
+        if context is not None:
+            query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
+            part = context.partitionId()
+        # Attempts of a driver that was killed may still be there, or even be running.
+        output = replace(self._output, job=job_of(query, batch)).begin()
+        return Message(query, output.write(part, uuid4().hex, iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        told = [message for message in messages if isinstance(message, Message)]
+        query = told[0].query if told else ""
+        commit_batch(self._output.folder, batchId, query, [message.written for message in told])
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        abort_batch(self._output.folder, batchId)

@@ -1,0 +1,130 @@
+"""Functions for columns: messages to statements and back, decoded and encoded by executors.
+
+>>> from pyspark.sql.functions import explode
+>>> def statements(messages):  # a DataFrame with Kafka's columns key and value
+...     return messages.select("key", explode(from_jelly("value")).alias("s")).select("key", "s.*")
+
+They are Arrow functions from PySpark 4.1 on; before, pandas functions do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._options import StreamOptions
+from jelly.arrow import pa, schema
+from jelly.errors import JellyError, MissingExtraError
+from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql import functions
+    from pyspark.sql.pandas.types import from_arrow_type
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+# The functions of Spark that PySpark's own types leave out.
+F: Any = functions
+
+__all__ = ["from_jelly", "from_ntriples", "to_jelly"]
+
+Layout = Literal["flat", "ntriples"]
+Mode = Literal["FAILFAST", "PERMISSIVE"]
+Convert = Callable[..., Iterator[pa.Array]]
+
+
+def from_jelly(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
+    """An array of statements for each value of a binary column; a value is a whole Jelly stream, bare or delimited.
+
+    A statement is a struct with the columns of ``layout``, see `jelly.arrow`. Null stays null. A value that cannot be
+    decoded, or does not fit the layout, fails the query with the place of the error; with ``mode="PERMISSIVE"`` it
+    becomes null.
+
+    >>> def subjects(messages):  # DataFrame with a binary column "value"
+    ...     return messages.selectExpr("value").select(from_jelly("value").subject.alias("subjects"))
+    """
+    return _statements(frames_to_statements, pa.binary(), column, layout, mode)
+
+
+def from_ntriples(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
+    """An array of statements for each value of a column of text: a line or a document of N-Triples or N-Quads.
+
+    Everything else is as in `from_jelly`.
+
+    >>> def statements(spark, path):
+    ...     return spark.read.text(path).select(F.explode(from_ntriples("value")).alias("s")).select("s.*")
+    """
+    return _statements(texts_to_statements, pa.string(), column, layout, mode)
+
+
+def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delimited: bool = False) -> Column:
+    """Statements as Jelly: a binary column, each value a whole stream of one frame, bare unless ``delimited``.
+
+    Of several columns it is an aggregate function, which encodes the statements of a group; their names are those of a
+    layout (see `jelly.arrow`; give others an alias), and ``datatype``, ``lang``, ``graph`` and ``g`` may be missing.
+    The order of statements is then that of Spark. Of one column, which holds arrays of such structs as `from_jelly`
+    makes, each value becomes a stream. Null stays null.
+
+    ``options`` are the stream options. Without, groups with a named graph become streams of quads, others of triples.
+
+    >>> def messages(statements):  # DataFrame with the columns of layout="flat"
+    ...     frame = to_jelly("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph")
+    ...     return statements.groupBy("subject").agg(frame.alias("value"))
+    """
+    if not columns:
+        raise ValueError("to_jelly needs the columns of a layout, or one column of statements")
+    # Spark collects on its side, so that one record batch brings many groups; a function called for each group would
+    # get a record batch for each.
+    column = columns[0] if len(columns) == 1 else F.collect_list(F.struct(*columns))
+    convert = partial(statements_to_frames, options=options, delimited=delimited)
+    made: Column = _udf(convert, None, pa.binary(), "to_jelly")(column)
+    return made
+
+
+def _statements(convert: Convert, given: pa.DataType, column: Column | str, layout: Layout, mode: Mode) -> Column:
+    if mode not in ("FAILFAST", "PERMISSIVE"):
+        raise ValueError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
+    type = pa.list_(pa.struct(list(schema(layout))))
+    name = "from_jelly" if given == pa.binary() else "from_ntriples"
+    made: Column = _udf(partial(convert, layout=layout, mode=mode), given, type, name)(column)
+    return made
+
+
+def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
+    """A function of Spark that hands arrays to ``convert``."""
+
+    def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        yield from convert(_checked(arrays, given, name), place=_place(name))
+
+    run.__name__ = name
+    type = from_arrow_type(made)
+    if hasattr(F, "arrow_udf"):
+        return F.arrow_udf(run, type)
+    import pandas
+
+    def run_pandas(arrays: Iterator[Any]) -> Iterator[Any]:
+        for array in run(pa.Array.from_pandas(values) for values in arrays):
+            yield pandas.Series(array.to_pylist(), dtype=object)  # their null is None
+
+    run_pandas.__name__ = name
+    run_pandas.__annotations__ = dict.fromkeys(("arrays", "return"), Iterator[pandas.Series])
+    return F.pandas_udf(run_pandas, type)
+
+
+def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:
+    for array in arrays:
+        if given is not None and array.type != given:
+            if not pa.types.is_null(array.type):
+                raise JellyError(f"{name} takes a column of type {given}, this one is of type {array.type}")
+            array = array.cast(given)
+        yield array
+
+
+def _place(name: str) -> str:
+    task = TaskContext.get()
+    return f"{name} in partition {task.partitionId()}" if task else name
