@@ -27,7 +27,8 @@ from shared import shared
 
 import jelly
 import jelly.spark
-from jelly.spark import from_jelly, to_jelly, udf
+from jelly.spark import _udf as udf
+from jelly.spark import from_jelly, to_jelly
 from jelly.spark._ingest import ingest
 from jelly.spark._messages import statements_to_frames
 from jelly.spark._session import session

@@ -3,7 +3,7 @@
     python proto/generate.py            write the files
     python proto/generate.py --check    exit with 1 when a file is not current
 
-jelly/_core/jelly/schema.pxd has the wire numbers of the compiled core. jelly/data/service.binpb describes the gRPC
+jelly/_core/base/schema.pxd has the wire numbers of the compiled core. jelly/data/service.binpb describes the gRPC
 service to its clients (reflection); protoc of grpcio-tools makes it, and without that package it is left aside.
 
 It reads the few forms that our .proto files use, one statement a line, and stops at anything else: a number that is
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parent / "jelly" / "_core" / "jelly" / "schema.pxd"
+TARGET = HERE.parent / "jelly" / "_core" / "base" / "schema.pxd"
 SERVICE_TARGET = HERE.parent / "jelly" / "data" / "service.binpb"
 SOURCES = ("rdf.proto", "patch.proto", "grpc.proto")
 

@@ -105,7 +105,7 @@ def imported_by(path: Path) -> set[str]:
     text = "\n".join(line for _, line in code(path))
     found = set(re.findall(r"^\s*from (jelly[\w.]*) c?import", text, re.M))
     found |= set(re.findall(r"^\s*c?import (jelly[\w.]*)", text, re.M))
-    return {name if name != "jelly._core.jelly" else "jelly._core.jelly.schema" for name in found}
+    return {name if name != "jelly._core.base" else "jelly._core.base.schema" for name in found}
 
 
 def module_of(path: Path) -> str:

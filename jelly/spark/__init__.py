@@ -145,7 +145,7 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 def __getattr__(name: str) -> Any:
     # These import pyspark.sql, which workers do without.
     if name in ("from_jelly", "from_ntriples", "to_jelly"):
-        from jelly.spark import udf
+        from jelly.spark import _udf as udf
 
         return getattr(udf, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

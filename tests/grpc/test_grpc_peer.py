@@ -20,7 +20,7 @@ def fields(options):
 
 def decoded(digits):
     decoder = jg.FrameDecoder()
-    return [jg.frames.frame_of(decoder.decode(bytes.fromhex(one)), i) for i, one in enumerate(digits)]
+    return [jg._framing.frame_of(decoder.decode(bytes.fromhex(one)), i) for i, one in enumerate(digits)]
 
 
 @pytest.mark.parametrize(("kind", "gzip"), WHAT)

@@ -34,7 +34,7 @@ from jelly.patch import (
     read_patches,
     write_diff,
 )
-from jelly.patch import changes as module
+from jelly.patch import _algebra as module
 
 NODES = [IRI("a:s"), IRI("a:t"), jelly.BlankNode("b")]
 OBJECTS = [*NODES, jelly.Literal("x\n\u00e9", language="en"), jelly.Literal("1", datatype="d:t"), jelly.Literal("")]

@@ -156,7 +156,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
     """A task of an ingest that has written its files, and waits before it tells of them until ``go`` is there."""
     from pyspark import TaskContext
 
-    from jelly.spark import ingest as room
+    from jelly.spark import _ingest as room
 
     context = TaskContext.get()
     assert context is not None
@@ -183,7 +183,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
 
 def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
     """An ingest that stops in the middle until it may go on."""
-    from jelly.spark import ingest as room
+    from jelly.spark import _ingest as room
 
     room._run_task = partial(run_slowly, folder)
     return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import jelly
 from jelly.cli.spark import cli
-from jelly.spark import ingest as room
+from jelly.spark import _ingest as room
 from jelly.spark._ingest import ingest
 from jelly.spark._journal import JOURNAL, TEMPORARY, Manifest
 from jelly.spark._partitions import absolute, find_files, split
@@ -137,7 +137,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     (parts / gone["files"][0][0]).unlink()
     (parts / JOURNAL).write_text("".join(journal[:-1]))  # as if the last task had not been
     (src / "large.jelly.idx").unlink()
-    from jelly.spark import plan
+    from jelly.spark import _partitions as plan
 
     plan._cuts.clear()
     ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)

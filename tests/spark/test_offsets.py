@@ -14,7 +14,8 @@ from shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Terms
-from jelly.spark import follow, seen
+from jelly.spark import _directory_offset as seen
+from jelly.spark import _tail as follow
 from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
 from jelly.spark._directory_offset import Seen
 from jelly.spark._job_commit import Written

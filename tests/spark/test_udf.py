@@ -239,7 +239,8 @@ def test_a_corrupt_message_in_spark(spark: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 def test_without_arrow_functions_pandas_ones_do_the_same(kafka: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jelly.spark import from_jelly, udf
+    from jelly.spark import _udf as udf
+    from jelly.spark import from_jelly
 
     monkeypatch.delattr(udf.F, "arrow_udf", raising=False)
     made = kafka.select("offset", from_jelly("value", layout="ntriples").alias("s")).collect()

@@ -6,16 +6,14 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcpy, memset
 
-from jelly._core.base.batch cimport (
-    KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
-)
-from jelly._core.rules.capabilities cimport Capabilities
-from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
     SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
 )
+from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch
 from jelly._core.base.protobuf cimport Writer, reserve
+from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
+from jelly._core.rules.capabilities cimport Capabilities
 
 import numpy
 

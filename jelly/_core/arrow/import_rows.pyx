@@ -5,13 +5,13 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_frame,
     add_row, add_term, intern_term, same_bytes,
 )
+from jelly._core.base.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.status cimport (
     BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL, NAMED_GRAPH_IN_TRIPLES,
-    NO_MEMORY, NOT_BNODE, NOT_LITERAL, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
+    NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
 )
-from jelly._core.jelly.stream_options cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
-from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, read_term
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, read_term
 
 
 cdef inline bint is_valid(const uint8_t* bits, int64_t i) noexcept nogil:

@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
 from jelly._core.arrow.import_rows cimport KIND, LANG, N_COLUMNS, OP, PATCH, Known, Rows, Strings, take_rows
+from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
 from jelly._core.base.status cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 

@@ -2,9 +2,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes,
-)
+from jelly._core.base.batch cimport KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes
 from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.ntriples.term_writer cimport len_term, put_term

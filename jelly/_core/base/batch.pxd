@@ -7,7 +7,7 @@ its memory and borrows nothing; once handed out it is never written again.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
-from jelly._core.base.status cimport TEXT_LIMIT, NO_MEMORY
+from jelly._core.base.status cimport NO_MEMORY, TEXT_LIMIT
 
 cdef enum:
     # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.

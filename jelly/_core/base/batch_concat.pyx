@@ -6,7 +6,8 @@ from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena, new_batch,
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena,
+    new_batch,
 )
 from jelly._core.base.status cimport NO_MEMORY
 

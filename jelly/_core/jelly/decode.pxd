@@ -2,17 +2,17 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport Arena
+from jelly._core.base.patch_operations cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
+from jelly._core.base.protobuf cimport Reader
 from jelly._core.base.status cimport BY_FRAME, Fault, fail
 from jelly._core.jelly.frame_reader cimport Feed
-from jelly._core.jelly.stream_options cimport (
-    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
-    Header, Limits,
-)
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
-from jelly._core.base.protobuf cimport Reader
+from jelly._core.jelly.stream_options cimport Header, Limits
 
 cdef enum:
     # Quoted triples may be nested so deep.

@@ -1,23 +1,24 @@
 from cython cimport likely
 from libc.stdint cimport int8_t
 from libc.string cimport memcmp
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
+from jelly._core.base.patch_operations cimport step_transaction
+from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.status cimport (
     BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
-    GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAME_ENTRY, NAMESPACE_UNSET, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE,
-    ROW_FORBIDDEN, ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
+    GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
+    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
+    ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
 )
+from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
-from jelly._core.jelly.stream_options cimport check_header, read_header, same_header, step_transaction
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
+from jelly._core.jelly.stream_options cimport check_header, read_header, same_header
 
 
 # ---- stream options

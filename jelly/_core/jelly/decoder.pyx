@@ -10,23 +10,25 @@ from functools import lru_cache
 
 import numpy
 
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Arena, add_graphs, free_arena
-from jelly._core.jelly.decode cimport (
-    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode, run,
+from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.patch_operations cimport (
+    AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
+from jelly._core.base.push_reader cimport Feeder
 from jelly._core.base.status cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
 )
-from jelly._core.base.push_reader cimport Feeder
-from jelly._core.jelly.frame_reader cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
-from jelly._core.jelly.stream_options cimport (
-    AT_START, CLOSED, EITHER, IN_TRANSACTION, OP_PUNCTUATION, OPEN, Header, check_header, pack_place, same_header,
+from jelly._core.jelly.decode cimport (
+    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode,
+    run,
 )
-from jelly._core.base.batch_concat cimport carry_terms
-from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
+from jelly._core.jelly.frame_reader cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Slot, Table, expect_keyframe, free_entries
+from jelly._core.jelly.stream_options cimport Header, check_header, same_header
 
 from jelly.errors import JoinedWarning
 from jelly._options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions

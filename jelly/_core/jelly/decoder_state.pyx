@@ -2,17 +2,17 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from jelly._core.base.batch cimport (
-    CARRIED, UNSET, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_quoted, add_row, add_term,
-    free_arena, init_arena,
+    CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, add_quoted, add_row,
+    add_term, free_arena, init_arena,
 )
-from jelly._core.jelly.decode cimport MAX_DEPTH, Decode
-from jelly._core.base.status cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
-from jelly._core.jelly.stream_options cimport OP_PUNCTUATION, OPEN
-from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base.patch_operations cimport OPEN, OP_PUNCTUATION
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
+from jelly._core.base.status cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.decode cimport MAX_DEPTH, Decode
+from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
 from jelly.errors import JellyFormatError
 

@@ -1,79 +1,8 @@
 """Batch -> Jelly frames: LRU lookup tables, repeated terms, the 0 ids. All of it without the GIL."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t
 
-from jelly._core.base.batch cimport Arena
-from jelly._core.base.status cimport Fault
-from jelly._core.jelly.lookup cimport Lru
-from jelly._core.base.protobuf cimport Writer
-
-cdef enum:
-    # A string of the wire may have so many bytes.
-    MAX_TEXT = 1 << 30
-    KEY_NUMBERS = 4
-
-
-ctypedef struct Memo:
-    # Where the lookup entries of a term were found, good as long as their serials stand.
-    int32_t name  # negative: the id of a datatype
-    uint32_t name_serial
-    int32_t prefix
-    uint32_t prefix_serial
-
-
-ctypedef struct Encode:
-    # options
-    bint patch  # Jelly-Patch; else Jelly-RDF
-    int physical  # of a patch the statement type, whose numbers are the same
-    int stream_type  # of a patch
-    uint8_t name_tag  # of the entry rows
-    uint8_t prefix_tag
-    uint8_t datatype_tag
-    bint generalized
-    bint star
-    bint namespaces
-    bint skip_namespaces  # leave them out where the version has none
-    bint delimited
-    bint keep_frames  # the frames of the Batch mean something
-    int64_t frame_rows  # a frame ends at so many rows; 0: never
-    int64_t frame_bytes  # or so many bytes; 0: never
-    int64_t key_rows  # a keyframe after so many statements; 0: never
-    const uint8_t* options  # the options row, ready to write
-    int64_t n_options
-    # tables
-    Lru names
-    Lru prefixes
-    Lru datatypes
-    int32_t last_name
-    int32_t last_prefix
-    int64_t statement  # counts attempts: what is pinned in the tables
-    # input
-    Arena* b
-    Memo* memo  # one for each term of b
-    int32_t last[4]  # term ids in b, UNSET or CARRIED
-    int32_t carried[4]
-    Arena carry
-    # output
-    Writer row  # the statement being written
-    Writer body  # the frame being written
-    Writer held  # with keyframes: the last frame, which the index may go into
-    Writer out  # finished frames
-    Writer keys  # KEY_NUMBERS int64 for each keyframe: offset, statement, frame and place (see find_place)
-    int64_t rows  # in the frame being written
-    int64_t n_frames  # finished
-    int64_t n_bytes  # of the finished frames
-    int64_t n_statements  # of a patch all rows that a Decoder will count, the punctuation among them
-    int64_t since_key  # statements since the last keyframe
-    bint has_held
-    bint started  # the options are written
-    bint in_graph
-    int transaction  # CLOSED or OPEN
-    bint in_patch  # rows stand behind the last punctuation
-    int64_t n_patches  # ended by a punctuation or frame
-    int64_t bound  # frames of the Batch that are behind
-    bint patch_ended  # of a FLAT patch: a punctuation came
-    bint whole_names  # this statement does without prefixes
-    Fault fault
+from jelly._core.jelly.encoder_state cimport Encode
 
 
 cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil

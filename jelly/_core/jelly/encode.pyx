@@ -1,19 +1,26 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memmove
 
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, hash_bytes, same_term,
+    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, hash_bytes,
+    same_term,
+)
+from jelly._core.base.patch_operations cimport (
+    OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
+)
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
 from jelly._core.base.status cimport (
-    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL,
-    NAMESPACES_OFF, NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
+    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
+    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
 )
-from jelly._core.jelly.stream_options cimport (
-    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OPEN, step_transaction,
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, Encode, Memo
+from jelly._core.jelly.frame_writer cimport (
+    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame,
 )
-from jelly._core.jelly.frame_writer cimport ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame
-from jelly._core.jelly.lookup cimport add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
-from jelly._core.base.protobuf cimport MAX_VARINT32, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
+from jelly._core.jelly.lookup cimport Lru, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 
 cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.

@@ -9,16 +9,17 @@ from functools import lru_cache
 
 import numpy
 
-from jelly._core.jelly cimport schema as pb
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena,
-)
-from jelly._core.jelly.encode cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo, encode_rows, finish_patch
-from jelly._core.base.status cimport OK, fail, fault_error, utf8_of
+from jelly._core.base cimport schema as pb
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
-from jelly._core.jelly.frame_writer cimport end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame
-from jelly._core.jelly.lookup cimport Entry, Lru, free_lru, init_lru
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
+from jelly._core.base.status cimport OK, fail, fault_error, utf8_of
+from jelly._core.jelly.encode cimport encode_rows, finish_patch
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo
+from jelly._core.jelly.frame_writer cimport (
+    end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
+)
+from jelly._core.jelly.lookup cimport Entry, Lru, free_lru, init_lru
 
 from jelly.errors import JellyOptionsError
 from jelly._options import PatchOptions, PhysicalType

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.base.status cimport Fault
 from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.base.status cimport Fault
 
 cdef enum:
     FRAMING_UNKNOWN = -1

@@ -1,10 +1,12 @@
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
-from jelly._core.jelly cimport schema as pb
-from jelly._core.base.status cimport BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error
-from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.base cimport schema as pb
 from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_field, take_span, take_varint
+from jelly._core.base.status cimport (
+    BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
+)
+from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.

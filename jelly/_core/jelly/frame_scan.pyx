@@ -7,13 +7,15 @@ from libc.string cimport memset
 
 import numpy
 
-from jelly._core.jelly cimport schema as pb
-from jelly._core.base.status cimport FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error
+from jelly._core.base cimport schema as pb
+from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
+from jelly._core.base.status cimport (
+    FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error,
+)
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
 )
 from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
-from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
 
 # The kinds of rows, in the order of the columns. A row without a known field is of the last kind.
 KINDS = (

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport Arena
-from jelly._core.jelly.encode cimport Encode
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_varint
+from jelly._core.jelly.encoder_state cimport Encode
 
 cdef enum:
     # The head of a row: its tag, its length, the tag and length of its one field.

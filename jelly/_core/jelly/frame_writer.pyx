@@ -1,13 +1,15 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
-from jelly._core.jelly cimport schema as pb
+from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Arena
-from jelly._core.jelly.encode cimport KEY_NUMBERS, Encode
+from jelly._core.base.patch_operations cimport pack_place
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
+)
 from jelly._core.base.status cimport NO_MEMORY, OK, ONE_FRAME, fail
-from jelly._core.jelly.stream_options cimport pack_place
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, Encode
 from jelly._core.jelly.lookup cimport forget_lru
-from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve
 
 
 # ---- rows

@@ -10,8 +10,8 @@ is looked at, up to some statements.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from jelly._core.jelly.lookup cimport Lookup
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.jelly.lookup cimport Lookup
 
 cdef enum:
     # An id that is not known: nobody has followed the stream up to here.

@@ -1,8 +1,8 @@
 from libc.string cimport memset
 
-from jelly._core.jelly cimport schema as pb
-from jelly._core.jelly.lookup cimport Table
+from jelly._core.base cimport schema as pb
 from jelly._core.base.protobuf cimport WIRE_LEN, skip_field, take_span, take_varint
+from jelly._core.jelly.lookup cimport Table
 
 cdef enum:
     # Quoted triples are followed so deep.

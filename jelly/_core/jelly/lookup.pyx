@@ -1,7 +1,7 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.status cimport NO_MEMORY, NOT_KEYFRAME, OK, TABLE_BYTES
+from jelly._core.base.status cimport NOT_KEYFRAME, NO_MEMORY, OK, TABLE_BYTES
 
 
 cdef int set_entry(

@@ -1,10 +1,9 @@
-"""The stream options row of Jelly-RDF and of Jelly-Patch as read, and the order in which the rows of a patch may come."""
+"""The stream options row of Jelly-RDF and of Jelly-Patch as read."""
 
-from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.jelly cimport schema as pb
-from jelly._core.base.status cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION, Fault
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.base.status cimport Fault
 
 cdef enum:
     # The newest protocol versions that we read.
@@ -12,31 +11,6 @@ cdef enum:
     MAX_PATCH_VERSION = 1
     # The smallest name table that the specification allows.
     MIN_NAME_TABLE = 8
-
-cdef enum:
-    # The operations of a patch are told by the numbers of their rows.
-    OP_ADD = pb.RDF_PATCH_ROW_STATEMENT_ADD
-    OP_DELETE = pb.RDF_PATCH_ROW_STATEMENT_DELETE
-    OP_NAMESPACE_ADD = pb.RDF_PATCH_ROW_NAMESPACE_ADD
-    OP_NAMESPACE_DELETE = pb.RDF_PATCH_ROW_NAMESPACE_DELETE
-    OP_START = pb.RDF_PATCH_ROW_TRANSACTION_START
-    OP_COMMIT = pb.RDF_PATCH_ROW_TRANSACTION_COMMIT
-    OP_ABORT = pb.RDF_PATCH_ROW_TRANSACTION_ABORT
-    OP_HEADER = pb.RDF_PATCH_ROW_HEADER
-    OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
-
-cdef enum:
-    # What the last transaction row was. Where reading begins at a keyframe, that is not known.
-    CLOSED = 0
-    OPEN = 1
-    EITHER = 2
-
-cdef enum:
-    # The place of a row in a stream of patches is 4 times the number of patches that end before it, plus one of these.
-    AT_START = 0  # of a patch
-    WITHIN = 1
-    IN_TRANSACTION = 2
-
 
 ctypedef struct Header:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
@@ -61,25 +35,3 @@ ctypedef struct Limits:
 cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept nogil
 cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil
 cdef bint same_header(Header* x, Header* y) noexcept nogil
-cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil
-
-
-cdef inline int step_transaction(int* state, int op) noexcept nogil:
-    """Note a row of a patch; a code where it may not stand here (section "Transactions")."""
-    if op == OP_START:
-        if state[0] == OPEN:
-            return NESTED_TRANSACTION
-        state[0] = OPEN
-    elif op == OP_COMMIT or op == OP_ABORT:
-        if state[0] == CLOSED:
-            return NO_TRANSACTION
-        state[0] = CLOSED
-    elif op == OP_PUNCTUATION:
-        if state[0] == OPEN:
-            return OPEN_TRANSACTION
-        state[0] = CLOSED
-    return OK
-
-
-cdef inline int64_t pack_place(int64_t patches, bint inside, int transaction) noexcept nogil:
-    return 4 * patches + (IN_TRANSACTION if transaction == OPEN else WITHIN if inside else AT_START)

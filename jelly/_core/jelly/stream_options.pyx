@@ -1,11 +1,12 @@
 from libc.string cimport memcmp, memset
 
+from jelly._core.base cimport schema as pb
+from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
 from jelly._core.base.status cimport (
-    BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH,
-    IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, PREFIX_TABLE_LIMIT, fail,
+    BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT,
+    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, fail,
 )
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -108,12 +109,3 @@ cdef bint same_header(Header* x, Header* y) noexcept nogil:
         and x.version == y.version and n == y.name.end - y.name.at
         and (n == 0 or memcmp(x.name.at, y.name.at, n) == 0)
     )
-
-
-cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil:
-    """Whether some rows are statements: all are but for those of a patch, which has operations (else NULL)."""
-    while op != NULL and row < end:
-        if op[row] != OP_ADD and op[row] != OP_DELETE:
-            return False
-        row += 1
-    return True

@@ -3,18 +3,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, load_u64, same_bytes
-from jelly._core.jena.row_reader cimport (
-    JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
-    TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen,
-    add_decimal, add_double, add_integer, add_iri, add_label, add_literal, add_triple, add_variable, check_terms,
-    declare, end_cells, expand, is_full, note_base, pattern_term, put_cell, put_statement,
-)
-from jelly._core.base.status cimport (
-    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY, OK,
-    ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
-)
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
+)
+from jelly._core.base.status cimport (
+    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY,
+    OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+)
+from jelly._core.jena.row_reader cimport (
+    JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
+    TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer,
+    add_iri, add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, is_full,
+    note_base, pattern_term, put_cell, put_statement,
 )
 
 cdef enum:

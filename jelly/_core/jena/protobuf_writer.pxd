@@ -1,7 +1,7 @@
 """A Batch as RDF Protobuf, byte for byte what Jena writes: each row with its length before it."""
 
-from jelly._core.jena.row_writer cimport Drain
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.jena.row_writer cimport Drain
 
 
 cdef void use_protobuf(Drain* d) noexcept nogil

@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM
-from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
 from jelly._core.base.status cimport NO_MEMORY, OK, fail
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
-from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
+from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
 
 cdef enum:
     # Tags of one byte: number of the field and type.

@@ -9,13 +9,13 @@ from libc.string cimport memmove
 import numpy
 
 from jelly._core.base.batch cimport clear_interner, init_interner
-from jelly._core.jena.row_reader cimport Rows, forget_seen, free_rows
-from jelly._core.base.status cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
-from jelly._core.base.push_reader cimport FIRST_TEXT, Feeder
-from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
-from jelly._core.jena.prefix_map cimport MAX_PREFIXES
-from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
+from jelly._core.base.push_reader cimport FIRST_TEXT, Feeder
+from jelly._core.base.status cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
+from jelly._core.jena.prefix_map cimport MAX_PREFIXES
+from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
+from jelly._core.jena.row_reader cimport Rows, forget_seen, free_rows
+from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
 
 cdef enum:
     # Bytes that are added at a time to a row that began in an earlier chunk.

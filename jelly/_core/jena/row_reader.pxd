@@ -3,9 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport Arena, Interner
+from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.base.status cimport Fault
 from jelly._core.jena.prefix_map cimport Prefixes
-from jelly._core.base.protobuf cimport Reader, Writer
 
 cdef enum:
     # Fields of RDF_Term, as Thrift numbers them. Protobuf has other numbers for four.

@@ -5,14 +5,14 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_graphs, add_namespace,
     add_quoted, add_row, free_interner, intern_term,
 )
+from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.status cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
     TERM_MISSING, VARIABLES_LIMIT, fail,
 )
-from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double, format_integer
-from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
+from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
 
 cdef enum:
     # A prefix declaration is a term or two and no row; a Batch ends at so many.

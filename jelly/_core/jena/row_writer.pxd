@@ -3,10 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena
-from jelly._core.base.status cimport BAD_TERM, OK, Fault, fail
-from jelly._core.jena.prefix_map cimport Prefixes
-from jelly._core.jena.numeric cimport Value
 from jelly._core.base.protobuf cimport Reader, Writer
+from jelly._core.base.status cimport BAD_TERM, OK, Fault, fail
+from jelly._core.jena.numeric cimport Value
+from jelly._core.jena.prefix_map cimport Prefixes
 
 cdef enum:
     # Bytes of a term that holds others: a triple term that has one triple term three times, and so on, would be

@@ -1,10 +1,10 @@
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
-from jelly._core.base.status cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
-from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
-from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.base.protobuf cimport len_field
+from jelly._core.base.status cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
+from jelly._core.jena.numeric cimport NO_VALUE, parse_value
+from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
 
 
 cdef void term_text(Arena* b, int32_t term, Reader* text) noexcept nogil:

@@ -1,27 +1,29 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes
-from jelly._core.jena.row_reader cimport (
-    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
-    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
-    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
-    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen,
-    is_default, is_full, pattern_term, put_cell, put_statement,
+from jelly._core.base.batch cimport (
+    KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes,
 )
+from jelly._core.base.patch_operations cimport (
+    OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
+)
+from jelly._core.base.protobuf cimport Reader
 from jelly._core.base.status cimport (
     BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
     OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
-from jelly._core.jelly.stream_options cimport (
-    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, OPEN, step_transaction,
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jena.row_reader cimport (
+    FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
+    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
+    TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
+    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen, is_default,
+    is_full, pattern_term, put_cell, put_statement,
 )
 from jelly._core.jena.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
     take_zigzag,
 )
-from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.base.protobuf cimport Reader
 
 cdef enum:
     # A row that begins so near the end of the input is looked through before it is read.

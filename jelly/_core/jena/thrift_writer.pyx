@@ -2,14 +2,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
-from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
-from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail
-from jelly._core.jelly.stream_options cimport (
+from jelly._core.base.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
-from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH
-from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
+from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail
+from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
+from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH
 
 cdef enum:
     # What is around the strings of a term, at most: headers, lengths, ends.

@@ -8,13 +8,13 @@ from libc.string cimport memset
 import numpy
 
 from jelly._core.base.batch cimport Batch
-from jelly._core.jena.row_writer cimport Drain, Encoded, write_rows
-from jelly._core.rules.capabilities cimport Capabilities
-from jelly._core.base.status cimport Fault, fault_error, utf8_of
-from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
-from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
-from jelly._core.jena.thrift_writer cimport use_thrift
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.base.status cimport Fault, fault_error, utf8_of
+from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
+from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
+from jelly._core.jena.row_writer cimport Drain, Encoded, write_rows
+from jelly._core.jena.thrift_writer cimport use_thrift
+from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError

@@ -3,15 +3,15 @@ from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport Arena, add_frame, add_metadata, add_row
 from jelly._core.base.characters cimport find_delimiter, find_line_end, is_line_end
+from jelly._core.base.protobuf cimport put_bytes, reserve
 from jelly._core.base.status cimport (
-    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NO_MEMORY, NOT_ANNOUNCED, OK, VERSION_LINE, WRONG_DIALECT,
-    fail,
+    AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NO_MEMORY, OK, VERSION_LINE,
+    WRONG_DIALECT, fail,
 )
 from jelly._core.ntriples.term_reader cimport (
     BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, check_text, miss, skip_space, take_statement,
     take_text,
 )
-from jelly._core.base.protobuf cimport put_bytes, reserve
 
 
 cdef int take_version(Lines* t) noexcept nogil:

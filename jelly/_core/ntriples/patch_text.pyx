@@ -3,19 +3,20 @@ from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
-from jelly._core.base.status cimport (
-    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
-)
-from jelly._core.jelly.stream_options cimport (
+from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     step_transaction,
 )
+from jelly._core.base.status cimport (
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
+)
+from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.line_reader cimport begin_line, end_line, step_line_end
 from jelly._core.ntriples.term_reader cimport (
-    GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, intern, miss, skip_space, take_dot, take_statement, take_string, take_term,
+    GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, intern, miss, skip_space, take_dot, take_statement, take_string,
+    take_term,
 )
 from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, put_row, put_term, put_text
-from jelly._core.base.utf8 cimport check_utf8
 
 
 # ---- reading

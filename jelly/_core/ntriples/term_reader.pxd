@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport Arena, Interner
-from jelly._core.base.status cimport Fault
 from jelly._core.base.protobuf cimport Writer
+from jelly._core.base.status cimport Fault
 
 cdef enum:
     # Slots of a statement; the last is the datatype of a literal in any of them.

@@ -2,20 +2,20 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted,
-    intern_term, same_bytes,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
+    same_bytes,
 )
 from jelly._core.base.characters cimport (
-    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end,
-    is_digit, is_letter, is_line_end,
+    INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
+    is_letter, is_line_end,
 )
+from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.status cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
-    LINE_CUT, LITERAL_OPEN, NO_DATATYPE, NO_DOT, NO_MEMORY, NOT_STRICT, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
+    LINE_CUT, LITERAL_OPEN, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
     SYNTAX, TEXT_UTF8, fail,
 )
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 
 cdef enum:
     # Quoted triples inside quoted triples: deeper is an error.

@@ -1,12 +1,10 @@
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED,
-)
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
 from jelly._core.base.status cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
-from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 from jelly._core.ntriples.term_reader cimport OBJECT
+from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
 cdef enum:
     MAX_DEPTH = 64

@@ -6,23 +6,23 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memmove, memset
 
+from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.base.batch cimport (
     KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
 )
-from jelly._core.rules.capabilities cimport Capabilities
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
+from jelly._core.base.patch_operations cimport OPEN
+from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
+from jelly._core.base.push_reader cimport Feeder
 from jelly._core.base.status cimport (
     BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
 )
-from jelly._core.base.push_reader cimport Feeder
-from jelly._core.jelly.stream_options cimport OPEN
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
 from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
-from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.ntriples.term_reader cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, Lines, forget_tokens
 from jelly._core.ntriples.term_writer cimport Lengths, len_rows, put_rows
-from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
+from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError

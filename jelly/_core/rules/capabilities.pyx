@@ -11,13 +11,13 @@ from libc.string cimport memchr, memcpy, memset
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, new_batch,
 )
-from jelly._core.jelly.stream_options cimport OP_ADD, OP_DELETE
-from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
+from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD, IN_CELL,
-    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES, LABELS_TURTLE,
-    LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
+    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES,
+    LABELS_TURTLE, LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
     has_scheme, len_escaped, put_escaped,
 )
 

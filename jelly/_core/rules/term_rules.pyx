@@ -4,9 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
-from jelly._core.base.characters cimport (
-    describe, find_label_end, is_digit, is_label_letter, is_letter, len_character,
-)
+from jelly._core.base.characters cimport describe, find_label_end, is_digit, is_label_letter, is_letter, len_character
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.language_tag cimport is_well_formed
 

@@ -9,13 +9,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch,
-    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
-    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
+    add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free, clear_arena,
+    clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly._core.base.status cimport Fault, fail, fault_error, text_error, utf8_of
-from jelly._core.terms.term_adapter cimport Library
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.term_adapter cimport Library
 
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 

@@ -4,8 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport Batch
-from jelly._core.terms.term_adapter cimport Library
 from jelly._core.terms.model cimport DefaultGraph
+from jelly._core.terms.term_adapter cimport Library
 
 
 cdef class Terms:

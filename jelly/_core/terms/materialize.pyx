@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena,
 )
-from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
+from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
 from jelly.errors import JellyUnsupportedError
 

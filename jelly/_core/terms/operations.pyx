@@ -10,12 +10,12 @@ from libc.string cimport memset
 from jelly._core.base.batch cimport (
     KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, check_free, copy_term, new_batch,
 )
-from jelly._core.base.status cimport utf8_of
-from jelly._core.jelly.stream_options cimport (
+from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
-from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.base.status cimport utf8_of
 from jelly._core.terms.materialize cimport Terms
+from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
 from jelly._core.terms.batch_builder import Collector
 from jelly.errors import JellyOptionsError

@@ -8,8 +8,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from jelly._core.base.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
+from jelly._core.base.patch_operations cimport only_statements
 from jelly._core.base.status cimport OK
-from jelly._core.jelly.stream_options cimport only_statements
 
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
 

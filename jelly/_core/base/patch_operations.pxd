@@ -1,0 +1,54 @@
+"""The operations of a patch, and the order in which its rows may come."""
+
+from libc.stdint cimport int8_t, int64_t
+
+from jelly._core.base cimport schema as pb
+from jelly._core.base.status cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
+
+cdef enum:
+    # The operations of a patch are told by the numbers of their rows.
+    OP_ADD = pb.RDF_PATCH_ROW_STATEMENT_ADD
+    OP_DELETE = pb.RDF_PATCH_ROW_STATEMENT_DELETE
+    OP_NAMESPACE_ADD = pb.RDF_PATCH_ROW_NAMESPACE_ADD
+    OP_NAMESPACE_DELETE = pb.RDF_PATCH_ROW_NAMESPACE_DELETE
+    OP_START = pb.RDF_PATCH_ROW_TRANSACTION_START
+    OP_COMMIT = pb.RDF_PATCH_ROW_TRANSACTION_COMMIT
+    OP_ABORT = pb.RDF_PATCH_ROW_TRANSACTION_ABORT
+    OP_HEADER = pb.RDF_PATCH_ROW_HEADER
+    OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
+
+cdef enum:
+    # What the last transaction row was. Where reading begins at a keyframe, that is not known.
+    CLOSED = 0
+    OPEN = 1
+    EITHER = 2
+
+cdef enum:
+    # The place of a row in a stream of patches is 4 times the number of patches that end before it, plus one of these.
+    AT_START = 0  # of a patch
+    WITHIN = 1
+    IN_TRANSACTION = 2
+
+
+cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil
+
+
+cdef inline int step_transaction(int* state, int op) noexcept nogil:
+    """Note a row of a patch; a code where it may not stand here (section "Transactions")."""
+    if op == OP_START:
+        if state[0] == OPEN:
+            return NESTED_TRANSACTION
+        state[0] = OPEN
+    elif op == OP_COMMIT or op == OP_ABORT:
+        if state[0] == CLOSED:
+            return NO_TRANSACTION
+        state[0] = CLOSED
+    elif op == OP_PUNCTUATION:
+        if state[0] == OPEN:
+            return OPEN_TRANSACTION
+        state[0] = CLOSED
+    return OK
+
+
+cdef inline int64_t pack_place(int64_t patches, bint inside, int transaction) noexcept nogil:
+    return 4 * patches + (IN_TRANSACTION if transaction == OPEN else WITHIN if inside else AT_START)
