@@ -55,7 +55,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from jelly._core.arrow.buffer_pool import Pool
-from jelly._core.arrow.exporter import Columns
+from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._formats.registry import JELLY, READING, WRITING, find_format
@@ -127,7 +127,7 @@ def schema(
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
 
 
-class Maker:
+class RecordBatchBuilder:
     """Makes record batches of Batches."""
 
     def __init__(
@@ -145,7 +145,7 @@ class Maker:
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
-        self._idle: list[Columns] = []
+        self._idle: list[ArrowExporter] = []
         self._nulls: dict[Any, Any] = {}
 
     @property
@@ -154,7 +154,7 @@ class Maker:
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
-        columns = self._idle.pop() if self._idle else Columns(flat=self._flat, pool=self._pool)
+        columns = self._idle.pop() if self._idle else ArrowExporter(flat=self._flat, pool=self._pool)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
@@ -168,7 +168,7 @@ class Maker:
             self._idle.append(columns)
 
     def _make(
-        self, columns: Columns, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
+        self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
         if self._keep is None:
             columns.start(batch, names=self.schema.names)
@@ -192,7 +192,7 @@ class Maker:
 
     def _array(
         self,
-        columns: Columns,
+        columns: ArrowExporter,
         batch: Batch,
         name: str,
         row: int,
@@ -214,7 +214,7 @@ class Maker:
         n, nulls, valid, offsets, data = made
         return strings(pa.string(), n, valid, offsets, data, nulls)
 
-    def _codes(self, columns: Columns, batch: Batch, name: str, row: int, end: int) -> pa.Array:
+    def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
         if name == "object_kind":
@@ -273,7 +273,7 @@ def from_batches(
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = Maker(layout, dictionary, columns, batch_rows, keep)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -295,7 +295,7 @@ def from_results(
 
 
 def _result_batches(made: pa.Schema, pairs: Iterable[tuple[Batch, Any]], flat: bool) -> Iterator[pa.RecordBatch]:
-    columns = Columns(flat=flat)
+    columns = ArrowExporter(flat=flat)
     capabilities = capabilities_of("flat" if flat else "ntriples")
     for batch, cells in pairs:
         columns.start(capabilities.fit_cells(batch, cells))
@@ -356,7 +356,7 @@ def read_arrow(
     ('en', [None])
     """
     _check_rows(batch_rows)
-    maker = Maker(layout, dictionary, columns, batch_rows)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
@@ -388,14 +388,16 @@ def _open_index(
     return None
 
 
-def _whole(reader: Reader, maker: Maker) -> Iterator[pa.RecordBatch]:
+def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch]:
     """Nothing at first: from then on the file will be closed. Then the record batches of a stream."""
     with reader:
         yield None
         yield from maker.run((batch, 0, len(batch)) for batch in reader.batches())
 
 
-def _segments(file: JellyFile, maker: Maker, threads: int, start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
+def _segments(
+    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None
+) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
         yield None

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.terms.quad_builder import QuadIntake
+from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
 from jelly._io.limits import memory_error
 from jelly._io.reader import COLLECT_ROWS, READ_ROWS, Reader, Writer
@@ -99,7 +99,7 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
         if not first:
             return 0
         kind = ox.Triple if type(first[0]) is ox.Triple else ox.Quad
-        intake = QuadIntake(3 if kind is ox.Triple else 4, CLASSES)
+        intake = QuadBatchBuilder(3 if kind is ox.Triple else 4, CLASSES)
         rest = _checked(chain(first, iterator), kind)
         more = True
         while more:

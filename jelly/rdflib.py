@@ -34,7 +34,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.term_adapter import Library, Pattern
+from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter
 from jelly._formats.registry import READING, WRITING
 from jelly._io.reader import Frame, Reader, Writer, arity_of
 from jelly._io.settings import checked
@@ -110,7 +110,7 @@ def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
     Nothing is known here of what is in them. Whether the text is all that differs is tried out.
     """
     try:
-        pattern = Pattern(make("example"))
+        pattern = ObjectTemplate(make("example"))
         for text in ("", "1", " \u00e4\n", "example"):
             ours, theirs = pattern(text), make(text)
             if type(ours) is not type(theirs) or ours != theirs or _slots(ours) != _slots(theirs):
@@ -154,10 +154,10 @@ def _graph_name(graph: Any) -> Any:
     return None if graph == DATASET_DEFAULT_GRAPH_ID else graph
 
 
-def _library(**settings: Any) -> Library:
+def _library(**settings: Any) -> TermAdapter:
     terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
     classes = (URIRef, BNode, Literal, None)
-    return Library("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
+    return TermAdapter("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
 
 
 # ---- reading
@@ -227,7 +227,7 @@ def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Da
         yield made
 
 
-class _Fresh:
+class _UniqueBlankNodes:
     """Blank nodes by their labels; new ones for those that are not in the context yet."""
 
     def __init__(self, context: MutableMapping[str, BNode]) -> None:
@@ -340,7 +340,7 @@ class JellyParser(Parser):
 
         terms: dict[str, Any] = {}
         if bnode_context is not None:
-            terms["bnode"] = _Fresh(bnode_context)
+            terms["bnode"] = _UniqueBlankNodes(bnode_context)
         library = _library(default=default, quads=True, place=place, memo=GRAPH_MEMO, memo_all=True, **terms)
         batches = Reader(stream, format="jelly", **settings).batches()
         quads = StatementIterator(_declare(batches, sink), library)

@@ -36,8 +36,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._core.terms.batch_builder import Collector
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer
 from jelly._formats import result_syntaxes as resultsyntax
 from jelly._formats.registry import THRIFT
 from jelly._io.reader import fed
@@ -159,7 +159,7 @@ class Results:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch, cells in self.pairs():
-            terms = Terms(batch)
+            terms = Materializer(batch)
             for row in cells.tolist():
                 yield tuple([None if i < 0 else terms.term(i) for i in row])
 
@@ -182,7 +182,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
     width = len(variables)
     size = max(1, min(COLLECT_ROWS, COLLECT_CELLS // max(1, width)))
     while True:
-        collector = Collector(3)
+        collector = BatchBuilder(3)
         find = collector.term_id
         cells: list[list[int]] = []
         broken: BaseException | None = None
@@ -299,7 +299,7 @@ def _written(
     capabilities = capabilities_of(f"results-{format.name}")
     yield writer.header().encode(), 0
     for batch, cells in pairs:
-        terms = Terms(capabilities.fit_cells(batch, cells))
+        terms = Materializer(capabilities.fit_cells(batch, cells))
         rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
         with sink.named():
             part = "".join(map(writer.row, rows)).encode()

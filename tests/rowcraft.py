@@ -14,8 +14,8 @@ import jelly
 from jelly._core.base.batch import Batch
 from jelly._core.jena.reader import BinaryReader, ResultReader
 from jelly._core.jena.writer import BinaryWriter, ResultWriter
-from jelly._core.terms.batch_builder import Collector
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer
 
 
 def varint(value: int) -> bytes:
@@ -133,7 +133,7 @@ def read(encoding: str, *chunks: bytes, **limits: Any) -> list[Batch]:
 
 def statements(batches: Iterable[Batch]) -> list[Any]:
     """The statements as quads: what are triples at first may be quads in another Batch."""
-    return [jelly.Quad(*statement) for batch in batches for statement in Terms(batch).statements()]
+    return [jelly.Quad(*statement) for batch in batches for statement in Materializer(batch).statements()]
 
 
 def attempt(encoding: str, data: bytes, results: bool = False, **limits: Any) -> tuple[list[Any], Any]:
@@ -158,7 +158,7 @@ def write(encoding: str, batches: Iterable[Batch], **settings: Any) -> bytes:
 
 
 def write_statements(encoding: str, items: Iterable[Any], **settings: Any) -> bytes:
-    collector = Collector(4)
+    collector = BatchBuilder(4)
     for item in items:
         collector.add(item)
     return write(encoding, [collector.batch], **settings)
@@ -170,7 +170,7 @@ def read_rows(encoding: str, *chunks: bytes, **limits: Any) -> tuple[Any, list[t
     rows = []
     for terms, cells in [*(pair for chunk in chunks for pair in reader.feed(chunk)), *reader.close()]:
         terms.check()
-        made = Terms(terms)
+        made = Materializer(terms)
         rows += [tuple(None if i < 0 else made.term(i) for i in row) for row in cells.tolist()]
     return reader.variables, rows
 

@@ -229,9 +229,9 @@ def test_zero_copy():
 
 
 def test_zero_copy_of_what_the_core_made():
-    from jelly._core.arrow.exporter import Columns
+    from jelly._core.arrow.exporter import ArrowExporter
 
-    columns = Columns(flat=True)
+    columns = ArrowExporter(flat=True)
     columns.start(next(jelly.read_batches(PEOPLE, format="nt")))
     rows, nulls, valid, offsets, data = columns.strings("object", 0, 3)
     array = arrow.strings(pa.string(), rows, valid, offsets, data, nulls)

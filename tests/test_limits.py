@@ -19,7 +19,7 @@ from craft import LITERAL, field, frame, iri, literal, name, options, prefix, te
 
 import jelly
 from jelly import IRI, JellyLimitError, Literal, Triple
-from jelly._core.base import status as fault
+from jelly._core.base import fault
 from jelly._formats.registry import READING
 from jelly._io.settings import LIMITS
 from jelly.cli.commands import cli

@@ -14,11 +14,11 @@ MAKE = """
 import itertools
 from collections import deque
 from jelly import IRI, Literal, Triple, Quad, BlankNode, QuotedTriple, StreamOptions
-from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.batch_builder import BatchBuilder
 
 def batches(n, arity=3, rows=20_000):
     for at in range(n):
-        collector = Collector(arity)
+        collector = BatchBuilder(arity)
         graph = () if arity == 3 else (IRI(f"http://example.org/graph/{at}"),)
         for i in range(rows):
             collector.add((

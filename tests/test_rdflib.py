@@ -34,7 +34,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, QuotedGraph
 from rdflib.plugins.stores.memory import Memory, SimpleMemory  # noqa: E402
 
 import jelly.rdflib as ours  # noqa: E402
-from jelly._core.terms.term_adapter import Library, Pattern  # noqa: E402
+from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -754,12 +754,12 @@ def test_patterns():
 
     example = Slotted("x")
     example.a = ["x"]
-    copy = Pattern(example)("y")
+    copy = ObjectTemplate(example)("y")
     assert (copy, copy.a) == ("y", ["x"])
     assert gc.is_tracked(copy)
     for wrong in (Mangled("x"), Loose("x"), Slotted("x"), 1):
         with pytest.raises(ValueError, match="Mangled|Loose|Slotted|int"):
-            Pattern(wrong)
+            ObjectTemplate(wrong)
 
 
 @pytest.mark.parametrize("memo", [1, 2, 64, 1 << 12, 1 << 18])
@@ -789,4 +789,4 @@ def test_a_library_checks_its_arguments():
     settings = dict.fromkeys(("iri", "bnode", "plain", "lang", "typed"), str)
     for memo in (3, 1 << 30):
         with pytest.raises(ValueError, match="power of two"):
-            Library("x", classes=(str, str, str, None), memo=memo, **settings)
+            TermAdapter("x", classes=(str, str, str, None), memo=memo, **settings)

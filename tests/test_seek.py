@@ -14,7 +14,7 @@ from statements import bnodes, iris, quads, rdf, star
 
 import jelly
 from jelly import IRI, Decoder, Literal, LogicalType, PhysicalType, Quad, StreamOptions, Triple
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._seekable.index import INDEX_KEY
 from jelly._seekable.sidecar import make_sidecar
 
@@ -96,7 +96,7 @@ class TestSeekable:
                 data = path.read_bytes()[key.offset :]
                 decoder = Decoder(options=file.options, delimited=True)
                 batches = [*decoder.feed(data), *decoder.close()]
-                assert [s for b in batches for s in Terms(b).statements()] == statements[key.statement :]
+                assert [s for b in batches for s in Materializer(b).statements()] == statements[key.statement :]
 
     def test_slices(self, case):
         path, statements, _ = case
@@ -125,7 +125,7 @@ class TestSeekable:
         path, statements, _ = case
         with jelly.open(path) as file:
             batches = list(file.batches(threads))
-            assert [s for b in batches for s in Terms(b).statements()] == statements
+            assert [s for b in batches for s in Materializer(b).statements()] == statements
             assert [b.first_row for b in batches] == sorted(b.first_row for b in batches)
             rows = [(low + b.first_row, high + b.first_row) for b, low, high in file.rows(33, 444, threads)]
             assert (rows[0][0], rows[-1][1]) == (33, 444)
@@ -151,7 +151,7 @@ class TestSeekable:
             assert len(file.index.keyframes) > 5
             assert file[:] == statements
             assert file[333:337] == statements[333:337]
-            assert [s for b in file.batches(2) for s in Terms(b).statements()] == statements
+            assert [s for b in file.batches(2) for s in Materializer(b).statements()] == statements
 
 
 def test_metadata_of_the_index_is_hidden(tmp_path):
@@ -231,7 +231,7 @@ def check(path, statements):
         got = []
         try:
             for batch in file.batches():
-                got += Terms(batch).statements()
+                got += Materializer(batch).statements()
         except jelly.JellyError:
             assert got == statements[: len(got)]
             return "error"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jelly._core.arrow.importer import Intake
+from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._io.limits import memory_error
 from jelly.arrow import GRAPH, LAYOUTS, MAX_PEEK, REQUIRED, Layout, compute, pa
@@ -116,7 +116,7 @@ class InputTable:
             names = stream.schema.names
         self.layout = check_columns(names, layout, patch)
         self._patch = patch
-        # What no kernel sees, `Intake` checks itself: in half the time.
+        # What no kernel sees, `ArrowImporter` checks itself: in half the time.
         self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
         self._first: list[pa.RecordBatch] = []
 
@@ -140,8 +140,8 @@ class InputTable:
         return False
 
     def batches(self, quads: bool, transactions: bool = False) -> Iterator[Batch]:
-        """The Batches of the table, see `Intake`."""
-        intake = Intake(flat=self.layout == "flat", quads=quads, patch=self._patch, transactions=transactions)
+        """The Batches of the table, see `ArrowImporter`."""
+        intake = ArrowImporter(flat=self.layout == "flat", quads=quads, patch=self._patch, transactions=transactions)
         while self._first:
             yield from _taken(intake, self._first.pop(0))
         for batch in self._batches:
@@ -150,7 +150,7 @@ class InputTable:
             yield rest
 
 
-def _taken(intake: Intake, batch: pa.RecordBatch) -> Iterator[Batch]:
+def _taken(intake: ArrowImporter, batch: pa.RecordBatch) -> Iterator[Batch]:
     columns = {}
     numbers = None
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
@@ -183,7 +183,7 @@ def _cast(name: str, array: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
-    """What Intake.load wants to know of a column; None where all of it is null."""
+    """What ArrowImporter.load wants to know of a column; None where all of it is null."""
     index = None
     type = values = array.type
     if pa.types.is_dictionary(type):

@@ -25,9 +25,9 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._core.terms.materialize import Terms
-from jelly._core.terms.quad_builder import QuadIntake
-from jelly._core.terms.term_adapter import Library
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.quad_builder import QuadBatchBuilder
+from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._io.limits import guard_turtle, guard_xml, memory_error
@@ -163,18 +163,19 @@ class SyntaxReader:
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
         self._given = 0  # bytes that the parser got
-        self._intake = QuadIntake(4 if format.quads else 3, CLASSES, self._taken, self._tags.of_tag, numbered=True)
+        arity = 4 if format.quads else 3
+        self._builder = QuadBatchBuilder(arity, CLASSES, self._taken, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
     @property
     def statements(self) -> int:
         """Statements read so far."""
-        return self._intake.statements
+        return self._builder.statements
 
     def batches(self, source: Source) -> Iterator[Batch]:
         """The Batches of a source. What comes before an error is given before it is raised."""
-        intake = self._intake
+        intake = self._builder
         file: Any = PieceFile(self._pieces(source.chunks()), self._by_line)
         parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
         more = True
@@ -229,8 +230,8 @@ class SyntaxReader:
                 rest, n = [waits], len(waits)
                 if not piece:
                     continue
-                if self._intake.rows != rows:
-                    rows, text = self._intake.rows, 0
+                if self._builder.rows != rows:
+                    rows, text = self._builder.rows, 0
                 elif text > self._max_text:
                     reason = f"more than {self._max_text} bytes without a statement; raise max_text_bytes to read them"
                     raise JellyLimitError(reason, offset=self._given)
@@ -245,7 +246,7 @@ class SyntaxReader:
         piece = self._written.put(self._tags.put(piece))
         if self._tags.used or self._written.used:
             # A part of both marks; where there are no marks of tags it is empty.
-            self._intake.mark = self._tags.word or self._written.mark.decode()
+            self._builder.mark = self._tags.word or self._written.mark.decode()
         return piece
 
     def _taken(self, text: str) -> str:
@@ -258,7 +259,7 @@ class SyntaxReader:
             iri = self._taken(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
-                self._intake.namespace(name, iri)
+                self._builder.namespace(name, iri)
 
     def _error(self, error: SyntaxError, file: PieceFile) -> JellySyntaxError:
         text = self._taken(error.msg)
@@ -305,9 +306,9 @@ def open_reader(
 # ---- Batches to quads
 
 
-def library_of(mark: Callable[[bytes], bytes] | None = None) -> Library:
+def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
-    return Library(
+    return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
         iri=ox.NamedNode,
@@ -354,7 +355,7 @@ class Quads:
         self._marks = marks
         self._text = TextWriter(quads=quads, fitted=True)
         self._fit = _as_it_is if fitted else capabilities_of("pyoxigraph").fit
-        self._library: Library | None = None
+        self._library: TermAdapter | None = None
 
     def of(self, batch: Batch) -> Iterator[Any]:
         text = self.text_of(batch)
@@ -371,7 +372,7 @@ class Quads:
     def _made(self, batch: Batch) -> Iterator[Any]:
         if self._library is None:
             self._library = library_of(None if self._marks is None else self._marks.put)
-        return iter(Terms(self._fit(batch), self._library).statements())
+        return iter(Materializer(self._fit(batch), self._library).statements())
 
     def text_of(self, batch: Batch) -> bytes:
         """The N-Triples or N-Quads of a Batch."""

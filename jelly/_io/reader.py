@@ -9,10 +9,10 @@ from typing import Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.terms.batch_builder import Collector
-from jelly._core.terms.materialize import StatementIterator, Terms
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
-from jelly._core.terms.term_adapter import Library
+from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find_format
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -123,7 +123,7 @@ class Reader(SourceReader):
         with self, self.source.named():
             yield from batches
 
-    def frames(self, library: Library | None = None) -> Iterator[Frame]:
+    def frames(self, library: TermAdapter | None = None) -> Iterator[Frame]:
         """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
@@ -179,13 +179,13 @@ class Frame:
         return f"<jelly.Frame {self.index}: {len(self.statements)} statements>"
 
 
-def frames_of(batches: Iterable[Batch], index: int = 0, library: Library | None = None) -> Iterator[Frame]:
+def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:
     """The frames of Jelly that came as Batches; the first of them has number ``index``."""
     statements: list[Statement] = []
     namespaces: list[tuple[str, str]] = []
     metadata: dict[str, bytes] = {}
     for batch in batches:
-        terms = Terms(batch, library)
+        terms = Materializer(batch, library)
         declared = batch.namespaces
         described = batch.metadata
         row = at = 0
@@ -301,7 +301,7 @@ class Writer(SinkWriter):
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
         keep_labels: bool = False,
-        library: Library | None = None,
+        library: TermAdapter | None = None,
         **settings: Any,
     ) -> None:
         _check_options(options)
@@ -315,7 +315,7 @@ class Writer(SinkWriter):
         }
         self._given = options
         self._library = library
-        self._collector: Collector | None = None
+        self._collector: BatchBuilder | None = None
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
@@ -341,7 +341,7 @@ class Writer(SinkWriter):
         with self._sink.named():
             self._encoder = self.format.open_writer(self._given, arity, **self._settings)
 
-    def _collect(self, arity: int) -> Collector:
+    def _collect(self, arity: int) -> BatchBuilder:
         """The collector that takes objects, of quads if need be."""
         self._check_open()
         if self._encoder is None:
@@ -352,7 +352,7 @@ class Writer(SinkWriter):
                 arity = 3 if options.physical_type == PhysicalType.TRIPLES else 4
             elif self.format is not JELLY:
                 arity = 4 if self.format.quads else 3
-            self._collector = Collector(arity, library=self._library)
+            self._collector = BatchBuilder(arity, library=self._library)
             for name, iri in self._early:
                 self._collector.namespace(name, iri)
             self._early = []
@@ -487,7 +487,7 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
         decoder.push(data)
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:
-            statements += Terms(batch).statements()
+            statements += Materializer(batch).statements()
     except JellyError as error:
         explain(error, bytes(data[:HEAD]), JELLY.name)
         raise
@@ -512,7 +512,7 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     if options.physical_type == PhysicalType.UNSPECIFIED:
         arity = shape
     encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=delimited)
-    collector = Collector(arity)
+    collector = BatchBuilder(arity)
     parts = []
     for statement in first:
         collector.add(statement)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly._core.base.batch import Batch
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
 from jelly._formats.registry import JELLY, SEEKING
 from jelly._io.reader import Frame, frames_of
@@ -177,11 +177,11 @@ class JellyFile(IndexedFile[Triple | Quad]):
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():
-            yield from Terms(batch).statements()
+            yield from Materializer(batch).statements()
 
     def _between(self, start: int, stop: int) -> Iterator[Triple | Quad]:
         for batch, low, high in self.rows(start, stop):
-            yield from Terms(batch).statements(low, high)
+            yield from Materializer(batch).statements(low, high)
 
 
 @checked(SEEKING)

@@ -50,7 +50,7 @@ _MAX_LENGTH = 10
 T = TypeVar("T")
 
 
-class Damaged(Exception):
+class CorruptIndex(Exception):
     """Why an index cannot be trusted."""
 
 
@@ -90,23 +90,23 @@ class Index:
         return 1 if self.options.is_flat else (self.place + 3) // 4
 
     def check(self, last_offset: int) -> None:
-        """Damaged where the keyframes are not in order or not within the file, or it cannot hold so much."""
+        """CorruptIndex where the keyframes are not in order or not within the file, or it cannot hold so much."""
         # Rows and frames take a byte at least. Whoever makes a list of the file asks how much memory that needs.
         counts = self.statements, self.frames, self.place // 4
         if min(counts) < 0 or max(counts) > self.size:
-            raise Damaged("it counts what the file cannot hold")
+            raise CorruptIndex("it counts what the file cannot hold")
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
             if not (
                 before.offset < after.offset and before.statement <= after.statement and before.frame < after.frame
                 and before.place // 4 <= after.place // 4
             ):
-                raise Damaged("its keyframes are not in order")
+                raise CorruptIndex("its keyframes are not in order")
         last = self.keyframes[-1]
         if (
             last.offset > last_offset or last.statement > self.statements or last.frame >= max(self.frames, 1)
             or last.place // 4 > self.place // 4
         ):
-            raise Damaged("its keyframes are not within the file")
+            raise CorruptIndex("its keyframes are not within the file")
 
     def segments(self) -> list[tuple[Keyframe, Keyframe]]:
         """Each keyframe with the end of what can be read from it: that is where the next one begins."""
@@ -158,13 +158,13 @@ def read_index(file: Any, size: int, options: Callable[[], StreamOptions | Patch
         return None
     try:
         if not _HEAD.size + _TAIL.size <= length <= min(size, _MAX_INDEX):
-            raise Damaged("its length is wrong")
+            raise CorruptIndex("its length is wrong")
         file.seek(size - length)
         body = read_exactly(file, length - _TAIL.size)
         if zlib.crc32(body) != crc:
-            raise Damaged("its checksum is wrong")
+            raise CorruptIndex("its checksum is wrong")
         return _parse(file, size, body, options())
-    except Damaged as why:
+    except CorruptIndex as why:
         name = getattr(file, "name", "the file")
         warnings.warn(f"the index of {name} is ignored: {why}", RuntimeWarning, stacklevel=3)
         return None
@@ -174,14 +174,14 @@ def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOpti
     version, checksum, last_frame, statements, frames, n = _HEAD.unpack_from(body)
     expected, n_head, n_key = _kind(options)
     if version != expected:
-        raise Damaged(f"it has version {version}, this is version {expected}")
+        raise CorruptIndex(f"it has version {version}, this is version {expected}")
     if checksum != checksum_options(options):
-        raise Damaged("it belongs to other stream options")
+        raise CorruptIndex("it belongs to other stream options")
     if len(body) != 8 * (n_head + n * n_key):
-        raise Damaged("it is cut off")
+        raise CorruptIndex("it is cut off")
     numbers = struct.unpack(f"<{n_head + n * n_key}q", body)
     if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
-        raise Damaged("the file has changed since")
+        raise CorruptIndex("the file has changed since")
     keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
     index = Index(options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]))
     index.check(last_frame)
@@ -206,7 +206,7 @@ def read_exactly(file: Any, n: int) -> bytes:
     while len(data) < n:
         more = file.read(n - len(data))
         if not more:
-            raise Damaged("the file is cut off")
+            raise CorruptIndex("the file is cut off")
         data += more
     return data
 
@@ -220,7 +220,7 @@ def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | No
         while decoder.options is None and decoder.pull() is not None:
             pass
     if decoder.options is None:
-        raise Damaged("the file does not begin with stream options")
+        raise CorruptIndex("the file does not begin with stream options")
     return decoder.options
 
 

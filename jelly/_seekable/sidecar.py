@@ -24,7 +24,7 @@ from jelly._io.settings import checked, fitted
 from jelly._io.sniff import HEAD, refuse_other
 from jelly._io.source import Sink, open_local
 from jelly._options import PatchOptions, StreamOptions
-from jelly._seekable.index import Damaged, Index, Keyframe, checksum_options, read_exactly
+from jelly._seekable.index import CorruptIndex, Index, Keyframe, checksum_options, read_exactly
 from jelly.errors import JellyError, JellyFormatError
 
 __all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
@@ -132,7 +132,7 @@ def read_sidecar(
     with sidecar:
         try:
             return _parse(path, sidecar, file, options(), opener)
-        except Damaged as why:
+        except CorruptIndex as why:
             warnings.warn(f"{path + SUFFIX} is ignored: {why}", RuntimeWarning, stacklevel=4)
             return None
 
@@ -142,20 +142,20 @@ def _parse(
 ) -> Index:
     magic, crc, length = _START.unpack(read_exactly(sidecar, _START.size))
     if magic != _MAGIC or length % 8 or not 8 * _RDF[1] <= length <= _MAX_HEAD:
-        raise Damaged("it is no index")
+        raise CorruptIndex("it is no index")
     head = read_exactly(sidecar, length)
     if zlib.crc32(head) != crc:
-        raise Damaged("its checksum is wrong")
+        raise CorruptIndex("its checksum is wrong")
     numbers = struct.unpack(f"<{length // 8}q", head)
     version, size, ends, checksum, statements, frames, n = numbers[: _RDF[1]]
     expected, n_head, n_key = _PATCH if isinstance(options, PatchOptions) else _RDF
     if version != expected or len(numbers) != n_head + n * (n_key + _STATE):
-        raise Damaged("it is of another version")
+        raise CorruptIndex("it is of another version")
     # Its time of change says nothing: a copy has another one.
     if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
-        raise Damaged("the file has changed since; make it anew with `jelly index`")
+        raise CorruptIndex("the file has changed since; make it anew with `jelly index`")
     if checksum_options(options) != checksum:
-        raise Damaged("it belongs to other stream options")
+        raise CorruptIndex("it belongs to other stream options")
     places = [numbers[i : i + n_key + _STATE] for i in range(n_head, len(numbers), n_key + _STATE)]
     keyframes = (Keyframe(0, 0, 0), *(Keyframe(*place[:n_key]) for place in places))
     state = _states(path + SUFFIX, [place[n_key:] for place in places], opener)

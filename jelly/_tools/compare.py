@@ -9,7 +9,7 @@ from typing import Any
 from jelly._core.terms.model import BlankNode, DefaultGraph, QuotedTriple
 from jelly.errors import JellyError
 
-__all__ = ["Renaming", "as_quad", "difference"]
+__all__ = ["BlankNodeBijection", "as_quad", "difference"]
 
 _DEFAULT = DefaultGraph()
 _BLANK = None  # stands for a blank node in a pattern
@@ -27,11 +27,11 @@ def as_quad(statement: Iterable[Any]) -> Terms:
     return terms if len(terms) == 4 else (*terms, _DEFAULT)
 
 
-class Renaming:
+class BlankNodeBijection:
     """A one-to-one map of blank nodes that grows as statements are found to be the same.
 
     >>> from jelly import BlankNode
-    >>> renaming = Renaming()
+    >>> renaming = BlankNodeBijection()
     >>> renaming.same((BlankNode("a"), BlankNode("b")), (BlankNode("x"), BlankNode("y")))
     True
     >>> renaming.same((BlankNode("a"),), (BlankNode("y"),))

@@ -12,7 +12,7 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._formats.registry import JELLY, READING, Format, find_format, format_of
 from jelly._io.reader import Reader, read
 from jelly._io.reader import options as read_options
@@ -20,7 +20,7 @@ from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
 from jelly._io.source import MAX_EXPANSION, Source
 from jelly._options import StreamOptions
-from jelly._tools.compare import Renaming, as_quad, difference
+from jelly._tools.compare import BlankNodeBijection, as_quad, difference
 from jelly._tools.inspect import UNKNOWN_ROW, restart_problem
 from jelly.errors import JellyError
 
@@ -368,13 +368,13 @@ class _InOrder:
 
     def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: _Check) -> None:
         self._theirs, self._frame, self._check = theirs, frame, check
-        self._renaming = Renaming()
+        self._renaming = BlankNodeBijection()
         self._extra = 0
         self._different = 0
 
     def take(self, batch: Batch) -> None:
         first, last = _rows_of(batch, self._frame)
-        for row, statement in enumerate(Terms(batch).statements(first, last), first):
+        for row, statement in enumerate(Materializer(batch).statements(first, last), first):
             ours = as_quad(statement)
             theirs = next(self._theirs, None)
             if theirs is None:
@@ -403,7 +403,7 @@ class _AnyOrder:
         self._ours: list[tuple[Any, ...]] = []
 
     def take(self, batch: Batch) -> None:
-        self._ours += map(as_quad, Terms(batch).statements(*_rows_of(batch, self._frame)))
+        self._ours += map(as_quad, Materializer(batch).statements(*_rows_of(batch, self._frame)))
 
     def finish(self) -> None:
         found = 0

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._formats.registry import JELLY, NQ, NT, SEEKING, THRIFT, TURTLE, Format, table_kind
 from jelly._io.source import split_suffix
 from jelly._options import MAX_TABLE_SIZE
@@ -531,7 +531,7 @@ def slice_(
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
                 for batch, low, high in source.rows(*wanted):
-                    writer.extend(Terms(batch).statements(low, high))
+                    writer.extend(Materializer(batch).statements(low, high))
                 return
             for frame in source.frames(*wanted):
                 for name, iri in frame.namespaces:

@@ -8,8 +8,8 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.terms.batch_builder import Collector
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer
 from jelly._formats.native import default_options
 from jelly._io.reader import Frame, Statement, frames_of
 from jelly._options import PhysicalType, StreamOptions
@@ -43,7 +43,7 @@ class FrameDecoder:
         decoder.push(put_varint(len(frame)) + frame)
         batch = decoder.pull(True)
         if batch is None:  # before the options come, a frame may be of nothing
-            collector = Collector(3)
+            collector = BatchBuilder(3)
             collector.end_frame()
             batch = collector.batch
         return batch
@@ -90,7 +90,7 @@ class FrameWriter:
         self._frame_rows = frame_rows
         self._name = name
         self._encoder: Encoder | None = None
-        self._collector: Collector | None = None
+        self._collector: BatchBuilder | None = None
         self._raw = False
 
     def _start(self, options: StreamOptions, frame_rows: int = 0) -> Encoder:
@@ -118,7 +118,7 @@ class FrameWriter:
                 )
             arity = _arity(self._options, item)
             self._encoder = self._start(self._options or default_options(arity))
-            self._collector = Collector(arity)
+            self._collector = BatchBuilder(arity)
         return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
 
     def _add_frame(self, frame: Frame) -> list[bytes]:
@@ -129,7 +129,7 @@ class FrameWriter:
                 options = default_options(arity).replace(logical_type=arity)  # GRAPHS is 3, DATASETS is 4
             # The version is fixed by the first frame, and any later one may have namespaces.
             self._encoder = self._start(options if options.version else options.replace(version=2))
-            self._collector = Collector(arity)
+            self._collector = BatchBuilder(arity)
         for name, iri in frame.namespaces:
             self._collector.namespace(name, iri)
         self._collector.extend(iter(frame.statements), len(frame.statements) + 1)
@@ -207,7 +207,7 @@ class Fitting:
 
 def statements_of(batch: Batch) -> list[Statement]:
     """The statements of a Batch."""
-    return Terms(batch).statements()
+    return Materializer(batch).statements()
 
 
 def frame_of(batch: Batch, index: int) -> Frame:

@@ -186,7 +186,7 @@ def _refusing(method: str, code: Any, detail: str, is_async: bool) -> Any:
     return grpc.stream_stream_rpc_method_handler(abort_async if is_async else abort)
 
 
-class _Guard:
+class _AuthInterceptor:
     """Lets nobody in whom ``authenticate`` does not know, but for health checks."""
 
     is_async = False
@@ -202,12 +202,12 @@ class _Guard:
         return _refusing(details.method, grpc.StatusCode.UNAUTHENTICATED, detail, self.is_async)
 
 
-class _SyncGuard(_Guard, grpc.ServerInterceptor):  # type: ignore[misc]
+class _SyncGuard(_AuthInterceptor, grpc.ServerInterceptor):  # type: ignore[misc]
     def intercept_service(self, continuation: Any, details: Any) -> Any:
         return self.refusal(details) or continuation(details)
 
 
-class _AsyncGuard(_Guard, grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class _AsyncGuard(_AuthInterceptor, grpc.aio.ServerInterceptor):  # type: ignore[misc]
     is_async = True
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import Quad, Triple
 
 __all__ = ["NOTE", "Message", "messages_of"]
@@ -44,7 +44,7 @@ class Message:
         note: str = "",
     ) -> None:
         self._statements: list[Triple | Quad] | None = list(statements)
-        self._terms: Terms | None = None
+        self._terms: Materializer | None = None
         self._begin, self._end = 0, len(self._statements)
         self.index = index
         self.namespaces = list(namespaces)
@@ -103,7 +103,7 @@ class Declared:
 
 def messages_of(batch: Batch, prefixes: Declared) -> Iterator[Message]:
     """The messages of a Batch that has whole ones only. ``prefixes``, those in force, get those of the Batch."""
-    terms = Terms(batch)
+    terms = Materializer(batch)
     described = batch.metadata
     declared: dict[int, list[tuple[str, str]]] = {}
     for _, frame, name, iri in batch.namespaces:

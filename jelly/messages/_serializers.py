@@ -11,7 +11,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly.errors import JellyError, JellyFormatError
 from jelly.messages._media import Dialect
 from jelly.messages._message import NOTE
@@ -69,7 +69,7 @@ class Rows:
         self.batch = batch
         self.kind: list[int] = batch.kind.tolist()
         self.aux: list[int] = batch.aux.tolist()
-        self.terms = Terms(batch)
+        self.terms = Materializer(batch)
         self.known: dict[int, str] = {}  # of the Encoder
 
     def frames(self) -> Iterator[list[Row]]:

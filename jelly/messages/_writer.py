@@ -9,7 +9,7 @@ from typing import Any
 from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter
 from jelly._options import LogicalType, PhysicalType, StreamOptions
@@ -104,7 +104,7 @@ class MessageWriter(SinkWriter):
             self.abort()
             raise
         quads = self.format.quads and (options is None or options.physical_type != PhysicalType.TRIPLES)
-        self._collector = Collector(4 if quads else 3)
+        self._collector = BatchBuilder(4 if quads else 3)
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
         self._waiting = 0
@@ -254,7 +254,7 @@ async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: A
     >>> asyncio.run(main())
     [b'VERSION "1.2-messages"\\nMESSAGE\\n']
     """
-    held = _Held()
+    held = _BufferSink()
     with MessageWriter(held, **settings) as writer:
         async for message in messages:
             writer.write(message)
@@ -265,7 +265,7 @@ async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: A
         yield chunk
 
 
-class _Held:
+class _BufferSink:
     """A destination that keeps what is written until it is taken."""
 
     def __init__(self) -> None:

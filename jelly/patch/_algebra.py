@@ -19,7 +19,7 @@ import numpy as np
 
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.text import TextReader, TextWriter
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI
 from jelly._core.terms.operations import (
     Abort,
@@ -30,7 +30,7 @@ from jelly._core.terms.operations import (
     DeleteNamespace,
     Header,
     Operation,
-    OperationCollector,
+    OperationBatchBuilder,
     OperationIterator,
     Start,
 )
@@ -126,7 +126,7 @@ def held_namespaces(patch: Patch) -> Iterator[_Namespace]:
     # Those of namespaces and transactions are 4 to 8.
     rows = (
         (terms, row, row + 1)
-        for terms, op in ((Terms(batch), np.asarray(batch.op)) for batch in patch.batches())
+        for terms, op in ((Materializer(batch), np.asarray(batch.op)) for batch in patch.batches())
         for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist()
     )
     for operation in held_operations(OperationIterator(rows)):
@@ -145,7 +145,7 @@ def _joined(*patches: Patch) -> Patch:
 
 def _end_batches() -> Iterator[Batch]:
     """The rows that end a transaction which other rows began."""
-    collector = OperationCollector(4)
+    collector = OperationBatchBuilder(4)
     collector.add(Commit())
     yield collector.batch
 

@@ -35,7 +35,7 @@ class Applied:
     missing: int
 
 
-class _Net:
+class _NetChanges:
     """The net effect of operations on a set of statements, with what they ask of it."""
 
     def __init__(self, on_missing: OnMissing) -> None:
@@ -167,7 +167,7 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
     added = deleted = missing = 0
     for patch in patches:
         for lines in _units(patch):
-            net = _Net(on_missing)
+            net = _NetChanges(on_missing)
             net.take(lines)
             # Everything that can go wrong comes before the target is changed.
             keys = list(net.added)
@@ -193,12 +193,12 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
 # ---- files
 
 
-def _new(net: _Net, found: set[bytes]) -> list[bytes]:
+def _new(net: _NetChanges, found: set[bytes]) -> list[bytes]:
     """The statements to be added that were not found."""
     return [key for key, added in net.added.items() if added and key not in found]
 
 
-def _kept(batch: Batch, net: _Net, found: set[bytes], writer: TextWriter) -> list[bytes] | None:
+def _kept(batch: Batch, net: _NetChanges, found: set[bytes], writer: TextWriter) -> list[bytes] | None:
     """Note which statements of the Batch the patch names; the lines that stay, None where all do."""
     touched: list[bytes] = []
     for chunk in writer.chunks(batch):
@@ -209,7 +209,7 @@ def _kept(batch: Batch, net: _Net, found: set[bytes], writer: TextWriter) -> lis
     return [line for line in writer.encode(batch).splitlines(True) if net.added.get(line, True)]
 
 
-def _declared(net: _Net) -> dict[str, str | None]:
+def _declared(net: _NetChanges) -> dict[str, str | None]:
     """What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs."""
     return {
         operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
@@ -242,7 +242,7 @@ def _apply_to_file(
     progress: Progress | None,
     settings: dict[str, Any],
 ) -> Applied:
-    net = _Net(on_missing)
+    net = _NetChanges(on_missing)
     for patch in patches:
         net.take(held_lines(patch))
     declared = _declared(net)

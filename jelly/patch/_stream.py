@@ -15,8 +15,8 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
-from jelly._core.terms.materialize import Terms
-from jelly._core.terms.operations import Header, Operation, OperationCollector, OperationIterator, take_rows
+from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator, take_rows
 from jelly._formats.native import StreamEncoder
 from jelly._io.reader import fed
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -57,8 +57,8 @@ class _Source:
         self.op = batch.op if batch.op is not None else np.empty(0, np.int8)
 
     @cached_property
-    def terms(self) -> Terms:
-        return Terms(self.batch)
+    def terms(self) -> Materializer:
+        return Materializer(self.batch)
 
 
 class Patch:
@@ -79,7 +79,7 @@ class Patch:
     def __init__(self, operations: Iterable[Operation] = (), *, quads: bool = True) -> None:
         self._parts: list[tuple[_Source, int, int]] = []
         self.quads = quads
-        collector = OperationCollector(4 if quads else 3)
+        collector = OperationBatchBuilder(4 if quads else 3)
         for operation in operations:
             collector.add(operation)
         if len(collector):
@@ -101,7 +101,7 @@ class Patch:
     def __iter__(self) -> Iterator[Operation]:
         # A Batch of many patches has its terms made once; those of one of a large patch need not stay.
         return OperationIterator(
-            (source.terms if stop - start < len(source.batch) else Terms(source.batch), start, stop)
+            (source.terms if stop - start < len(source.batch) else Materializer(source.batch), start, stop)
             for source, start, stop in self._parts
         )
 
@@ -333,7 +333,7 @@ class PatchWriter(SinkWriter):
                 self._encoder = BinaryWriter("thrift", patch=True)
             else:
                 self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes, quoted=quoted)
-            self._collector = OperationCollector(4)
+            self._collector = OperationBatchBuilder(4)
         except BaseException:
             self.abort()
             raise

@@ -34,7 +34,7 @@ from jelly.spark._session import plain_error, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Ingestion", "Trouble", "ingest"]
+__all__ = ["Ingestion", "IngestProblem", "ingest"]
 
 # Seconds from one look at what the tasks have done to the next.
 _TICK = 0.2
@@ -44,7 +44,7 @@ _MAX_PARTITIONS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class IngestProblem:
     """Something that is wrong with a source: what, in which file, and where as far as known (see `JellyError`)."""
 
     reason: str
@@ -55,7 +55,7 @@ class Trouble:
     line: int | None = None
 
     @classmethod
-    def of(cls, error: JellyError) -> Trouble:
+    def of(cls, error: JellyError) -> IngestProblem:
         return cls(error.reason, error.source, error.frame, error.row, error.offset, error.line)
 
     def error(self) -> JellyFormatError:
@@ -83,7 +83,7 @@ class Ingestion:
     files: int = 0
     bytes_written: int = 0
     seconds: float = 0.0
-    errors: list[Trouble] = field(default_factory=list)
+    errors: list[IngestProblem] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, with ``statements_per_second``."""
@@ -171,7 +171,7 @@ def ingest(
                 report.files += len(done["files"])
                 report.bytes_written += sum(size for _, size in done["files"])
                 report.bytes_read += sum(weights[part] for part in tasks[done["task"]])
-                report.errors += [Trouble(**error) for error in done["errors"]]
+                report.errors += [IngestProblem(**error) for error in done["errors"]]
                 if progress is not None:
                     progress(report.bytes_read, total, report.statements)
 
@@ -233,7 +233,7 @@ def _run(
 
     def settle(done: dict[str, Any]) -> None:
         if "error" in done:
-            raise Trouble(**done["error"]).error()
+            raise IngestProblem(**done["error"]).error()
         if done["task"] not in seen:
             seen.add(done["task"])
             commit(done)
@@ -279,7 +279,7 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
         # Another attempt would end in the same way: Spark is not told to make one.
         shutil.rmtree(folder)
-        done["error"] = asdict(Trouble.of(error))
+        done["error"] = asdict(IngestProblem.of(error))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -288,7 +288,7 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
         for place, _, files in os.walk(folder)
         for file in files
     ]
-    done["errors"] = [asdict(Trouble.of(error)) for error in errors or ()]
+    done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
     write_whole(folder + ".json", json.dumps(done))
     return done
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jelly._core.arrow.importer import Intake
+from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.jelly.decoder import Decoder
@@ -19,7 +19,7 @@ from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.native import default_options
 from jelly._options import PhysicalType, StreamOptions
-from jelly.arrow import Layout, Maker, compute, pa
+from jelly.arrow import Layout, RecordBatchBuilder, compute, pa
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
@@ -63,7 +63,7 @@ class _Lists:
     """Lists of statements for values, one array after the other."""
 
     def __init__(self, layout: Layout, mode: Mode, parse: Parse, place: str) -> None:
-        self._maker = Maker(layout, False, None, ROWS)
+        self._maker = RecordBatchBuilder(layout, False, None, ROWS)
         fields = [self._maker.schema.field(i) for i in range(len(self._maker.schema))]
         self.type = pa.list_(pa.field("element", pa.struct(fields)))
         self._mode = mode
@@ -297,7 +297,7 @@ class _Packer:
         if self._graph in columns:
             named = arrays[self._graph].is_valid().to_numpy(zero_copy_only=False)
             graphs = [0, *np.cumsum(named).tolist()]
-        intakes: dict[bool, Intake] = {}
+        intakes: dict[bool, ArrowImporter] = {}
         frames: list[bytes | None] = []
         for i, there in enumerate(valid):
             if not there:
@@ -307,7 +307,7 @@ class _Packer:
             quads = graphs[end] > graphs[start] if self._quads is None else self._quads
             try:
                 if quads not in intakes:
-                    intakes[quads] = Intake(flat=self._layout == "flat", quads=quads)
+                    intakes[quads] = ArrowImporter(flat=self._layout == "flat", quads=quads)
                 frames.append(self._frame(intakes[quads], quads, columns, start, end))
             except JellyError as error:
                 error.source = f"value {first + i} of {place}"
@@ -315,7 +315,7 @@ class _Packer:
         return pa.array(frames, pa.binary())
 
     def _frame(
-        self, intake: Intake, quads: bool, columns: dict[str, tuple[Any, ...]], start: int, end: int
+        self, intake: ArrowImporter, quads: bool, columns: dict[str, tuple[Any, ...]], start: int, end: int
     ) -> bytes:
         options = self._options or default_options(4 if quads else 3)
         encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=self._delimited)

@@ -131,7 +131,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 @dataclass
-class Between(InputPartition):
+class OffsetRange(InputPartition):
     """What a task reads of a file that grows."""
 
     start: Place
@@ -187,10 +187,10 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # A batch of the checkpoint that is run again is one task.
         if not places or (places[0], places[-1]) != (first, last):
             places = [first, last]
-        return [Between(*pair) for pair in zip(places, places[1:], strict=False)]
+        return [OffsetRange(*pair) for pair in zip(places, places[1:], strict=False)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        if not isinstance(partition, Between):
+        if not isinstance(partition, OffsetRange):
             return
         settings = self._settings
         schema = to_arrow(self._schema)

@@ -21,7 +21,7 @@ from jelly import (
     QuotedTriple,
 )
 from jelly._core.jena.reader import BinaryReader, ResultReader
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 VECTORS = json.loads(shared("facts", "rdf_binary_vectors.json").read_text("utf-8"))
 GRAPHS = {example["name"]: example for example in VECTORS["examples"] if "thrift" in example}
@@ -117,7 +117,7 @@ def log_of_rows(encoding: str, data: bytes) -> tuple[list[str], Any]:
     """What we read as Jena logs it; prefixes and base apart, as Batches have them apart."""
     batches, error = attempt(encoding, data)
     lines = [f"PREFIX {name}: <{iri}>" for batch in batches for _, _, name, iri in batch.namespaces]
-    for s, p, o, *g in (statement for batch in batches for statement in Terms(batch).statements()):
+    for s, p, o, *g in (statement for batch in batches for statement in Materializer(batch).statements()):
         graph = "Q null | " if g and isinstance(g[0], jelly.DefaultGraph) else f"Q {jena(g[0])} | " if g else "T "
         lines.append(f"{graph}{jena(s)} {jena(p)} {jena(o)}")
     return lines, error
@@ -133,7 +133,7 @@ def log_of_results(encoding: str, data: bytes) -> tuple[list[str], Any]:
         pass
     lines = [] if reader.variables is None else [f"VARS [{', '.join('?' + name for name in reader.variables)}]"]
     for terms, ids in pairs:
-        made = Terms(terms)
+        made = Materializer(terms)
         for row in ids.tolist():
             bound = zip(reader.variables or (), row, strict=True)
             cells = [f"( ?{name} = {jena(made.term(i))} )" for name, i in bound if i >= 0]

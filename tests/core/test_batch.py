@@ -18,7 +18,7 @@ import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import _Interner, _make_batch
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
 KINDS = IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
@@ -121,10 +121,10 @@ def test_terms_for_looking_at() -> None:
         with pytest.raises(IndexError):
             batch.term_text(i)
         with pytest.raises(IndexError):
-            Terms(batch).term(i)
+            Materializer(batch).term(i)
     for rows in ((-1, 2), (0, 4), (2, 1)):
         with pytest.raises(IndexError):
-            Terms(batch).statements(*rows)
+            Materializer(batch).statements(*rows)
 
 
 def test_metadata_belongs_to_frames() -> None:
@@ -241,9 +241,9 @@ def test_text_limit() -> None:
 
 
 def test_bytes_of_operations() -> None:
-    from jelly._core.terms.operations import Add, OperationCollector
+    from jelly._core.terms.operations import Add, OperationBatchBuilder
 
-    collector = OperationCollector(3)
+    collector = OperationBatchBuilder(3)
     statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
     for _ in range(10):
         collector.add(Add(statement))
@@ -291,11 +291,11 @@ def test_check_of_patches() -> None:
 
 def test_arrays_of_a_batch_that_grows() -> None:
     """An array never shows memory that is not its own: adding is refused while one is alive, clear() begins anew."""
-    from jelly._core.terms.batch_builder import Collector
-    from jelly._core.terms.operations import Add, OperationCollector, Start
+    from jelly._core.terms.batch_builder import BatchBuilder
+    from jelly._core.terms.operations import Add, OperationBatchBuilder, Start
 
     statement = jelly.Triple(*[jelly.IRI("a:s")] * 3)
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     collector.add(statement)
     batch, kinds = collector.batch, collector.batch.kind
     for add in (
@@ -317,7 +317,7 @@ def test_arrays_of_a_batch_that_grows() -> None:
     collector.clear()
     assert collector.batch is same
 
-    operations = OperationCollector(3)
+    operations = OperationBatchBuilder(3)
     operations.add(Add(statement))
     codes = operations.batch.op
     for operation in (Start(), Add(statement)):

@@ -37,7 +37,7 @@ from jelly._core.jena.prefix_map import _Prefixes
 from jelly._core.jena.reader import BinaryReader, ResultReader
 from jelly._core.jena.thrift import _skip_value
 from jelly._core.jena.writer import BinaryWriter, ResultWriter
-from jelly._core.terms.batch_builder import Collector, _make_batch
+from jelly._core.terms.batch_builder import BatchBuilder, _make_batch
 
 T, P = Thrift, Protobuf
 IRI = T.iri()
@@ -598,4 +598,4 @@ def test_cells_that_cannot_be_written() -> None:
         variables, rows = read_rows(craft.name, *(data[i : i + 1] for i in range(len(data))))
         assert variables == ("x", "y")
         assert [[term and str(term) for term in row] for row in rows] == [["<a:x>", "_:b"], [None, '"t"^^<a:x>']]
-    assert Collector(3).batch.n_terms == 0
+    assert BatchBuilder(3).batch.n_terms == 0

@@ -40,7 +40,7 @@ from craft import (
 
 import jelly
 from jelly import Decoder, JellyFormatError, JellyLimitError, JellyTruncatedError
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 EVERYTHING = (
     frame()
@@ -82,7 +82,7 @@ def described(batches: Iterator[jelly.Batch]) -> tuple[list[str], list[int], dic
         notes |= {(len(frames) + i, key): value for i, found in batch.metadata.items() for key, value in found.items()}
         spaces += [(len(statements) + row, len(frames) + i, *pair) for row, i, *pair in batch.namespaces]
         frames += [len(statements) + end for end in batch.frames.tolist()]
-        statements += map(str, Terms(batch).statements())
+        statements += map(str, Materializer(batch).statements())
     return statements, frames, notes, spaces
 
 
@@ -251,7 +251,7 @@ def test_many_languages() -> None:
     rows = [triple(o=(LITERAL, literal("x", f"l-{i % 300}"))) for i in range(900)]
     (batch,) = chunked([frame(options(), *rows)])
     batch.check()
-    assert [s.o.language for s in Terms(batch).statements()] == [f"l-{i % 300}" for i in range(900)]
+    assert [s.o.language for s in Materializer(batch).statements()] == [f"l-{i % 300}" for i in range(900)]
 
 
 def test_nesting() -> None:

@@ -28,12 +28,12 @@ from jelly import (
     Triple,
 )
 from jelly._core.base.batch import Batch
-from jelly._core.terms.batch_builder import Collector, _make_batch
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.batch_builder import BatchBuilder, _make_batch
+from jelly._core.terms.materialize import Materializer
 
 
 def batch_of(statements: list, arity: int = 3) -> Batch:
-    collector = Collector(arity)
+    collector = BatchBuilder(arity)
     for statement in statements:
         collector.add(statement)
     return collector.batch
@@ -174,7 +174,7 @@ def test_frames_end_by_rows_and_bytes() -> None:
 
 def test_grouped_frames_end_where_those_of_the_batch_do() -> None:
     options = StreamOptions(logical_type=LogicalType.GRAPHS, generalized_statements=True)
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     sizes = [0, 2, 0, 0, 3, 0]
     for size in sizes:
         for statement in ROWS[:size]:
@@ -203,7 +203,7 @@ def test_the_first_batch_settles_what_is_open() -> None:
     encoder.encode(batch_of([Quad(*ROWS[0][::2], ROWS[0].o, IRI("a:g"))][:0], 4))
     assert encoder.options.physical_type == PhysicalType.QUADS
     assert encoder.options.version == 1
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     collector.namespace("e", "http://e/")
     encoder = Encoder(StreamOptions())
     encoder.encode(collector.batch)
@@ -298,7 +298,7 @@ def test_batches_of_a_decoder_go_into_an_encoder() -> None:
 def test_terms_are_shared_within_a_batch() -> None:
     statements = [Triple(IRI("a:s"), IRI("a:p"), Literal("x"))] * 3
     (batch,) = jelly.read_batches(encoded(statements))
-    terms = Terms(batch)
+    terms = Materializer(batch)
     first, *others = terms.statements()
     for other in others:
         assert other.s is first.s

@@ -45,7 +45,7 @@ from jelly import (
     JellyUnsupportedError,
     StreamOptions,
 )
-from jelly._core.base.status import _codes, _fault
+from jelly._core.base.fault import _codes, _fault
 from jelly._core.terms.batch_builder import _make_batch
 
 # ---- reading: code, class, part of the message, rows before the bad one, the bad row, byte in the bad row
@@ -518,7 +518,7 @@ ELSEWHERE = {
     -140: "tests of message logs: max_message_bytes",
     -141: "tests of message logs: MESSAGE that is not announced",
     -142: "tests of message logs: MESSAGE where comments delimit",
-    **dict.fromkeys(range(-103, -90), "tests of the columns: Columns and Intake"),
+    **dict.fromkeys(range(-103, -90), "tests of the columns: ArrowExporter and ArrowImporter"),
     **dict.fromkeys(range(-219, -199), "tests of the patch rooms: tests/core/test_patch.py"),
     **dict.fromkeys(range(-129, -109), "tests of RDF Binary: test_binary.py"),
     **dict.fromkeys(range(-217, -199), "tests of patches: test_patch.py"),

@@ -12,7 +12,7 @@ import pytest
 from rowcraft import Thrift
 
 import jelly
-from jelly._core.base.push_reader import BatchIterator, Feeder
+from jelly._core.base.push_reader import BatchIterator, PushReader
 from jelly._core.jena.reader import BinaryReader, ResultReader
 from jelly._core.ntriples.text import TextReader
 
@@ -23,7 +23,7 @@ NAMES = bytes.fromhex("192c180178001801760000")
 CELLS = bytes.fromhex("192c3c18016100007c000000")
 
 # How it is made, what begins the input, a row, what is wrong behind it.
-READERS: dict[str, tuple[Callable[..., Feeder], bytes, bytes, bytes]] = {
+READERS: dict[str, tuple[Callable[..., PushReader], bytes, bytes, bytes]] = {
     # A row is a stream with its options: several are joined.
     "jelly": (lambda **limits: jelly.Decoder(joined=True, **limits), b"", STREAM, b"\2\x0a\5"),
     "text": (lambda **limits: TextReader(quads=False, **limits), b"", LINE, b"bad\n"),
@@ -33,7 +33,7 @@ READERS: dict[str, tuple[Callable[..., Feeder], bytes, bytes, bytes]] = {
 
 
 @pytest.fixture(params=READERS)
-def case(request: pytest.FixtureRequest) -> tuple[Callable[..., Feeder], bytes, bytes, bytes]:
+def case(request: pytest.FixtureRequest) -> tuple[Callable[..., PushReader], bytes, bytes, bytes]:
     return READERS[request.param]
 
 
@@ -124,6 +124,6 @@ def test_no_pickling(case: Any) -> None:
 
 def test_the_base_reads_nothing() -> None:
     with pytest.raises(NotImplementedError):
-        list(Feeder().feed(b"x"))
+        list(PushReader().feed(b"x"))
     with pytest.raises(TypeError):
         BatchIterator(None)  # type: ignore[arg-type]

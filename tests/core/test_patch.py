@@ -12,9 +12,9 @@ import jelly
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
-from jelly._core.terms.batch_builder import Collector
-from jelly._core.terms.materialize import StatementIterator, Terms
-from jelly._core.terms.operations import OperationCollector, OperationIterator, take_rows
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.operations import OperationBatchBuilder, OperationIterator, take_rows
 from jelly._options import PatchOptions
 
 LITERAL = (2, pc.literal("x"))
@@ -51,7 +51,7 @@ def read_text(data, **settings):
 
 
 def operations(batch, start=0, stop=None):
-    return list(OperationIterator([(Terms(batch), start, len(batch) if stop is None else stop)]))
+    return list(OperationIterator([(Materializer(batch), start, len(batch) if stop is None else stop)]))
 
 
 def as_text(batches):
@@ -231,7 +231,7 @@ def test_sinks_of_statements_refuse_patches():
     (batch,) = decode(pc.frame(pc.options(FLAT), pc.start(), pc.add(), pc.commit()))
     for refused in (
         lambda: list(StatementIterator([batch])),
-        lambda: Terms(batch).statements(),
+        lambda: Materializer(batch).statements(),
         lambda: TextWriter(quads=True).encode(batch),
         lambda: jelly.Encoder(jelly.StreamOptions()).encode(batch),
     ):
@@ -245,7 +245,7 @@ def test_sinks_of_statements_refuse_patches():
     ):
         with pytest.raises(jelly.JellyOptionsError):
             refused()
-    assert len(Terms(batch).statements(1, 2)) == 1
+    assert len(Materializer(batch).statements(1, 2)) == 1
 
 
 # ---- writing
@@ -286,7 +286,7 @@ def test_reading_from_a_keyframe_on():
 
 def test_misuse_when_writing():
     def write(*letters, stream=PUNCTUATED):
-        collector = OperationCollector(4)
+        collector = OperationBatchBuilder(4)
         for letter in letters:
             if letter == ".":
                 collector.end_patch()
@@ -307,7 +307,7 @@ def test_misuse_when_writing():
         encode(read_text(b'PD "x" <a:g> .'), PatchOptions(statement_type=TRIPLES))
     with pytest.raises(jelly.JellyOptionsError, match="rdf_star"):
         encode(read_text(b"H x << <a:s> <a:p> <a:o> >> ."), PatchOptions(rdf_star=False))
-    collector = OperationCollector(4)
+    collector = OperationBatchBuilder(4)
     collector.end_patch()
     collector.end_patch()
     with pytest.raises(jelly.JellyOptionsError, match="one frame"):
@@ -396,7 +396,7 @@ def test_operations_out_of_batches_and_back():
     (batch,) = read_text(TEXT)
     found = operations(batch)
     assert [str(operation) for operation in found] == TEXT.decode().splitlines()
-    collector = OperationCollector(4)
+    collector = OperationBatchBuilder(4)
     for _ in range(2):
         for operation in found:
             collector.add(operation)
@@ -413,7 +413,7 @@ def test_operations_out_of_batches_and_back():
     part = take_rows(batch, 5, 8)
     part.check()
     assert operations(part) == found[5:8]
-    statements = Terms(take_rows(batch, 0, len(batch), True)).statements()
+    statements = Materializer(take_rows(batch, 0, len(batch), True)).statements()
     assert statements == [x.statement for x in found if str(x)[0] in "AD"]
 
 
@@ -472,7 +472,7 @@ def test_thrift_is_either_patch_or_statements():
     with pytest.raises(jelly.JellyOptionsError, match="operations"):
         BinaryWriter("thrift").encode(read_text(TEXT)[0])
     with pytest.raises(jelly.JellyOptionsError, match="operations"):
-        BinaryWriter("thrift", patch=True).encode(Collector(4).batch)
+        BinaryWriter("thrift", patch=True).encode(BatchBuilder(4).batch)
 
 
 def test_every_cut_and_flip_of_thrift():

@@ -8,8 +8,8 @@ import pytest
 
 import jelly
 from jelly import IRI, BlankNode, JellyFormatError, JellyLimitError, Literal, Quad, QuotedTriple, Triple
-from jelly._core.terms.batch_builder import Collector, _make_batch
-from jelly._core.terms.materialize import StatementIterator, Terms
+from jelly._core.terms.batch_builder import BatchBuilder, _make_batch
+from jelly._core.terms.materialize import Materializer, StatementIterator
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),
@@ -21,24 +21,24 @@ SOME = [
 
 
 def test_what_the_collector_makes() -> None:
-    collector = Collector(4)
+    collector = BatchBuilder(4)
     for statement in SOME * 2:
         collector.add(statement)
     collector.namespace("x", "a:x")
     collector.end_frame({"k": b"v"})
     collector.batch.check()
-    assert Terms(collector.batch).statements() == SOME * 2
+    assert Materializer(collector.batch).statements() == SOME * 2
     collector.clear()
     assert len(collector) == 0
     collector.batch.check()
     collector.add(SOME[0])
-    assert Terms(collector.batch).statements() == SOME[:1]
+    assert Materializer(collector.batch).statements() == SOME[:1]
 
 
 @pytest.mark.parametrize("wrong", [None, 1, (), (IRI("a:s"),), (IRI("a:s"),) * 5])
 def test_collector_refuses_what_is_no_statement(wrong: object) -> None:
     with pytest.raises((TypeError, ValueError), match="statement"):
-        Collector(3).add(wrong)
+        BatchBuilder(3).add(wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, "a:s", 1, jelly.DefaultGraph(), Triple(*SOME[0][:3]), IRI])
@@ -47,27 +47,27 @@ def test_collector_refuses_what_is_no_term(wrong: object) -> None:
         terms = [IRI("a:x")] * 3
         terms[slot] = wrong
         with pytest.raises(TypeError, match="RDF term"):
-            Collector(3).add(tuple(terms))
+            BatchBuilder(3).add(tuple(terms))
     with pytest.raises(ValueError, match="3 or 4"):
-        Collector(5)
+        BatchBuilder(5)
 
 
 def test_collector_refuses_lone_surrogates() -> None:
     with pytest.raises(JellyFormatError, match=r"the literal '\\ud800' holds U\+D800"):
-        Collector(3).add((IRI("a:s"), IRI("a:p"), Literal("\ud800")))
+        BatchBuilder(3).add((IRI("a:s"), IRI("a:p"), Literal("\ud800")))
 
 
 def test_collector_refuses_named_graphs_among_triples() -> None:
     with pytest.raises(ValueError, match="cannot go into a stream of triples"):
-        Collector(3).add(SOME[0])
-    collector = Collector(3)
+        BatchBuilder(3).add(SOME[0])
+    collector = BatchBuilder(3)
     collector.add(SOME[1])  # the default graph is fine
     assert len(collector.batch) == 1
 
 
 def test_much_text_fills_a_batch() -> None:
     # Else a few thousand long literals would be in memory at once before anything is written.
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     statements = [Triple(IRI("a:s"), IRI("a:p"), Literal(str(i) * (1 << 20))) for i in range(10, 30)]
     assert collector.add(statements[0]) == 1
     iterator = iter(statements[1:])
@@ -77,7 +77,7 @@ def test_much_text_fills_a_batch() -> None:
 
 
 def test_collected_text_limit() -> None:
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     many = ((IRI("a:s"), IRI("a:p"), Literal("x" * (1 << 20) + str(i))) for i in range(2000))
     with pytest.raises(JellyLimitError, match="text of one batch"):
         list(map(collector.add, many))
@@ -88,7 +88,7 @@ def test_collected_text_limit() -> None:
 
 def test_terms_are_made_once() -> None:
     (batch,) = jelly.read_batches(jelly.dumps(SOME))
-    terms = Terms(batch)
+    terms = Materializer(batch)
     for i in range(batch.n_terms):
         assert terms.term(i) is terms.term(i)
     assert terms.statements() == SOME
@@ -99,7 +99,7 @@ def test_terms_are_made_once() -> None:
 
 def test_terms_outlive_their_batch() -> None:
     (batch,) = jelly.read_batches(jelly.dumps(SOME))
-    terms = Terms(batch)
+    terms = Materializer(batch)
     statements = terms.statements()
     del batch, terms
     assert statements == SOME
@@ -109,8 +109,8 @@ def test_a_batch_that_nests_too_deep() -> None:
     terms = [(1, -1, b"a:x"), *((6, i, b"") for i in range(100))]
     batch = _make_batch(3, terms, [(100, 0, 0)], [(i, 0, 0) for i in range(100)])
     with pytest.raises(JellyLimitError, match="deeper than 64"):
-        Terms(batch).statements()
-    assert str(Terms(batch).term(64)).count("<<") == 64
+        Materializer(batch).statements()
+    assert str(Materializer(batch).term(64)).count("<<") == 64
 
 
 def test_statements_one_by_one() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyError, Literal, QuotedTriple, arrow, messages, patch, results
-from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import FORMATS
 from jelly.messages._media import LOG_FORMATS
 
@@ -180,7 +180,7 @@ def through_log(name, dialect):
 
 
 def batch_of(statements):
-    collector = Collector(len(statements[0]))
+    collector = BatchBuilder(len(statements[0]))
     collector.extend(iter(statements), 1 << 20)
     return collector.batch
 

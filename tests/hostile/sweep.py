@@ -17,7 +17,7 @@ from measure import peak
 
 import jelly
 from jelly._core.base.batch import Batch
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 # Files up to this size have every bit of theirs flipped.
 SMALL = 320
@@ -37,7 +37,7 @@ def decode(data: bytes) -> tuple[list[Batch], jelly.JellyError | None]:
 
 
 def statements(batches: list[Batch]) -> list:
-    return [statement for batch in batches for statement in Terms(batch).statements()]
+    return [statement for batch in batches for statement in Materializer(batch).statements()]
 
 
 def flips(data: bytes) -> list[tuple[int, int]]:

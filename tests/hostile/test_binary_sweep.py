@@ -12,7 +12,7 @@ from rowcraft import ENCODINGS, Thrift, attempt, field, sample, statements, stri
 
 import jelly
 from jelly._core.jena.reader import BinaryReader, ResultReader
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 STEP = 5 if SANITIZED else 1
 
@@ -44,7 +44,7 @@ def use(found: list[Any], is_results: bool) -> list[Any]:
     rows = []
     for terms, cells in found:
         terms.check()
-        made = Terms(terms)
+        made = Materializer(terms)
         rows += [[None if i < 0 else made.term(i) for i in row] for row in cells.tolist()]
     return rows
 

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import Decoder, JellyError
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 
 
 def outcome(chunks: list[bytes], **settings: object) -> tuple[list[str], int, tuple | None]:
@@ -43,11 +43,11 @@ def outcome(chunks: list[bytes], **settings: object) -> tuple[list[str], int, tu
             decoder.push(chunk)
             while (batch := decoder.pull(True)) is not None:
                 batch.check()
-                found += map(str, Terms(batch).statements())
+                found += map(str, Materializer(batch).statements())
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:
             batch.check()
-            found += map(str, Terms(batch).statements())
+            found += map(str, Materializer(batch).statements())
     except JellyError as error:
         failure = (type(error), error.frame, error.row, error.offset)
     assert failure is None or 0 <= failure[3] <= sum(map(len, chunks))
@@ -148,6 +148,6 @@ def test_random_state(state: bytes) -> None:
         decoder = Decoder(options=known, state=state, delimited=True)
         for batch in decoder.feed(frame(triple(None, None, None), triple((0, b""), None, None))):
             batch.check()
-            Terms(batch).statements()
+            Materializer(batch).statements()
     except JellyError:
         pass

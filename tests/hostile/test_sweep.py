@@ -10,7 +10,7 @@ from measure import SANITIZED, run
 from shared import shared
 
 import jelly
-from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.native import StreamEncoder
 
 # Under the sanitizers a sample has to do. The step is a prime, so that all kinds of cases are in it.
@@ -34,7 +34,7 @@ def seekable(path: Path) -> bytes:
         jelly.Triple(jelly.IRI(f"http://e/{i % 9}"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(40)
     ]
     encoder = StreamEncoder(jelly.StreamOptions(max_name_table_size=16), frame_rows=8, keyframe_rows=10)
-    collector = Collector(3)
+    collector = BatchBuilder(3)
     for statement in statements:
         collector.add(statement)
     data = encoder.encode(collector.batch)

@@ -79,7 +79,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         for task in tasks:
             done = room._run_task(work, task)
             if "error" in done:
-                raise room.Trouble(**done["error"]).error()
+                raise room.IngestProblem(**done["error"]).error()
             ran.append(sorted({os.path.basename(part.file.path) for part in task}))
             commit(done)
 

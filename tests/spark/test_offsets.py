@@ -13,7 +13,7 @@ import pytest
 from shared import shared
 
 import jelly
-from jelly._core.terms.materialize import Terms
+from jelly._core.terms.materialize import Materializer
 from jelly.spark import _directory_offset as seen
 from jelly.spark import _tail as follow
 from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
@@ -40,7 +40,7 @@ def read_on(path: Path, at: Place, most: int | None = None, step: int = 1 << 16)
     statements = []
     for start, end in zip(places, places[1:], strict=False):
         for batch in read_between(str(path), through_json(start), through_json(end)):
-            statements += Terms(batch).statements()
+            statements += Materializer(batch).statements()
     return statements, through_json(places[-1])
 
 

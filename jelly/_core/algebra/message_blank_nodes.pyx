@@ -7,14 +7,14 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
     copy_term, new_batch, same_bytes,
 )
-from jelly._core.base.status cimport NO_MEMORY, OK, Fault, fail, fault_error
+from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
 
 cdef enum:
     LABEL_HEAD = 32  # bytes that hold "m", the number of any message and "-"
 
 
-cdef void drop_tail(Arena* b) noexcept nogil:
+cdef void drop_tail(BatchData* b) noexcept nogil:
     """Take away what came after the last frame that ended: rows, namespaces, metadata. Their terms stay."""
     b.n_rows = count_whole(b)
     while b.n_names and b.names[b.n_names - 3] >= b.n_frames:
@@ -23,8 +23,8 @@ cdef void drop_tail(Arena* b) noexcept nogil:
         b.n_meta -= 4
 
 
-cdef int move_tail(Arena* b, Arena* rest) noexcept nogil:
-    """Move what came after the last frame that ended into an empty Arena."""
+cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
+    """Move what came after the last frame that ended into an empty BatchData."""
     cdef int64_t row, i
     cdef int32_t ids[4]
     cdef int32_t* column[4]
@@ -58,15 +58,15 @@ cdef int move_tail(Arena* b, Arena* rest) noexcept nogil:
     return status
 
 
-cdef int32_t move_term(Arena* b, int32_t term, Arena* target, int32_t* moved) noexcept nogil:
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
     if moved[term] < 0:
         moved[term] = copy_term(b, term, target)
     return moved[term]
 
 
-ctypedef struct Renaming:
-    Arena* source
-    Arena* target
+ctypedef struct Relabeling:
+    BatchData* source
+    BatchData* target
     int32_t* copied  # the id of a term in the target, -1: not copied yet
     int64_t* of  # for which message a blank node, or a quoted triple, was copied
     int64_t message
@@ -77,8 +77,8 @@ ctypedef struct Renaming:
     uint8_t* written  # of each term: whether it is a label of the text; may be NULL
 
 
-cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
-    cdef Arena* b = r.source
+cdef int32_t rename_label(Relabeling* r, int32_t term) noexcept nogil:
+    cdef BatchData* b = r.source
     cdef const uint8_t* label = b.text + b.start[term]
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef int64_t number
@@ -93,7 +93,7 @@ cdef int32_t rename_label(Renaming* r, int32_t term) noexcept nogil:
     return add_joined(r.target, KIND_BNODE, r.head, r.n_head, NULL, 0)
 
 
-cdef void take_marks(Arena* b, const uint8_t* mark, int64_t n_mark, uint8_t* written) noexcept nogil:
+cdef void take_marks(BatchData* b, const uint8_t* mark, int64_t n_mark, uint8_t* written) noexcept nogil:
     """Take a mark out of all texts, and note which blank nodes had one."""
     cdef uint8_t* out = b.text
     cdef uint8_t* at
@@ -114,9 +114,9 @@ cdef void take_marks(Arena* b, const uint8_t* mark, int64_t n_mark, uint8_t* wri
     b.start[b.n_terms] = b.n_text
 
 
-cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
+cdef int32_t rename_term(Relabeling* r, int32_t term) noexcept nogil:
     """Copy a term; blank nodes are new ones in each message. A negative code where that fails."""
-    cdef Arena* b = r.source
+    cdef BatchData* b = r.source
     cdef int32_t ids[3]
     cdef int32_t found
     cdef int slot
@@ -138,8 +138,8 @@ cdef int32_t rename_term(Renaming* r, int32_t term) noexcept nogil:
     return found
 
 
-cdef int rename_rows(Renaming* r, int64_t first_frame) noexcept nogil:
-    cdef Arena* b = r.source
+cdef int rename_rows(Relabeling* r, int64_t first_frame) noexcept nogil:
+    cdef BatchData* b = r.source
     cdef int64_t row = 0
     cdef int64_t i, end
     cdef int64_t names = 0
@@ -205,7 +205,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     >>> [numbered.term(term) for term in (*numbered.s, *numbered.o)]
     ['_:anon0', '_:b123456789abcdef']
     """
-    cdef Arena* b = &batch.a
+    cdef BatchData* b = &batch.a
     cdef int32_t term
     cdef uint8_t* written = NULL
     cdef const uint8_t* text
@@ -227,12 +227,12 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
 
 
 cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
-    cdef Arena* b = &batch.a
-    cdef Renaming r
+    cdef BatchData* b = &batch.a
+    cdef Relabeling r
     cdef Batch made = new_batch(batch.arity, b.n_rows, b.n_terms, b.n_text, b.text_limit)
     cdef int status
     cdef Fault fault
-    memset(&r, 0, sizeof(Renaming))
+    memset(&r, 0, sizeof(Relabeling))
     made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
     r.numbered = numbered
     r.written = written
@@ -259,7 +259,7 @@ cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
     return made
 
 
-cdef int copy_metadata(Arena* b, Arena* target) noexcept nogil:
+cdef int copy_metadata(BatchData* b, BatchData* target) noexcept nogil:
     cdef int64_t i = 0
     cdef int64_t* m = b.meta
     while i < b.n_meta:

@@ -9,7 +9,7 @@ from jelly._core.arrow.buffer_pool import Buffer, Pool
 from jelly._core.base.batch import Batch
 
 @final
-class Columns:
+class ArrowExporter:
     pool: Pool
     def __new__(cls, *, flat: bool, pool: Pool | None = None) -> Self: ...
     def start(

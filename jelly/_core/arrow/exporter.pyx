@@ -10,9 +10,9 @@ from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
     SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch
+from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
-from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.rules.capabilities cimport Capabilities
 
 import numpy
@@ -165,7 +165,7 @@ cdef int fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* ou
 
 cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t* out) noexcept nogil:
     """The aux of the terms of a kind, NO_TERM for the others."""
-    cdef Arena* b = r.b
+    cdef BatchData* b = r.b
     cdef int64_t row
     cdef int32_t term
     for row in range(rows):
@@ -240,7 +240,7 @@ cdef int64_t fill_codes(
 
 
 cdef void fill_frames(
-    Arena* b, int64_t frame, const int64_t* chosen, int64_t row, int64_t end, int64_t* out
+    BatchData* b, int64_t frame, const int64_t* chosen, int64_t row, int64_t end, int64_t* out
 ) noexcept nogil:
     """The number of the frame of each row, or of each that was chosen."""
     cdef int64_t i = 0
@@ -265,13 +265,13 @@ cdef int pick(const int32_t* ids, const int64_t* chosen, int64_t n, int64_t rows
 
 
 @final
-cdef class Columns:
+cdef class ArrowExporter:
     """Makes Arrow buffers of Batches, one Batch after the other. For one thread; keeps its tables from Batch to Batch.
 
     Several may share a ``pool`` of memory.
 
     >>> import jelly
-    >>> columns = Columns(flat=True)
+    >>> columns = ArrowExporter(flat=True)
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> rows, nulls, valid, offsets, data = columns.strings("lang", 0, 1)
     >>> rows, nulls, valid, bytes(data)
@@ -393,7 +393,7 @@ cdef class Columns:
 
     cdef const int32_t* ids(self, int slot, int64_t row, int64_t end) except? NULL:
         """The term ids of a column; NULL where all of its rows are null."""
-        cdef Arena* b = &self.batch.a
+        cdef BatchData* b = &self.batch.a
         cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
         cdef void* grown
         cdef int status

@@ -1,8 +1,8 @@
-"""Rows of Arrow columns of strings, plain or dictionary, into the Arena of a Batch. Nothing of them is trusted."""
+"""Rows of Arrow columns of strings, plain or dictionary, into the BatchData of a Batch. Nothing of them is trusted."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.ntriples.term_reader cimport Lines
+from jelly._core.ntriples.term_reader cimport NTriplesReader
 
 cdef enum:
     # The columns before these are the slots of a statement, see textread.
@@ -13,7 +13,7 @@ cdef enum:
     N_COLUMNS = 9
 
 
-ctypedef struct Known:
+ctypedef struct CachedCell:
     # What a value of a dictionary became.
     uint32_t serial  # of the Batch in which that holds
     int32_t term
@@ -32,7 +32,7 @@ ctypedef struct Strings:
     const int64_t* wide_offsets
     const uint8_t* data
     int64_t n_data
-    Known* known
+    CachedCell* known
     # the value of the row
     const uint8_t* at
     int64_t n
@@ -44,7 +44,7 @@ ctypedef struct Strings:
     uint32_t last_serial
 
 
-ctypedef struct Rows:
+ctypedef struct ArrowImport:
     bint flat
     bint quads
     bint patch
@@ -57,11 +57,11 @@ ctypedef struct Rows:
     int64_t n_rows
     int64_t last_frame
     bint has_frame
-    Lines lines
+    NTriplesReader lines
     uint32_t serial  # of the present Batch
     int64_t max_rows
     int64_t max_text
     int at_fault  # the column
 
 
-cdef int take_rows(Rows* t) noexcept nogil
+cdef int take_rows(ArrowImport* t) noexcept nogil

@@ -2,23 +2,23 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, add_frame,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, add_frame,
     add_row, add_term, intern_term, same_bytes,
 )
-from jelly._core.base.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL, NAMED_GRAPH_IN_TRIPLES,
     NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
 )
+from jelly._core.base.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, read_term
+from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, nt_read_term
 
 
 cdef inline bint is_valid(const uint8_t* bits, int64_t i) noexcept nogil:
     return bits == NULL or (bits[i >> 3] >> (i & 7)) & 1
 
 
-cdef inline int get_value(Rows* t, int which) noexcept nogil:
+cdef inline int get_value(ArrowImport* t, int which) noexcept nogil:
     """Find the value of the row: 1, 0 where it is null, or a code."""
     cdef Strings* c = &t.columns[which]
     cdef int64_t i = c.first + t.row
@@ -49,9 +49,9 @@ cdef inline int get_value(Rows* t, int which) noexcept nogil:
     return 1
 
 
-cdef inline int32_t find_known(Rows* t, Strings* c) noexcept nogil:
+cdef inline int32_t find_known(ArrowImport* t, Strings* c) noexcept nogil:
     """The term that this value became before in this Batch; -2 where there is none."""
-    cdef Known* known
+    cdef CachedCell* known
     if c.known != NULL:
         known = &c.known[c.place]
         return known.term if known.serial == t.serial else -2
@@ -60,7 +60,7 @@ cdef inline int32_t find_known(Rows* t, Strings* c) noexcept nogil:
     return -2
 
 
-cdef inline int32_t find_row(Rows* t, Strings* c) noexcept nogil:
+cdef inline int32_t find_row(ArrowImport* t, Strings* c) noexcept nogil:
     """What `find_known` would find for the row, without a look at the value: -2 also where that is needed."""
     cdef int64_t i = c.first + t.row
     cdef int64_t place
@@ -72,7 +72,7 @@ cdef inline int32_t find_row(Rows* t, Strings* c) noexcept nogil:
     return c.known[place].term
 
 
-cdef inline void keep_known(Rows* t, Strings* c, int32_t term) noexcept nogil:
+cdef inline void keep_known(ArrowImport* t, Strings* c, int32_t term) noexcept nogil:
     if c.known != NULL:
         c.known[c.place].serial = t.serial
         c.known[c.place].term = term
@@ -83,7 +83,7 @@ cdef inline void keep_known(Rows* t, Strings* c, int32_t term) noexcept nogil:
         c.last_serial = t.serial
 
 
-cdef inline int32_t new_term(Rows* t, Strings* c, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
+cdef inline int32_t new_term(ArrowImport* t, Strings* c, int kind, int32_t aux, const uint8_t* at, int64_t n) noexcept nogil:
     """A term with a text of a column, which is checked where it is not in the Batch already; or a code.
 
     The values of a dictionary are known by their place, so a search for their text would hardly ever find anything.
@@ -104,7 +104,7 @@ cdef inline int32_t new_term(Rows* t, Strings* c, int kind, int32_t aux, const u
     return term
 
 
-cdef int need_value(Rows* t, int which) noexcept nogil:
+cdef int need_value(ArrowImport* t, int which) noexcept nogil:
     """get_value where a null is a fault, except in the column of graphs."""
     cdef int status = get_value(t, which)
     if status == 0 and which != GRAPH:
@@ -114,14 +114,14 @@ cdef int need_value(Rows* t, int which) noexcept nogil:
     return status
 
 
-cdef int take_parsed(Rows* t, int which, int32_t* term) noexcept nogil:
+cdef int take_parsed(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """A term in N-Triples syntax."""
     cdef Strings* c = &t.columns[which]
     t.at_fault = which
-    return read_term(&t.lines, c.at, c.n, which, term)
+    return nt_read_term(&t.lines, c.at, c.n, which, term)
 
 
-cdef inline int take_term(Rows* t, int which, int32_t* term) noexcept nogil:
+cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """Subject, predicate, graph; in the layout of four columns the object too."""
     cdef Strings* c = &t.columns[which]
     cdef int32_t known = find_row(t, c)
@@ -150,7 +150,7 @@ cdef inline int take_term(Rows* t, int which, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef int take_aux(Rows* t, int which, int32_t* term) noexcept nogil:
+cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """The datatype or the language; NO_TERM where there is none, which xsd:string is too."""
     cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
     cdef int64_t n_string = 39
@@ -182,13 +182,13 @@ cdef int take_aux(Rows* t, int which, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef bint is_lang_string(Rows* t, int32_t term) noexcept nogil:
+cdef bint is_lang_string(ArrowImport* t, int32_t term) noexcept nogil:
     cdef const char* lang_string = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
     cdef int64_t n = t.lines.batch.start[term + 1] - t.lines.batch.start[term]
     return n == 53 and memcmp(t.lines.batch.text + t.lines.batch.start[term], lang_string, n) == 0
 
 
-cdef int take_kind(Rows* t) noexcept nogil:
+cdef int take_kind(ArrowImport* t) noexcept nogil:
     """The kind of the object as the column says: KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TRIPLE."""
     cdef Strings* c = &t.columns[KIND]
     cdef int kind = find_row(t, c)
@@ -214,7 +214,7 @@ cdef int take_kind(Rows* t) noexcept nogil:
     return kind
 
 
-cdef int take_object(Rows* t, int32_t* term) noexcept nogil:
+cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     """The object of the flat layout."""
     cdef Strings* c = &t.columns[OBJECT]
     cdef int kind = take_kind(t)
@@ -273,7 +273,7 @@ cdef inline bint is_word(Strings* c, const char* word, int64_t n) noexcept nogil
     return True
 
 
-cdef inline int take_op(Rows* t) noexcept nogil:
+cdef inline int take_op(ArrowImport* t) noexcept nogil:
     """OP_ADD or OP_DELETE, as the column says."""
     cdef Strings* c = &t.columns[OP]
     cdef int op = find_row(t, c)
@@ -293,16 +293,16 @@ cdef inline int take_op(Rows* t) noexcept nogil:
     return op
 
 
-cdef inline int add_mark(Arena* b, int op) noexcept nogil:
+cdef inline int add_mark(BatchData* b, int op) noexcept nogil:
     if add_row(b, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
         return NO_MEMORY
     b.op[b.n_rows - 1] = <int8_t>op
     return OK
 
 
-cdef int take_number(Rows* t) noexcept nogil:
+cdef int take_number(ArrowImport* t) noexcept nogil:
     """The number of the frame, where a change ends one, or of the patch: that must be there and may not fall."""
-    cdef Arena* b = t.lines.batch
+    cdef BatchData* b = t.lines.batch
     cdef int64_t number = t.frames[t.first_frame + t.row]
     if not is_valid(t.frames_valid, t.first_frame + t.row):
         if not t.patch:
@@ -326,7 +326,7 @@ cdef int take_number(Rows* t) noexcept nogil:
     return OK
 
 
-cdef int take_rows(Rows* t) noexcept nogil:
+cdef int take_rows(ArrowImport* t) noexcept nogil:
     """Take rows until there are no more (OK), the Batch is FULL, or a fault."""
     cdef int32_t s, p, g
     cdef int32_t o = NO_TERM

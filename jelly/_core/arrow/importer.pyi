@@ -5,7 +5,7 @@ from typing_extensions import Self
 from jelly._core.base.batch import Batch
 
 @final
-class Intake:
+class ArrowImporter:
     def __new__(
         cls,
         *,

@@ -1,4 +1,4 @@
-"""Intake: Arrow columns of strings, plain or dictionary, into Batches, also of patches."""
+"""Arrow columns of strings, plain or dictionary, into Batches, also of patches."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final
@@ -6,9 +6,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.arrow.import_rows cimport KIND, LANG, N_COLUMNS, OP, PATCH, Known, Rows, Strings, take_rows
+from jelly._core.arrow.import_rows cimport KIND, LANG, N_COLUMNS, OP, PATCH, ArrowImport, CachedCell, Strings, take_rows
 from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
-from jelly._core.base.status cimport FULL, Fault, fault_error
+from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
@@ -22,15 +22,15 @@ _NAMES = {
 
 
 @final
-cdef class Intake:
+cdef class ArrowImporter:
     """Takes columns part by part and makes Batches of them. For one thread.
 
     With `patch` a column ``op`` says what to do with each statement, and where the number of the patch changes, a
     patch ends; with `transactions` each but the first begins with a start, and each but the last ends with a commit.
 
-    >>> from jelly._core.arrow.exporter import Columns
+    >>> from jelly._core.arrow.exporter import ArrowExporter
     >>> import jelly
-    >>> columns, intake = Columns(flat=False), Intake(flat=False, quads=False)
+    >>> columns, intake = ArrowExporter(flat=False), ArrowImporter(flat=False, quads=False)
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> made = {name: columns.strings(name, 0, 1) for name in "spo"}
     >>> intake.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
@@ -38,7 +38,7 @@ cdef class Intake:
     (None, '"o"@en')
     """
 
-    cdef Rows t
+    cdef ArrowImport t
     cdef Batch batch
     cdef list views
     cdef object error
@@ -71,7 +71,7 @@ cdef class Intake:
         free(self.t.lines.scratch_datatype.buf)
 
     def __reduce__(self):
-        raise TypeError("an Intake cannot be pickled")
+        raise TypeError("an ArrowImporter cannot be pickled")
 
     cdef void release(self):
         """Let go of the present part."""
@@ -109,7 +109,7 @@ cdef class Intake:
         cdef const void* offsets
         cdef int64_t last
         if self.busy:
-            raise RuntimeError("this Intake is in use by another thread")
+            raise RuntimeError("this ArrowImporter is in use by another thread")
         if self.error is not None:
             raise self.error
         if self.t.row < self.t.n_rows:
@@ -141,7 +141,7 @@ cdef class Intake:
             if c.data == NULL:
                 c.data = <const uint8_t*>b""
             if index is not None:
-                c.known = <Known*>calloc(c.n_values + 1, sizeof(Known))
+                c.known = <CachedCell*>calloc(c.n_values + 1, sizeof(CachedCell))
                 if c.known == NULL:
                     raise MemoryError
             c.given = True
@@ -157,7 +157,7 @@ cdef class Intake:
         """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full."""
         cdef int status
         if self.busy:
-            raise RuntimeError("this Intake is in use by another thread")
+            raise RuntimeError("this ArrowImporter is in use by another thread")
         if self.error is not None:
             raise self.error
         self.busy = True

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.base.batch cimport Arena
-from jelly._core.base.status cimport Fault
-from jelly._core.ntriples.term_writer cimport Lengths
+from jelly._core.base.batch cimport BatchData
+from jelly._core.base.fault cimport Fault
+from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 cdef enum:
     # Readable bytes behind each value, so that it can be copied in steps of so many.
@@ -26,11 +26,11 @@ ctypedef struct Same:
 
 
 ctypedef struct Render:
-    Arena* b
+    BatchData* b
     bint flat
     Span* spans  # one for each term
     int64_t cap_spans
-    Lengths lengths
+    NTriplesWriter lengths
     # what is not in the text of the Batch
     uint8_t** chunks
     int64_t n_chunks
@@ -49,7 +49,7 @@ ctypedef struct Render:
     Fault fault
 
 
-cdef int start_render(Render* r, Arena* b, bint flat) noexcept nogil
+cdef int start_render(Render* r, BatchData* b, bint flat) noexcept nogil
 cdef int start_same(Render* r) noexcept nogil
 cdef void end_render(Render* r) noexcept nogil
 cdef void free_render(Render* r) noexcept nogil

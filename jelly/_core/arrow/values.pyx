@@ -3,9 +3,9 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes
-from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
+from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
-from jelly._core.ntriples.term_writer cimport len_term, put_term
+from jelly._core.ntriples.term_writer cimport len_term, nt_put_term
 
 cdef enum:
     CHUNK = 1 << 16
@@ -16,7 +16,7 @@ cdef enum:
     AHEAD = 16
 
 
-cdef int start_render(Render* r, Arena* b, bint flat) noexcept nogil:
+cdef int start_render(Render* r, BatchData* b, bint flat) noexcept nogil:
     """Set up for the terms of a Batch; `end_render` must come before the next."""
     cdef void* grown
     r.b = b
@@ -37,7 +37,7 @@ cdef int start_same(Render* r) noexcept nogil:
     """Set up for `find_same`."""
     cdef int64_t n = 256
     cdef void* grown
-    cdef Arena* b = r.b
+    cdef BatchData* b = r.b
     if b.n_terms > r.cap_first:
         grown = realloc(r.first, b.n_terms * sizeof(int32_t))
         if grown == NULL:
@@ -115,7 +115,7 @@ cdef uint8_t* take_side(Render* r, int64_t n) noexcept nogil:
 
 cdef int render(Render* r, int32_t term) noexcept nogil:
     """Find or write the value of a term that is in range."""
-    cdef Arena* b = r.b
+    cdef BatchData* b = r.b
     cdef Span* span = &r.spans[term]
     cdef int kind = b.kind[term]
     cdef const uint8_t* text = b.text + b.start[term]
@@ -156,7 +156,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
         at = take_side(r, n)
         if at == NULL:
             return r.fault.code
-        put_term(&r.lengths, at, term, OBJECT)
+        nt_put_term(&r.lengths, at, term, OBJECT)
     span.at = at
     span.n = <int32_t>n
     return OK
@@ -184,7 +184,7 @@ cdef int compare_keys(const void* x, const void* y) noexcept nogil:
 
 cdef int sort_same(Render* r) noexcept nogil:
     """Fill `first` for all terms by sorting them. What stands for a text already goes on doing so."""
-    cdef Arena* b = r.b
+    cdef BatchData* b = r.b
     cdef Key* keys = <Key*>malloc(b.n_terms * sizeof(Key))
     cdef int64_t n = 0
     cdef int64_t i, begin, end
@@ -285,7 +285,7 @@ cdef int32_t find_same(Render* r, int32_t term) noexcept nogil:
 
 cdef int all_differ(Render* r) noexcept nogil:
     """1 where the text of the Batch is as it stands a dictionary of values that all differ, 0 where not, or a code."""
-    cdef Arena* b = r.b
+    cdef BatchData* b = r.b
     cdef uint32_t hashes[AHEAD]
     cdef int32_t begin = 0
     cdef int32_t term, other

@@ -7,7 +7,7 @@ its memory and borrows nothing; once handed out it is never written again.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
-from jelly._core.base.status cimport NO_MEMORY, TEXT_LIMIT
+from jelly._core.base.fault cimport NO_MEMORY, TEXT_LIMIT
 
 cdef enum:
     # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.
@@ -35,7 +35,7 @@ cdef enum:
     INTERN_PROBES = 4
 
 
-ctypedef struct Arena:
+ctypedef struct BatchData:
     # text and terms: the text of term i is text[start[i]:start[i + 1]]
     uint8_t* text
     int64_t n_text
@@ -78,23 +78,23 @@ ctypedef struct Arena:
     int64_t cap_meta_text
 
 
-cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
-cdef int add_graphs(Arena* b) noexcept nogil
-cdef int add_operations(Arena* b) noexcept nogil
-cdef void clear_arena(Arena* b) noexcept nogil
-cdef void free_arena(Arena* b) noexcept nogil
-cdef int grow_terms(Arena* b) noexcept nogil
-cdef int grow_text(Arena* b, int64_t need) noexcept nogil
-cdef int grow_rows(Arena* b) noexcept nogil
-cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogil
-cdef int add_frame(Arena* b) noexcept nogil
-cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil
-cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
-cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil
-cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil
+cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
+cdef int add_graphs(BatchData* b) noexcept nogil
+cdef int add_operations(BatchData* b) noexcept nogil
+cdef void clear_arena(BatchData* b) noexcept nogil
+cdef void free_arena(BatchData* b) noexcept nogil
+cdef int grow_terms(BatchData* b) noexcept nogil
+cdef int grow_text(BatchData* b, int64_t need) noexcept nogil
+cdef int grow_rows(BatchData* b) noexcept nogil
+cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil
+cdef int add_frame(BatchData* b) noexcept nogil
+cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil
+cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil
+cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil
+cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil
 
 
-cdef inline int32_t add_term(Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+cdef inline int32_t add_term(BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
     """Append a term and give its id, or a negative code."""
     cdef int status
     cdef int32_t term = b.n_terms
@@ -118,7 +118,7 @@ cdef inline int32_t add_term(Arena* b, int kind, int32_t aux, const uint8_t* tex
 
 
 cdef inline int32_t add_joined(
-    Arena* b, int kind, const uint8_t* head, int64_t n_head, const uint8_t* tail, int64_t n_tail
+    BatchData* b, int kind, const uint8_t* head, int64_t n_head, const uint8_t* tail, int64_t n_tail
 ) noexcept nogil:
     """Append a term whose text is `head` and `tail` joined, such as an IRI of prefix and name."""
     cdef int status
@@ -143,7 +143,7 @@ cdef inline int32_t add_joined(
     return term
 
 
-cdef inline int add_row(Arena* b, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+cdef inline int add_row(BatchData* b, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
     cdef int64_t row = b.n_rows
     if row >= b.cap_rows and grow_rows(b) < 0:
         return NO_MEMORY
@@ -208,7 +208,7 @@ ctypedef struct InternSlot:
 
 
 ctypedef struct Interner:
-    # Finds terms of one Arena by text: a bounded cache, so a term may at times appear twice, never wrongly.
+    # Finds terms of one BatchData by text: a bounded cache, so a term may at times appear twice, never wrongly.
     InternSlot* slots
     uint32_t n_slots
 
@@ -216,11 +216,11 @@ ctypedef struct Interner:
 cdef int init_interner(Interner* index) noexcept nogil
 cdef void clear_interner(Interner* index) noexcept nogil
 cdef void free_interner(Interner* index) noexcept nogil
-cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil
+cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil
 
 
 cdef class Batch:
-    cdef Arena a
+    cdef BatchData a
     cdef Py_ssize_t exports  # arrays over its memory that are alive
     cdef readonly int64_t first_row  # statement number in the stream of the first row
     cdef readonly int64_t first_frame  # frame number in the stream of the first frame

@@ -19,9 +19,9 @@ cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
     return 0
 
 
-cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
-    """Set up an empty Arena with room for so many rows, terms and bytes of text."""
-    memset(b, 0, sizeof(Arena))
+cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
+    """Set up an empty BatchData with room for so many rows, terms and bytes of text."""
+    memset(b, 0, sizeof(BatchData))
     b.arity = arity
     b.text_limit = text_limit
     b.cap_rows = rows
@@ -43,24 +43,24 @@ cdef int init_arena(Arena* b, int arity, int64_t rows, int64_t terms, int64_t te
     return 0
 
 
-cdef int add_graphs(Arena* b) noexcept nogil:
-    """Make an Arena of triples that has no rows yet one of quads."""
+cdef int add_graphs(BatchData* b) noexcept nogil:
+    """Make an BatchData of triples that has no rows yet one of quads."""
     b.arity = 4
     return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
 
 
-cdef int add_operations(Arena* b) noexcept nogil:
-    """Make an Arena that has no rows yet one of a patch."""
+cdef int add_operations(BatchData* b) noexcept nogil:
+    """Make an BatchData that has no rows yet one of a patch."""
     return resize(<void**>&b.op, b.cap_rows, 1)
 
 
-cdef void clear_arena(Arena* b) noexcept nogil:
+cdef void clear_arena(BatchData* b) noexcept nogil:
     """Forget the contents, keep the memory."""
     b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0
     b.n_terms = b.n_quoted = 0
 
 
-cdef void free_arena(Arena* b) noexcept nogil:
+cdef void free_arena(BatchData* b) noexcept nogil:
     free(b.text)
     free(b.start)
     free(b.kind)
@@ -75,10 +75,10 @@ cdef void free_arena(Arena* b) noexcept nogil:
     free(b.names)
     free(b.meta)
     free(b.meta_text)
-    memset(b, 0, sizeof(Arena))
+    memset(b, 0, sizeof(BatchData))
 
 
-cdef int grow_terms(Arena* b) noexcept nogil:
+cdef int grow_terms(BatchData* b) noexcept nogil:
     cdef int64_t cap = 2 * <int64_t>b.cap_terms
     if cap > 0x7FFFFFFF:
         return TEXT_LIMIT
@@ -92,7 +92,7 @@ cdef int grow_terms(Arena* b) noexcept nogil:
     return 0
 
 
-cdef int grow_text(Arena* b, int64_t need) noexcept nogil:
+cdef int grow_text(BatchData* b, int64_t need) noexcept nogil:
     cdef int64_t cap = 2 * b.cap_text
     if need > b.text_limit - b.n_text:
         return TEXT_LIMIT
@@ -106,7 +106,7 @@ cdef int grow_text(Arena* b, int64_t need) noexcept nogil:
     return 0
 
 
-cdef int grow_rows(Arena* b) noexcept nogil:
+cdef int grow_rows(BatchData* b) noexcept nogil:
     cdef int64_t cap = 2 * b.cap_rows if b.cap_rows > 0 else 16
     if (
         resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
@@ -120,7 +120,7 @@ cdef int grow_rows(Arena* b) noexcept nogil:
     return 0
 
 
-cdef int32_t add_quoted(Arena* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
+cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
     """Append a quoted triple of three terms and the KIND_TRIPLE term that stands for it; give that term's id."""
     cdef int32_t n = b.n_quoted
     cdef int32_t cap
@@ -148,7 +148,7 @@ cdef int room(int64_t** block, int64_t n, int64_t need, int64_t* cap) noexcept n
     return 0
 
 
-cdef int add_frame(Arena* b) noexcept nogil:
+cdef int add_frame(BatchData* b) noexcept nogil:
     """Note that a frame ends at the present row."""
     if room(&b.frames, b.n_frames, 1, &b.cap_frames) < 0:
         return NO_MEMORY
@@ -157,7 +157,7 @@ cdef int add_frame(Arena* b) noexcept nogil:
     return 0
 
 
-cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil:
+cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil:
     if room(&b.names, b.n_names, 4, &b.cap_names) < 0:
         return NO_MEMORY
     b.names[b.n_names] = b.n_rows
@@ -168,7 +168,7 @@ cdef int add_namespace(Arena* b, int32_t name, int32_t iri) noexcept nogil:
     return 0
 
 
-cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil:
+cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil:
     """Append one entry of the metadata of the frame that ends next."""
     cdef int64_t cap
     if n_key + n_value > b.text_limit - b.n_meta_text:
@@ -195,8 +195,8 @@ cdef int add_metadata(Arena* b, const uint8_t* key, int64_t n_key, const uint8_t
     return 0
 
 
-cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogil:
-    """Copy a term, with what it refers to, into another Arena; give its id there."""
+cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
+    """Copy a term, with what it refers to, into another BatchData; give its id there."""
     cdef int32_t aux = source.aux[term]
     cdef int32_t s, p, o
     cdef int kind = source.kind[term]
@@ -218,7 +218,7 @@ cdef int32_t copy_term(Arena* source, int32_t term, Arena* target) noexcept nogi
     return add_term(target, kind, aux, source.text + source.start[term], source.start[term + 1] - source.start[term])
 
 
-cdef bint same_term(Arena* x, int32_t i, Arena* y, int32_t j) noexcept nogil:
+cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept nogil:
     """Whether two terms are equal RDF terms. NO_TERM equals only itself."""
     cdef int64_t n
     cdef int32_t a, b
@@ -292,7 +292,7 @@ cdef int grow_interner(Interner* index) noexcept nogil:
     return 0
 
 
-cdef int32_t intern_term(Interner* index, Arena* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
     """The id of the term if the index still knows it, else that of a new one; negative: a code."""
     cdef uint32_t hash, mask
     cdef int32_t term
@@ -427,7 +427,7 @@ cdef class Batch:
     @property
     def nbytes(self) -> int:
         """Bytes in use by the arrays."""
-        cdef Arena* a = &self.a
+        cdef BatchData* a = &self.a
         return (
             a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
             + (a.n_frames + a.n_names + a.n_meta) * 8 + a.n_meta_text
@@ -491,7 +491,7 @@ cdef class Batch:
     @property
     def metadata(self) -> dict:
         """Metadata of frames: ``{index into frames: {key: bytes}}``; only frames that have some."""
-        cdef Arena* a = &self.a
+        cdef BatchData* a = &self.a
         cdef int64_t i
         found = {}
         for i in range(0, a.n_meta, 4):
@@ -536,7 +536,7 @@ cdef class Batch:
 
     def check(self) -> None:
         """Verify every invariant of the arrays; ValueError names the first that does not hold. For tests."""
-        cdef Arena* a = &self.a
+        cdef BatchData* a = &self.a
         kind, aux, start, text = self.kind, self.aux, self.start, self.text
         if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
             raise ValueError("start does not run from 0 to the end of text")

@@ -6,15 +6,15 @@ from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, Batch, copy_term, free_arena, init_arena,
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Batch, BatchData, copy_term, free_arena, init_arena,
     new_batch,
 )
-from jelly._core.base.status cimport NO_MEMORY
+from jelly._core.base.fault cimport NO_MEMORY
 
 
-cdef int carry_terms(Arena* b, Arena* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
+cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
     """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
-    cdef Arena kept
+    cdef BatchData kept
     cdef int slot
     cdef int32_t term
     if init_arena(&kept, 3, 1, 8, 256, text_limit) < 0:
@@ -50,8 +50,8 @@ cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noe
     return 0
 
 
-cdef int copy_arena(Arena* b, Arena* copy) noexcept nogil:
-    """Copy all but the text and where it starts into an empty Arena."""
+cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy all but the text and where it starts into an empty BatchData."""
     if (
         duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
         or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
@@ -84,7 +84,7 @@ cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift)
         out[i] = ids[i] + shift if ids[i] >= 0 else NO_TERM
 
 
-cdef void append_arena(Arena* b, const Arena* more) noexcept nogil:
+cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
     """Copy terms and rows; there must be room for them."""
     cdef int32_t shift = b.n_terms
     cdef int32_t kind
@@ -117,7 +117,7 @@ cdef void append_arena(Arena* b, const Arena* more) noexcept nogil:
     b.n_rows += more.n_rows
 
 
-cdef int reserve_quoted(Arena* b, int64_t n) except -1:
+cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
     """Make room for so many quoted triples."""
     b.quoted = <int32_t*>malloc(3 * n * sizeof(int32_t))
     if b.quoted == NULL:

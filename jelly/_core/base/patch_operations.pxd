@@ -3,7 +3,7 @@
 from libc.stdint cimport int8_t, int64_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.status cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
+from jelly._core.base.fault cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
 
 cdef enum:
     # The operations of a patch are told by the numbers of their rows.

@@ -3,7 +3,7 @@
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.base.batch cimport Arena, Batch
+from jelly._core.base.batch cimport Batch, BatchData
 
 cdef enum:
     # The first Batch of a reader, before the size of the one before is a guide.
@@ -12,15 +12,15 @@ cdef enum:
     FIRST_TEXT = 4096
 
 
-ctypedef struct Held:
+ctypedef struct ChunkView:
     # The chunk. Not an attribute of the class itself: the garbage collector would take its object away from us, and a
     # memoryview that is given up before its buffer is a crash.
     Py_buffer view
 
 
-cdef class Feeder:
+cdef class PushReader:
     cdef Batch batch  # which is being filled; None before the first row
-    cdef Held held
+    cdef ChunkView held
     cdef bint has_view
     cdef const uint8_t* rest  # what of the chunk was not looked at yet
     cdef const uint8_t* rest_end
@@ -49,7 +49,7 @@ cdef class Feeder:
     cdef object give_batch(self)
     cdef int release(self) except -1
     # What they call.
-    cdef Arena* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL
+    cdef BatchData* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL
     cdef Batch take_batch(self)
     cdef object next_batch(self, bint flush)
     cdef int enter(self) except -1

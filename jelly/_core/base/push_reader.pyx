@@ -1,17 +1,17 @@
-"""Feeder: what readers have in common that are fed with chunks of bytes and give Batches."""
+"""PushReader: what readers have in common that are fed with chunks of bytes and give Batches."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
 
-from jelly._core.base.batch cimport Arena, Batch, add_operations, new_batch
-from jelly._core.base.status cimport FULL, NEED_MORE
+from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
+from jelly._core.base.fault cimport FULL, NEED_MORE
 
 
 # A failed reader is often part of a circle, by way of its error's traceback. The collector must not take the chunk, or
 # what a reader reads into, from it before __dealloc__ is through with them.
 @cython.no_gc_clear
-cdef class Feeder:
+cdef class PushReader:
     """The base of `Decoder`, `TextReader` and `BinaryReader`: bytes in, Batches out, no I/O.
 
     ``feed(chunk)`` and ``close()`` are all that most callers need; with ``push``, ``finish`` and ``pull`` a caller takes
@@ -21,7 +21,7 @@ cdef class Feeder:
 
     >>> from jelly._core.ntriples.text import TextReader
     >>> reader = TextReader(quads=False)
-    >>> isinstance(reader, Feeder), [len(batch) for batch in reader.feed(b"<a:s> <a:p> <a:o> .\\n<a:s> <a")]
+    >>> isinstance(reader, PushReader), [len(batch) for batch in reader.feed(b"<a:s> <a:p> <a:o> .\\n<a:s> <a")]
     (True, [1])
     >>> [batch.first_row for data in (b":p> <a:o> .\\n", b"<a:s> ") for batch in reader.feed(data)], reader.statements
     ([1], 2)
@@ -169,7 +169,7 @@ cdef class Feeder:
         self.rest = self.rest_end = NULL
         return 0
 
-    cdef Arena* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL:
+    cdef BatchData* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL:
         cdef Batch batch = new_batch(arity, self.hint_rows, self.hint_terms, self.hint_text, max_text)
         if patch and add_operations(&batch.a) < 0:
             raise MemoryError
@@ -191,7 +191,7 @@ cdef class Feeder:
 
 @cython.final
 cdef class BatchIterator:
-    """What `Feeder.feed` and `Feeder.close` give: it pulls a Batch when it is asked for one.
+    """What `PushReader.feed` and `PushReader.close` give: it pulls a Batch when it is asked for one.
 
     >>> from jelly._core.ntriples.text import TextReader
     >>> batches = TextReader(quads=False).feed(b"<a:s> <a:p> <a:o> .\\n")
@@ -199,10 +199,10 @@ cdef class BatchIterator:
     ([1], [])
     """
 
-    cdef Feeder feeder  # None at the end
+    cdef PushReader feeder  # None at the end
     cdef object first
 
-    def __cinit__(self, Feeder feeder not None, first=None):
+    def __cinit__(self, PushReader feeder not None, first=None):
         self.feeder = feeder
         self.first = first
 

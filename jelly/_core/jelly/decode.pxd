@@ -3,16 +3,16 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport Arena
+from jelly._core.base.batch cimport BatchData
+from jelly._core.base.fault cimport BY_FRAME, Fault, fail
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.status cimport BY_FRAME, Fault, fail
-from jelly._core.jelly.frame_reader cimport Feed
+from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
-from jelly._core.jelly.stream_options cimport Header, Limits
+from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
 
 cdef enum:
     # Quoted triples may be nested so deep.
@@ -47,19 +47,19 @@ cdef enum:
     ROWS_PUNCTUATED = ROWS_PATCH | 1 << OP_PUNCTUATION
 
 
-ctypedef struct Decode:
+ctypedef struct DecoderState:
     Lookup t
-    Arena* b
-    Feed feed
+    BatchData* b
+    FrameReader feed
     Reader frame  # what is left of the present frame
     const uint8_t* frame_start
     int64_t frame_offset
     bint in_frame
     int64_t row  # in the present frame
     int64_t n_frames  # frames ended so far
-    Header header
+    StreamOptionsRow header
     bint has_header
-    Header next  # the options that NEED_TABLES is about
+    StreamOptionsRow next  # the options that NEED_TABLES is about
     bint joined  # repeated options begin another stream
     Restart restart  # what follows repeated options, where they should not
     int arity
@@ -72,7 +72,7 @@ ctypedef struct Decode:
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]  # their ids in `carry`
-    Arena carry
+    BatchData carry
     int32_t languages[LANGUAGES]
     int32_t bnodes[BNODES]
     int64_t max_rows
@@ -85,15 +85,15 @@ ctypedef struct Decode:
     Fault fault
 
 
-cdef int run(Decode* d) noexcept nogil
+cdef int run(DecoderState* d) noexcept nogil
 
 
-cdef inline int32_t checked(Decode* d, int32_t term, const uint8_t* at) noexcept nogil:
+cdef inline int32_t checked(DecoderState* d, int32_t term, const uint8_t* at) noexcept nogil:
     """Note the fault where adding a term failed."""
     if term < 0:
         return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
     return term
 
 
-cdef inline bint much_metadata(Arena* b) noexcept nogil:
+cdef inline bint much_metadata(BatchData* b) noexcept nogil:
     return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT

@@ -6,40 +6,40 @@ from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
     add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
 )
-from jelly._core.base.patch_operations cimport step_transaction
-from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
     NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
     ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
 )
+from jelly._core.base.patch_operations cimport step_transaction
+from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.jelly.stream_options cimport check_header, read_header, same_header
+from jelly._core.jelly.stream_options cimport check_stream_options, read_stream_options, same_stream_options
 
 
 # ---- stream options
 
-cdef int malformed(Decode* d, Reader* r) noexcept nogil:
+cdef int malformed(DecoderState* d, Reader* r) noexcept nogil:
     return fail(&d.fault, MALFORMED, r.at)
 
 
-cdef int read_options(Decode* d, Reader* r) noexcept nogil:
+cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
     """The options row. NEED_TABLES for the first one of a stream."""
     cdef const uint8_t* at = r.at
-    cdef Header h
-    if read_header(r, &h, d.patch, &d.fault) != OK:
+    cdef StreamOptionsRow h
+    if read_stream_options(r, &h, d.patch, &d.fault) != OK:
         return d.fault.code
     if d.has_header and not d.joined:
-        if not same_header(&d.header, &h):
+        if not same_stream_options(&d.header, &h):
             return fail(&d.fault, OPTIONS_CHANGED, at)
         d.restart.arity = d.arity
         look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
         return OK
-    if check_header(&h, d.patch, &d.limits, at, &d.fault) != OK:
+    if check_stream_options(&h, d.patch, &d.limits, at, &d.fault) != OK:
         return d.fault.code
     d.next = h
     return NEED_TABLES
@@ -47,7 +47,7 @@ cdef int read_options(Decode* d, Reader* r) noexcept nogil:
 
 # ---- lookup entries
 
-cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept nogil:
+cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) noexcept nogil:
     cdef int64_t tag
     cdef int64_t id = 0
     cdef const uint8_t* at = r.at
@@ -72,7 +72,7 @@ cdef int read_entry(Decode* d, Reader* r, Table* table, int range_code) noexcept
 
 # ---- terms
 
-cdef inline int32_t read_iri(Decode* d, Reader* r) noexcept nogil:
+cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
     cdef int64_t prefix = 0
     cdef int64_t name = 0
     cdef int64_t tag
@@ -94,7 +94,7 @@ cdef inline int32_t read_iri(Decode* d, Reader* r) noexcept nogil:
     return term if term >= 0 else checked(d, term, at)
 
 
-cdef int32_t find_language(Decode* d, Reader* tag) noexcept nogil:
+cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
     """The KIND_TEXT term of a language tag; the last few are remembered."""
     cdef int64_t n = tag.end - tag.at
     cdef uint32_t i = <uint32_t>n
@@ -118,7 +118,7 @@ cdef int32_t find_language(Decode* d, Reader* tag) noexcept nogil:
     return term
 
 
-cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
+cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef Reader lex, language
     cdef int64_t datatype = -1
@@ -168,7 +168,7 @@ cdef int32_t read_literal(Decode* d, Reader* r) noexcept nogil:
     return checked(d, add_term(d.b, kind, aux, lex.at, lex.end - lex.at), lex.at)
 
 
-cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
+cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     """A blank node; they tend to come again soon, so the last few are remembered."""
     cdef int64_t n = r.end - r.at
     cdef uint32_t i = 0 if n > INTERN_MAX else <uint32_t>hash_bytes(r.at, n, 0) % BNODES
@@ -186,7 +186,7 @@ cdef int32_t read_bnode(Decode* d, Reader* r) noexcept nogil:
     return term
 
 
-cdef int32_t read_term(Decode* d, int kind, Reader* r, int depth) noexcept nogil:
+cdef int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int depth) noexcept nogil:
     """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
     if kind == 0:
         return read_iri(d, r)
@@ -197,7 +197,7 @@ cdef int32_t read_term(Decode* d, int kind, Reader* r, int depth) noexcept nogil
     return read_quoted(d, r, depth + 1)
 
 
-cdef int take_terms(Decode* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
+cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
     """Collect the terms of an RdfTriple or RdfQuad by position: they count in order, however they are written."""
     cdef int64_t tag
     cdef int64_t field
@@ -236,7 +236,7 @@ cdef int take_terms(Decode* d, Reader* r, int arity, Reader* spans, int* kinds) 
     return OK
 
 
-cdef int32_t read_quoted(Decode* d, Reader* r, int depth) noexcept nogil:
+cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
     cdef Reader spans[4]
     cdef int kinds[4]
     cdef int32_t terms[3]
@@ -248,13 +248,13 @@ cdef int32_t read_quoted(Decode* d, Reader* r, int depth) noexcept nogil:
     for slot in range(3):
         if kinds[slot] < 0:
             return fail(&d.fault, QUOTED_INCOMPLETE, r.at, 0, slot)
-        terms[slot] = read_term(d, kinds[slot], &spans[slot], depth)
+        terms[slot] = jelly_read_term(d, kinds[slot], &spans[slot], depth)
         if terms[slot] < 0:
             return terms[slot]
     return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
 
 
-cdef int32_t repeat_term(Decode* d, int slot, const uint8_t* at) noexcept nogil:
+cdef int32_t repeat_term(DecoderState* d, int slot, const uint8_t* at) noexcept nogil:
     """The term last seen in this position. The default graph is NO_TERM, so a fault must be looked up by its code."""
     cdef int32_t term = d.last[slot]
     if term == CARRIED:
@@ -276,7 +276,7 @@ cdef int32_t repeat_term(Decode* d, int slot, const uint8_t* at) noexcept nogil:
 
 # ---- rows
 
-cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
+cdef int32_t read_graph(DecoderState* d, int kind, Reader* r) noexcept nogil:
     """A graph node: 0 IRI, 1 blank node, 2 default graph, 3 literal. NO_TERM is the default graph, not a fault."""
     if kind == 0:
         return read_iri(d, r)
@@ -289,7 +289,7 @@ cdef int32_t read_graph(Decode* d, int kind, Reader* r) noexcept nogil:
     return NO_TERM
 
 
-cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept nogil:
+cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) noexcept nogil:
     """A triple or quad. The statements of a patch (`op`) are all quads, those of triples without a graph."""
     cdef Reader spans[4]
     cdef int kinds[4]
@@ -300,7 +300,7 @@ cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept
         return d.fault.code
     for slot in range(3):
         if kinds[slot] >= 0:
-            term = read_term(d, kinds[slot], &spans[slot], 0)
+            term = jelly_read_term(d, kinds[slot], &spans[slot], 0)
             if term < 0:
                 return d.fault.code
             d.last[slot] = term
@@ -332,7 +332,7 @@ cdef inline int read_statement(Decode* d, Reader* r, int arity, int op) noexcept
     return OK
 
 
-cdef int take_choice(Decode* d, Reader* r, int64_t tag, int first, int slot, Reader* span, int* kind) noexcept nogil:
+cdef int take_choice(DecoderState* d, Reader* r, int64_t tag, int first, int slot, Reader* span, int* kind) noexcept nogil:
     """Take the field of `tag` if it is one of the four of a oneof that begins with field `first`, else step over it."""
     if tag < 0 or tag & 7 != 2 or tag >> 3 < first or tag >> 3 > first + 3:
         if tag < 0 or skip_field(r, tag) < 0:
@@ -344,7 +344,7 @@ cdef int take_choice(Decode* d, Reader* r, int64_t tag, int first, int slot, Rea
     return OK if take_span(r, span) == 0 else malformed(d, r)
 
 
-cdef int read_graph_start(Decode* d, Reader* r) noexcept nogil:
+cdef int read_graph_start(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* at = r.at
     cdef Reader span
     cdef int kind = -1
@@ -360,20 +360,20 @@ cdef int read_graph_start(Decode* d, Reader* r) noexcept nogil:
     return d.fault.code
 
 
-cdef int add_operation(Decode* d, int op, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
+cdef int add_operation(DecoderState* d, int op, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:
     if add_row(d.b, s, p, o, g) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     d.b.op[d.b.n_rows - 1] = <int8_t>op
     return OK
 
 
-cdef int32_t add_text(Decode* d, Reader* text) noexcept nogil:
+cdef int32_t add_text(DecoderState* d, Reader* text) noexcept nogil:
     if check_utf8(text.at, text.end - text.at) >= 0:
         return fail(&d.fault, BAD_UTF8, text.at)
     return checked(d, add_term(d.b, KIND_TEXT, NO_TERM, text.at, text.end - text.at), text.at)
 
 
-cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
+cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
     """A namespace declaration, or with `op` one of a patch, which may have a graph and need not have an IRI."""
     cdef const uint8_t* at = r.at
     cdef Reader name, value, graph
@@ -425,7 +425,7 @@ cdef int read_namespace(Decode* d, Reader* r, int op) noexcept nogil:
     return add_operation(d, op, text, iri, NO_TERM, graph_term)
 
 
-cdef int read_patch_header(Decode* d, Reader* r) noexcept nogil:
+cdef int read_patch_header(DecoderState* d, Reader* r) noexcept nogil:
     cdef Reader key, value
     cdef int kind = -1
     cdef int64_t tag
@@ -444,13 +444,13 @@ cdef int read_patch_header(Decode* d, Reader* r) noexcept nogil:
     text = add_text(d, &key)
     if text < 0:
         return text
-    term = read_term(d, kind, &value, 0)
+    term = jelly_read_term(d, kind, &value, 0)
     if term < 0:
         return d.fault.code
     return add_operation(d, OP_HEADER, text, NO_TERM, term, NO_TERM)
 
 
-cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
+cdef int read_mark(DecoderState* d, const uint8_t* at, int op) noexcept nogil:
     """A row of a patch that has no terms."""
     cdef int status = step_transaction(&d.transaction, op)
     if status != OK:
@@ -458,7 +458,7 @@ cdef int read_mark(Decode* d, const uint8_t* at, int op) noexcept nogil:
     return add_operation(d, op, NO_TERM, NO_TERM, NO_TERM, NO_TERM)
 
 
-cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogil:
+cdef inline int read_patch_row(DecoderState* d, Reader* body, int field) noexcept nogil:
     if field == pb.RDF_PATCH_ROW_OPTIONS:
         return read_options(d, body)
     if field == OP_ADD or field == OP_DELETE:
@@ -472,7 +472,7 @@ cdef inline int read_patch_row(Decode* d, Reader* body, int field) noexcept nogi
     return read_mark(d, body.at, field)
 
 
-cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
+cdef inline int read_rdf_row(DecoderState* d, Reader* body, int field) noexcept nogil:
     if field == pb.RDF_STREAM_ROW_TRIPLE:
         return read_statement(d, body, 3, 0)
     if field == pb.RDF_STREAM_ROW_QUAD:
@@ -489,7 +489,7 @@ cdef inline int read_rdf_row(Decode* d, Reader* body, int field) noexcept nogil:
     return read_options(d, body)
 
 
-cdef int read_row(Decode* d, Reader* r) noexcept nogil:
+cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef int64_t tag
     cdef Reader body
@@ -535,7 +535,7 @@ cdef int read_row(Decode* d, Reader* r) noexcept nogil:
 
 # ---- frames
 
-cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
+cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
     cdef Reader key, value
     if take_metadata(r, &key, &value, &d.fault) != OK:
         return d.fault.code
@@ -544,7 +544,7 @@ cdef int read_metadata(Decode* d, Reader* r) noexcept nogil:
     return checked(d, add_metadata(d.b, key.at, key.end - key.at, value.at, value.end - value.at), key.at)
 
 
-cdef int read_rows(Decode* d) noexcept nogil:
+cdef int read_rows(DecoderState* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""
     cdef Reader* frame = &d.frame
     cdef Reader row
@@ -573,7 +573,7 @@ cdef int read_rows(Decode* d) noexcept nogil:
     return OK
 
 
-cdef int run(Decode* d) noexcept nogil:
+cdef int run(DecoderState* d) noexcept nogil:
     """Decode until the Batch is full, the input is used up (NEED_MORE), tables are needed, or a fault."""
     cdef int status
     while True:

@@ -4,11 +4,11 @@ from typing import Literal
 from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.push_reader import Feeder
+from jelly._core.base.push_reader import PushReader
 from jelly._options import PatchOptions, StreamOptions
 
 @disjoint_base
-class Decoder(Feeder):
+class Decoder(PushReader):
     options: StreamOptions | None  # of a patch PatchOptions
     quiet: bool  # no warnings: whoever sets it looks at restarts
     def __new__(

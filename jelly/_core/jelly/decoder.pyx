@@ -11,24 +11,24 @@ from functools import lru_cache
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, Arena, add_graphs, free_arena
+from jelly._core.base.batch cimport UNSET, BatchData, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.fault cimport (
+    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
+)
 from jelly._core.base.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
-from jelly._core.base.push_reader cimport Feeder
-from jelly._core.base.status cimport (
-    BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
-)
+from jelly._core.base.push_reader cimport PushReader
 from jelly._core.jelly.decode cimport (
-    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW, Decode,
-    run,
+    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW,
+    DecoderState, run,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
 from jelly._core.jelly.frame_reader cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
 from jelly._core.jelly.joined cimport Restart
-from jelly._core.jelly.lookup cimport Slot, Table, expect_keyframe, free_entries
-from jelly._core.jelly.stream_options cimport Header, check_header, same_header
+from jelly._core.jelly.lookup cimport DecoderEntry, Table, expect_keyframe, free_entries
+from jelly._core.jelly.stream_options cimport StreamOptionsRow, check_stream_options, same_stream_options
 
 from jelly.errors import JoinedWarning
 from jelly._options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions
@@ -41,7 +41,7 @@ _LOGICAL_TYPES = frozenset(LogicalType)
 
 
 @cython.no_gc_clear
-cdef class Decoder(Feeder):
+cdef class Decoder(PushReader):
     """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
 
     ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
@@ -67,7 +67,7 @@ cdef class Decoder(Feeder):
     [1]
     """
 
-    cdef Decode d
+    cdef DecoderState d
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
     cdef bint in_patch
@@ -174,7 +174,7 @@ cdef class Decoder(Feeder):
         if status == NEED_TABLES:
             # What came before belongs to other options.
             self.begins = True
-            if self.options is not None and not same_header(&self.d.header, &self.d.next) and not is_empty(&self.batch.a):
+            if self.options is not None and not same_stream_options(&self.d.header, &self.d.next) and not is_empty(&self.batch.a):
                 return FULL
         else:
             self.error = self.make_error()
@@ -183,7 +183,7 @@ cdef class Decoder(Feeder):
     cdef int begin(self) except -1:
         """A stream begins: the first, or another that was joined to it."""
         cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
-        cdef bint other = self.options is None or not same_header(&self.d.header, &self.d.next)
+        cdef bint other = self.options is None or not same_stream_options(&self.d.header, &self.d.next)
         cdef bint in_patch
         self.begins = False
         try:
@@ -225,7 +225,7 @@ cdef class Decoder(Feeder):
 
     cdef int release(self) except -1:
         self.d.feed.chunk.at = self.d.feed.chunk.end = NULL
-        return Feeder.release(self)
+        return PushReader.release(self)
 
     cdef object make_error(self):
         place = {"frame": self.d.n_frames}
@@ -257,7 +257,7 @@ cdef class Decoder(Feeder):
         return 0
 
     cdef object give_batch(self):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef int8_t* end
         cdef int status
         if self.error is None:
@@ -294,7 +294,7 @@ cdef class Decoder(Feeder):
 
     cdef int preset(self, options, state, place) except -1:
         """Take the options from the caller, checked like those of a stream."""
-        cdef Header* h = &self.d.header
+        cdef StreamOptionsRow* h = &self.d.header
         if self.d.patch != isinstance(options, PatchOptions):
             raise TypeError("PatchOptions go with patch=True, and StreamOptions without")
         h.physical = options.statement_type if self.d.patch else options.physical_type
@@ -312,7 +312,7 @@ cdef class Decoder(Feeder):
             self.n_patches = place // 4
             self.in_patch = place % 4 != AT_START
             self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
-        if check_header(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
+        if check_stream_options(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True
         self.options = options
@@ -325,7 +325,7 @@ cdef class Decoder(Feeder):
 
     cdef int settle(self) except -1:
         """The options row of a stream was read."""
-        cdef Header* h = &self.d.header
+        cdef StreamOptionsRow* h = &self.d.header
         cdef bint first = self.options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         # A name that is no name shall not stay in the cache.
@@ -345,7 +345,7 @@ cdef class Decoder(Feeder):
 
     cdef int make_tables(self) except -1:
         """What the options ask for: lookup tables, rows that may occur."""
-        cdef Header* h = &self.d.header
+        cdef StreamOptionsRow* h = &self.d.header
         h.name.at = <const uint8_t*><const char*>self.stream_name
         h.name.end = h.name.at + len(self.stream_name)
         self.arrays = (
@@ -394,16 +394,16 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
     )
 
 
-cdef bint is_empty(Arena* a) noexcept:
+cdef bint is_empty(BatchData* a) noexcept:
     return a.n_rows == 0 and a.n_frames == 0 and a.n_names == 0 and a.n_meta == 0
 
 
 cdef object make_table(Table* table, int64_t size):
     """Give `table` its fixed-size array of slots; the numpy array that owns it is returned to be kept."""
     cdef Py_buffer view
-    array = numpy.empty((size + 1) * sizeof(Slot), numpy.uint8)
+    array = numpy.empty((size + 1) * sizeof(DecoderEntry), numpy.uint8)
     PyObject_GetBuffer(array, &view, PyBUF_WRITABLE)
-    table.slots = <Slot*>view.buf
+    table.slots = <DecoderEntry*>view.buf
     PyBuffer_Release(&view)
     table.size = <int32_t>size
     return array

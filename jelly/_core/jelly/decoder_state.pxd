@@ -1,8 +1,8 @@
 """The state of a Decode between two frames as bytes, so that reading can start there later."""
 
-from jelly._core.jelly.decode cimport Decode
+from jelly._core.jelly.decode cimport DecoderState
 
 
-cdef bytes save_state(Decode* d)
-cdef int load_state(Decode* d, bytes data) except -1
-cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil
+cdef bytes save_state(DecoderState* d)
+cdef int load_state(DecoderState* d, bytes data) except -1
+cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil

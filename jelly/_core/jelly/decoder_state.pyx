@@ -2,16 +2,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, add_quoted, add_row,
+    CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
     add_term, free_arena, init_arena,
 )
+from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.patch_operations cimport OPEN, OP_PUNCTUATION
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
-from jelly._core.base.status cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.decode cimport MAX_DEPTH, Decode
+from jelly._core.jelly.decode cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
 from jelly.errors import JellyFormatError
@@ -50,21 +50,21 @@ cdef int put_table(Writer* w, Table* table) except -1:
     return 0
 
 
-cdef int put_term(Writer* w, Arena* a, int32_t term) except -1:
+cdef int state_put_term(Writer* w, BatchData* a, int32_t term) except -1:
     cdef int32_t aux = a.aux[term]
     cdef int k
     put_number(w, a.kind[term])
     if a.kind[term] == KIND_TRIPLE:
         for k in range(3):
-            put_term(w, a, a.quoted[3 * aux + k])
+            state_put_term(w, a, a.quoted[3 * aux + k])
         return 0
     if aux != NO_TERM:
-        put_term(w, a, aux)
+        state_put_term(w, a, aux)
     put_text(w, a.text + a.start[term], a.start[term + 1] - a.start[term])
     return 0
 
 
-cdef bytes save_state(Decode* d):
+cdef bytes save_state(DecoderState* d):
     """All that the frames to come may refer to. The Decode stands between two frames and its Batch is given away."""
     cdef Writer w
     cdef int slot
@@ -84,7 +84,7 @@ cdef bytes save_state(Decode* d):
                 put_number(&w, STATE_DEFAULT_GRAPH)
             else:
                 put_number(&w, STATE_TERM)
-                put_term(&w, &d.carry, d.carried[slot])
+                state_put_term(&w, &d.carry, d.carried[slot])
         return (<const char*>w.buf)[:w.n]
     finally:
         free(w.buf)
@@ -101,7 +101,7 @@ cdef int64_t take_number(Reader* r, int64_t limit) except -1:
     return value
 
 
-cdef int load_table(Decode* d, Reader* r, Table* table) except -1:
+cdef int load_table(DecoderState* d, Reader* r, Table* table) except -1:
     cdef int64_t last = take_number(r, table.size)
     cdef int64_t id
     cdef Reader text
@@ -118,7 +118,7 @@ cdef int load_table(Decode* d, Reader* r, Table* table) except -1:
     return 0
 
 
-cdef int32_t load_term(Reader* r, Arena* a, int depth) except -1:
+cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
     cdef int64_t kind = take_number(r, KIND_TEXT)
     cdef int32_t aux = NO_TERM
     cdef int32_t terms[3]
@@ -146,8 +146,8 @@ cdef int32_t load_term(Reader* r, Arena* a, int depth) except -1:
     return term
 
 
-cdef int load_state(Decode* d, bytes data) except -1:
-    """Bring a fresh Decode, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
+cdef int load_state(DecoderState* d, bytes data) except -1:
+    """Bring a fresh DecoderState, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
     cdef Reader r
     cdef int slot
     cdef int64_t state
@@ -181,7 +181,7 @@ cdef int load_state(Decode* d, bytes data) except -1:
     return 0
 
 
-cdef int begin_stream(Decode* d, bint in_patch) noexcept nogil:
+cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
     """Take the options in `d.next`, those of the first stream or of another that was joined to it: nothing that was
     before counts any more. `in_patch`: rows stand behind the end of the last patch."""
     cdef int slot

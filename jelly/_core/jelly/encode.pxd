@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from jelly._core.jelly.encoder_state cimport Encode
+from jelly._core.jelly.encoder_state cimport EncoderState
 
 
-cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil
-cdef int finish_patch(Encode* e) noexcept nogil
+cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil
+cdef int finish_patch(EncoderState* e) noexcept nogil

@@ -3,8 +3,12 @@ from libc.string cimport memmove
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena, hash_bytes,
+    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, hash_bytes,
     same_term,
+)
+from jelly._core.base.fault cimport (
+    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
+    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
 )
 from jelly._core.base.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
@@ -12,11 +16,7 @@ from jelly._core.base.patch_operations cimport (
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
-from jelly._core.base.status cimport (
-    BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
-    NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
-)
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, Encode, Memo
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
     ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame,
 )
@@ -37,7 +37,7 @@ cdef enum:
 
 # ---- lookups
 
-cdef int put_entry(Encode* e, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int put_entry(EncoderState* e, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
     cdef int64_t wire = entry_delta(table, id)
     cdef int64_t size = 0
     if wire != 0:
@@ -58,7 +58,7 @@ cdef int put_entry(Encode* e, uint8_t tag, Lru* table, int32_t id, const uint8_t
     return OK
 
 
-cdef int32_t entry_id(Encode* e, Lru* table, uint8_t tag, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int32_t entry_id(EncoderState* e, Lru* table, uint8_t tag, const uint8_t* text, int64_t n) noexcept nogil:
     """The id of the entry with this text, made and written if need be. 0: the statement uses all there are."""
     cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
     cdef int32_t id = find_entry(table, text, n, hash)
@@ -90,9 +90,9 @@ cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
     return slash if slash > 0 else colon
 
 
-cdef int find_ids(Encode* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
+cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
     """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
-    cdef Memo* memo = &e.memo[term]
+    cdef TermMemo* memo = &e.memo[term]
     cdef const uint8_t* text
     cdef int64_t n, cut
     if not e.whole_names and memo.name > 0 and e.names.entries[memo.name].serial == memo.name_serial:
@@ -126,9 +126,9 @@ cdef int find_ids(Encode* e, int32_t term, int32_t* name, int32_t* prefix) noexc
     return OK
 
 
-cdef int32_t find_datatype_id(Encode* e, int32_t term) noexcept nogil:
+cdef int32_t find_datatype_id(EncoderState* e, int32_t term) noexcept nogil:
     """The lookup id of a datatype, or a negative code."""
-    cdef Memo* memo = &e.memo[term]
+    cdef TermMemo* memo = &e.memo[term]
     cdef int32_t id
     if e.datatypes.size == 0:
         return fail(&e.fault, DATATYPES_OFF, NULL)
@@ -149,7 +149,7 @@ cdef int32_t find_datatype_id(Encode* e, int32_t term) noexcept nogil:
 
 # ---- terms
 
-cdef inline int put_iri(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
+cdef inline int put_iri(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
     cdef int32_t name = 0
     cdef int32_t prefix = 0
     cdef int64_t wire_name
@@ -176,7 +176,7 @@ cdef inline int put_iri(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
     return OK
 
 
-cdef int put_text(Encode* e, uint32_t tag, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int put_text(EncoderState* e, uint32_t tag, const uint8_t* text, int64_t n) noexcept nogil:
     if n > MAX_TEXT:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     if reserve(&e.row, n + 2 * MAX_VARINT32) < 0:
@@ -187,8 +187,8 @@ cdef int put_text(Encode* e, uint32_t tag, const uint8_t* text, int64_t n) noexc
     return OK
 
 
-cdef int put_literal(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
-    cdef Arena* b = e.b
+cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil:
+    cdef BatchData* b = e.b
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef int32_t aux = b.aux[term]
     cdef int64_t n_aux = 0
@@ -222,7 +222,7 @@ cdef int put_literal(Encode* e, uint32_t tag, int32_t term) noexcept nogil:
     return OK
 
 
-cdef int put_quoted(Encode* e, uint32_t tag, int32_t term, int depth) noexcept nogil:
+cdef int put_quoted(EncoderState* e, uint32_t tag, int32_t term, int depth) noexcept nogil:
     """A quoted triple: its length is filled in afterwards, its terms are never left out."""
     cdef int32_t* terms = &e.b.quoted[3 * e.b.aux[term]]
     cdef int64_t begin, size
@@ -236,7 +236,7 @@ cdef int put_quoted(Encode* e, uint32_t tag, int32_t term, int depth) noexcept n
     put_byte(w, 0)
     begin = w.n
     for slot in range(3):
-        status = put_term(e, slot, terms[slot], depth)
+        status = jelly_put_term(e, slot, terms[slot], depth)
         if status != OK:
             return status
     size = w.n - begin
@@ -251,7 +251,7 @@ cdef int put_quoted(Encode* e, uint32_t tag, int32_t term, int depth) noexcept n
     return OK
 
 
-cdef inline int put_term(Encode* e, int slot, int32_t term, int depth) noexcept nogil:
+cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int depth) noexcept nogil:
     """A term of an RdfTriple or RdfQuad at position `slot`, or the graph of a quad."""
     cdef int kind
     # Fields 1 to 4 are the subject, 5 to 8 the predicate and so on: IRI, blank node, literal, quoted triple.
@@ -285,7 +285,7 @@ cdef inline int put_term(Encode* e, int slot, int32_t term, int depth) noexcept 
     return put_literal(e, tag + (24 if slot == 3 else 16), term)
 
 
-cdef inline bint is_repeated(Encode* e, int slot, int32_t term) noexcept nogil:
+cdef inline bint is_repeated(EncoderState* e, int slot, int32_t term) noexcept nogil:
     cdef int32_t last = e.last[slot]
     if last == term:
         return True
@@ -298,17 +298,17 @@ cdef inline bint is_repeated(Encode* e, int slot, int32_t term) noexcept nogil:
 
 # ---- statements
 
-cdef int put_terms(Encode* e, int32_t* terms, int n) noexcept nogil:
+cdef int put_terms(EncoderState* e, int32_t* terms, int n) noexcept nogil:
     cdef int slot, status
     for slot in range(n):
         if not is_repeated(e, slot, terms[slot]):
-            status = put_term(e, slot, terms[slot], 0)
+            status = jelly_put_term(e, slot, terms[slot], 0)
             if status != OK:
                 return status
     return OK
 
 
-cdef int put_graph_term(Encode* e, int first, int32_t term) noexcept nogil:
+cdef int put_graph_term(EncoderState* e, int first, int32_t term) noexcept nogil:
     """The graph of a graph start or namespace: like that of a quad, but its four fields begin with `first`."""
     cdef uint32_t tag = first << 3 | 2
     cdef int kind
@@ -332,7 +332,7 @@ cdef int put_graph_term(Encode* e, int first, int32_t term) noexcept nogil:
     return put_literal(e, tag + 24, term)
 
 
-cdef int put_header_value(Encode* e, int32_t term) noexcept nogil:
+cdef int put_header_value(EncoderState* e, int32_t term) noexcept nogil:
     """The value of a header, which may be any term and is never left out."""
     cdef uint32_t tag = pb.RDF_PATCH_HEADER_H_IRI_TAG
     cdef int kind = e.b.kind[term]
@@ -347,13 +347,13 @@ cdef int put_header_value(Encode* e, int32_t term) noexcept nogil:
     return put_quoted(e, tag + 24, term, 1)
 
 
-cdef int put_key(Encode* e, int32_t key) noexcept nogil:
+cdef int put_key(EncoderState* e, int32_t key) noexcept nogil:
     """Field 1 of a namespace or header, a text."""
     cdef int64_t n = e.b.start[key + 1] - e.b.start[key]
     return put_text(e, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b.text + e.b.start[key], n) if n > 0 else OK
 
 
-cdef int put_namespace_terms(Encode* e, int32_t* terms, bint graph) noexcept nogil:
+cdef int put_namespace_terms(EncoderState* e, int32_t* terms, bint graph) noexcept nogil:
     """Name, IRI (NO_TERM: none, which only the deletion in a patch may have) and, with `graph`, the graph."""
     cdef int status = put_key(e, terms[0])
     if status == OK and terms[1] != NO_TERM:
@@ -363,7 +363,7 @@ cdef int put_namespace_terms(Encode* e, int32_t* terms, bint graph) noexcept nog
     return status
 
 
-cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
+cdef int put_whole(EncoderState* e, int what, int32_t* terms) noexcept nogil:
     """Put a statement (`what`: its number of terms) or one of the others (PUT_*) into `e.row`.
 
     Entry rows stand before the row that needs them, and no entry of this row may be evicted by another. Where the
@@ -395,7 +395,7 @@ cdef int put_whole(Encode* e, int what, int32_t* terms) noexcept nogil:
     return status
 
 
-cdef int change_graph(Encode* e, int32_t graph) noexcept nogil:
+cdef int change_graph(EncoderState* e, int32_t graph) noexcept nogil:
     """In a GRAPHS stream: close the open graph and open another."""
     cdef int32_t terms[4]
     cdef int status
@@ -412,9 +412,9 @@ cdef int change_graph(Encode* e, int32_t graph) noexcept nogil:
     return put_row(e, pb.RDF_STREAM_ROW_GRAPH_START_TAG)
 
 
-cdef int put_statement(Encode* e, int64_t row, uint8_t op_tag) noexcept nogil:
+cdef int put_statement(EncoderState* e, int64_t row, uint8_t op_tag) noexcept nogil:
     """A statement; `op_tag` is that of its row in a patch, or 0."""
-    cdef Arena* b = e.b
+    cdef BatchData* b = e.b
     cdef int32_t terms[4]
     cdef int slot, status
     cdef int n = 4 if e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS else 3
@@ -438,7 +438,7 @@ cdef int put_statement(Encode* e, int64_t row, uint8_t op_tag) noexcept nogil:
     return put_row(e, pb.RDF_STREAM_ROW_QUAD_TAG if n == 4 else pb.RDF_STREAM_ROW_TRIPLE_TAG)
 
 
-cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
+cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
     cdef int32_t terms[4]
     cdef int status
     if not e.namespaces:
@@ -455,11 +455,11 @@ cdef int put_namespace(Encode* e, int32_t name, int32_t iri) noexcept nogil:
     return put_row(e, pb.RDF_STREAM_ROW_NAMESPACE_TAG)
 
 
-cdef inline bint is_text(Encode* e, int32_t term) noexcept nogil:
+cdef inline bint is_text(EncoderState* e, int32_t term) noexcept nogil:
     return 0 <= term < e.b.n_terms and e.b.kind[term] == KIND_TEXT
 
 
-cdef int end_patch(Encode* e, int64_t row) noexcept nogil:
+cdef int end_patch(EncoderState* e, int64_t row) noexcept nogil:
     """End a patch as the stream type wants it; what was read as a frame up to `row` may have metadata."""
     e.in_patch = False
     if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
@@ -477,9 +477,9 @@ cdef int end_patch(Encode* e, int64_t row) noexcept nogil:
     return end_frame(e, e.b, e.bound)
 
 
-cdef int put_operation(Encode* e, int64_t row) noexcept nogil:
+cdef int put_operation(EncoderState* e, int64_t row) noexcept nogil:
     """A row of a patch that is no statement."""
-    cdef Arena* b = e.b
+    cdef BatchData* b = e.b
     cdef int32_t terms[4]
     cdef int op = b.op[row]
     cdef int status = step_transaction(&e.transaction, op)
@@ -518,7 +518,7 @@ cdef int put_operation(Encode* e, int64_t row) noexcept nogil:
     return put_row(e, <uint8_t>(op << 3 | 2))
 
 
-cdef inline int put_patch_row(Encode* e, int64_t row) noexcept nogil:
+cdef inline int put_patch_row(EncoderState* e, int64_t row) noexcept nogil:
     cdef int op = e.b.op[row]
     if e.patch_ended:
         return fail(&e.fault, ONE_PATCH, NULL)
@@ -530,7 +530,7 @@ cdef inline int put_patch_row(Encode* e, int64_t row) noexcept nogil:
 
 # ---- frames
 
-cdef int end_bounds(Encode* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
+cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
     """Finish the frames before number `limit` that end at this row of the Batch. A flat stream has frames of its own."""
     if not e.keep_frames:
         return OK
@@ -541,9 +541,9 @@ cdef int end_bounds(Encode* e, int64_t row, int64_t limit, int64_t* bound) noexc
     return OK
 
 
-cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
+cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
     """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
-    cdef Arena* b = e.b
+    cdef BatchData* b = e.b
     cdef int64_t bound = 0
     cdef int64_t name = 0
     e.bound = 0
@@ -573,7 +573,7 @@ cdef int encode_rows(Encode* e, int64_t* row) noexcept nogil:
                 return e.fault.code
 
 
-cdef int finish_patch(Encode* e) noexcept nogil:
+cdef int finish_patch(EncoderState* e) noexcept nogil:
     """End the patch that is being written, if any, where the stream ends, as a punctuation in the Batch would."""
     if e.transaction == OPEN:
         return fail(&e.fault, OPEN_TRANSACTION, NULL)

@@ -10,16 +10,16 @@ from functools import lru_cache
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Arena, Batch, free_arena
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.fault cimport OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
-from jelly._core.base.status cimport OK, fail, fault_error, utf8_of
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, Encode, Memo
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
-from jelly._core.jelly.lookup cimport Entry, Lru, free_lru, init_lru
+from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 
 from jelly.errors import JellyOptionsError
 from jelly._options import PatchOptions, PhysicalType
@@ -48,7 +48,7 @@ cdef class Encoder:
     True
     """
 
-    cdef Encode e
+    cdef EncoderState e
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
@@ -135,7 +135,7 @@ cdef class Encoder:
                     "statements without operations cannot go into a patch" if self.e.patch
                     else "a patch has operations: write it with PatchOptions"
                 )
-            self.e.memo = <Memo*>calloc(batch.a.n_terms + 1, sizeof(Memo))
+            self.e.memo = <TermMemo*>calloc(batch.a.n_terms + 1, sizeof(TermMemo))
             if self.e.memo == NULL:
                 raise MemoryError
             self.e.b = &batch.a
@@ -261,7 +261,7 @@ cdef class Encoder:
         return 0
 
 
-cdef bint is_generalized(Arena* a, int slot, int32_t term) noexcept nogil:
+cdef bint is_generalized(BatchData* a, int slot, int32_t term) noexcept nogil:
     """Whether a term that stands there needs generalized statements, as `put_term` has it."""
     cdef int32_t* inner
     cdef int kind, i
@@ -283,7 +283,7 @@ cdef bint is_generalized(Arena* a, int slot, int32_t term) noexcept nogil:
     return False
 
 
-cdef bint has_generalized(Arena* a) noexcept nogil:
+cdef bint has_generalized(BatchData* a) noexcept nogil:
     cdef int64_t i
     for i in range(a.n_rows):
         if is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i]):
@@ -293,7 +293,7 @@ cdef bint has_generalized(Arena* a) noexcept nogil:
     return False
 
 
-cdef bint has_named_graph(Arena* a) noexcept nogil:
+cdef bint has_named_graph(BatchData* a) noexcept nogil:
     cdef int64_t i
     if a.g != NULL:
         for i in range(a.n_rows):
@@ -307,7 +307,7 @@ def lacking(options, Batch batch not None) -> dict:
 
     Of those that are left open (an unspecified physical type, version 0) nothing is said.
     """
-    cdef Arena* a = &batch.a
+    cdef BatchData* a = &batch.a
     cdef bint found
     changes = {}
     if options.physical_type == PhysicalType.TRIPLES:
@@ -333,10 +333,10 @@ cdef object make_lru(Lru* table, int32_t size):
     cdef uint32_t n_index = 8
     while n_index < 2 * <uint32_t>size:
         n_index *= 2
-    arrays = numpy.empty((size + 1) * sizeof(Entry), numpy.uint8), numpy.empty(n_index, numpy.int32)
+    arrays = numpy.empty((size + 1) * sizeof(LruEntry), numpy.uint8), numpy.empty(n_index, numpy.int32)
     PyObject_GetBuffer(arrays[0], &entries, PyBUF_WRITABLE)
     PyObject_GetBuffer(arrays[1], &index, PyBUF_WRITABLE)
-    init_lru(table, <Entry*>entries.buf, <int32_t*>index.buf, size, n_index)
+    init_lru(table, <LruEntry*>entries.buf, <int32_t*>index.buf, size, n_index)
     PyBuffer_Release(&entries)
     PyBuffer_Release(&index)
     return arrays

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.base.batch cimport Arena
+from jelly._core.base.batch cimport BatchData
+from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
-from jelly._core.base.status cimport Fault
 from jelly._core.jelly.lookup cimport Lru
 
 cdef enum:
@@ -13,7 +13,7 @@ cdef enum:
     KEY_NUMBERS = 4
 
 
-ctypedef struct Memo:
+ctypedef struct TermMemo:
     # Where the lookup entries of a term were found, good as long as their serials stand.
     int32_t name  # negative: the id of a datatype
     uint32_t name_serial
@@ -21,7 +21,7 @@ ctypedef struct Memo:
     uint32_t prefix_serial
 
 
-ctypedef struct Encode:
+ctypedef struct EncoderState:
     # options
     bint patch  # Jelly-Patch; else Jelly-RDF
     int physical  # of a patch the statement type, whose numbers are the same
@@ -48,11 +48,11 @@ ctypedef struct Encode:
     int32_t last_prefix
     int64_t statement  # counts attempts: what is pinned in the tables
     # input
-    Arena* b
-    Memo* memo  # one for each term of b
+    BatchData* b
+    TermMemo* memo  # one for each term of b
     int32_t last[4]  # term ids in b, UNSET or CARRIED
     int32_t carried[4]
-    Arena carry
+    BatchData carry
     # output
     Writer row  # the statement being written
     Writer body  # the frame being written

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
+from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Reader, Writer
-from jelly._core.base.status cimport Fault
 
 cdef enum:
     FRAMING_UNKNOWN = -1
@@ -11,7 +11,7 @@ cdef enum:
     FRAMING_DELIMITED = 1
 
 
-ctypedef struct Feed:
+ctypedef struct FrameReader:
     Reader chunk  # what of the present chunk is not used yet; borrowed
     Writer pending  # a frame that came in parts
     int framing
@@ -21,7 +21,7 @@ ctypedef struct Feed:
     int64_t offset  # in the stream, of chunk.at
 
 
-cdef void init_feed(Feed* feed, int framing, int64_t max_frame) noexcept nogil
-cdef void free_feed(Feed* feed) noexcept nogil
-cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil
+cdef void init_feed(FrameReader* feed, int framing, int64_t max_frame) noexcept nogil
+cdef void free_feed(FrameReader* feed) noexcept nogil
+cdef int next_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil
 cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noexcept nogil

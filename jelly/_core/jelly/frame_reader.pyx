@@ -2,10 +2,10 @@ from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_field, take_span, take_varint
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
 )
+from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_field, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
@@ -13,18 +13,18 @@ cdef enum:
     KEEP_PENDING = 1 << 22
 
 
-cdef void init_feed(Feed* feed, int framing, int64_t max_frame) noexcept nogil:
-    memset(feed, 0, sizeof(Feed))
+cdef void init_feed(FrameReader* feed, int framing, int64_t max_frame) noexcept nogil:
+    memset(feed, 0, sizeof(FrameReader))
     feed.framing = framing
     feed.max_frame = max_frame
 
 
-cdef void free_feed(Feed* feed) noexcept nogil:
+cdef void free_feed(FrameReader* feed) noexcept nogil:
     free(feed.pending.buf)
-    memset(feed, 0, sizeof(Feed))
+    memset(feed, 0, sizeof(FrameReader))
 
 
-cdef int stash(Feed* feed, int64_t n, Fault* fault) noexcept nogil:
+cdef int stash(FrameReader* feed, int64_t n, Fault* fault) noexcept nogil:
     """Move `n` bytes of the chunk to the pending frame."""
     if reserve(&feed.pending, n) < 0:
         return fail(fault, NO_MEMORY, NULL)
@@ -34,7 +34,7 @@ cdef int stash(Feed* feed, int64_t n, Fault* fault) noexcept nogil:
     return OK
 
 
-cdef int detect(Feed* feed, Fault* fault) noexcept nogil:
+cdef int detect(FrameReader* feed, Fault* fault) noexcept nogil:
     """Tell a delimited stream from a bare frame by its first three bytes.
 
     A bare frame begins with tag and length of a row and the tag of its options (0A ?? 0A); a delimited one with its
@@ -61,7 +61,7 @@ cdef int detect(Feed* feed, Fault* fault) noexcept nogil:
     return OK
 
 
-cdef int bare_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
+cdef int bare_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
     cdef int64_t left = feed.chunk.end - feed.chunk.at
     if left > feed.max_frame - feed.pending.n:
         feed.offset -= feed.pending.n
@@ -84,7 +84,7 @@ cdef int bare_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) no
     return OK
 
 
-cdef int next_frame(Feed* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
+cdef int next_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
     """Point `frame` at the next whole frame and `offset` at its place in the stream.
 
     NEED_MORE where the chunk holds no whole frame. The frame is good until the next call. On a fault `feed.offset` is
@@ -191,7 +191,7 @@ cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noex
 
 def _frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
     """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would."""
-    cdef Feed feed
+    cdef FrameReader feed
     cdef Fault fault
     cdef Reader frame
     cdef int64_t offset = 0

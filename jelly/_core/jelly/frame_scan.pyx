@@ -8,12 +8,12 @@ from libc.string cimport memset
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error,
 )
+from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
 from jelly._core.jelly.frame_reader cimport (
-    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, Feed, free_feed, init_feed, next_frame, take_metadata,
+    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed, next_frame, take_metadata,
 )
 from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
 
@@ -48,8 +48,8 @@ ctypedef struct Count:
     int64_t bytes[N_KINDS]
 
 
-ctypedef struct Walk:
-    Feed feed
+ctypedef struct FrameScan:
+    FrameReader feed
     Reader frame
     const uint8_t* frame_start
     bint in_frame
@@ -78,14 +78,14 @@ cdef inline int kind_of(int64_t field) noexcept nogil:
     return OTHER
 
 
-cdef int append(Walk* w, Writer* to, const void* data, int64_t n) noexcept nogil:
+cdef int append(FrameScan* w, Writer* to, const void* data, int64_t n) noexcept nogil:
     if reserve(to, n) < 0:
         return fail(&w.fault, NO_MEMORY, NULL)
     put_bytes(to, <const uint8_t*>data, n)
     return OK
 
 
-cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
+cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
     """The kind of the row, or a negative code."""
     cdef Reader body
     cdef int kind = OTHER
@@ -108,7 +108,7 @@ cdef int walk_row(Walk* w, Reader* r) noexcept nogil:
     return kind
 
 
-cdef int walk_entry(Walk* w, Reader r, int table) noexcept nogil:
+cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
     """Keep count of the entries of a table; what is malformed in one is left to the Decoder."""
     cdef int64_t tag
     cdef int64_t id = 0
@@ -124,7 +124,7 @@ cdef int walk_entry(Walk* w, Reader r, int table) noexcept nogil:
     return OK
 
 
-cdef int walk_metadata(Walk* w) noexcept nogil:
+cdef int walk_metadata(FrameScan* w) noexcept nogil:
     cdef Reader key, value
     cdef int64_t head[3]
     cdef const uint8_t* begin = w.frame.at
@@ -140,7 +140,7 @@ cdef int walk_metadata(Walk* w) noexcept nogil:
     return append(w, &w.keys, value.at, min(head[2], SHOWN))
 
 
-cdef int walk_frame(Walk* w) noexcept nogil:
+cdef int walk_frame(FrameScan* w) noexcept nogil:
     cdef Reader* frame = &w.frame
     cdef Reader row
     cdef const uint8_t* begin
@@ -181,7 +181,7 @@ cdef int walk_frame(Walk* w) noexcept nogil:
     return OK
 
 
-cdef int walk(Walk* w) noexcept nogil:
+cdef int walk(FrameScan* w) noexcept nogil:
     """Walk over all whole frames. NEED_MORE when the chunk is used up, or a negative code."""
     cdef int status
     while True:
@@ -232,7 +232,7 @@ cdef class RowCounter:
     (1, 1, 2)
     """
 
-    cdef Walk w
+    cdef FrameScan w
     cdef object error
     cdef bint busy
     cdef readonly dict metadata  # key -> number of frames that have it

@@ -3,25 +3,25 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport Arena
+from jelly._core.base.batch cimport BatchData
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_varint
-from jelly._core.jelly.encoder_state cimport Encode
+from jelly._core.jelly.encoder_state cimport EncoderState
 
 cdef enum:
     # The head of a row: its tag, its length, the tag and length of its one field.
     ROW_HEAD = 2 + 2 * MAX_VARINT32
 
 
-cdef int start_frame(Encode* e) noexcept nogil
-cdef int put_row(Encode* e, uint8_t tag) noexcept nogil
-cdef int end_graph(Encode* e) noexcept nogil
-cdef int64_t find_place(Encode* e) noexcept nogil
-cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil
-cdef void forget_tables(Encode* e) noexcept nogil
-cdef int release_frame(Encode* e) noexcept nogil
-cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil
+cdef int start_frame(EncoderState* e) noexcept nogil
+cdef int put_row(EncoderState* e, uint8_t tag) noexcept nogil
+cdef int end_graph(EncoderState* e) noexcept nogil
+cdef int64_t find_place(EncoderState* e) noexcept nogil
+cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil
+cdef void forget_tables(EncoderState* e) noexcept nogil
+cdef int release_frame(EncoderState* e) noexcept nogil
+cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil
 cdef int put_metadata_entry(
-    Encode* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+    EncoderState* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
 ) noexcept nogil
 
 

@@ -2,19 +2,19 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, Arena
+from jelly._core.base.batch cimport UNSET, BatchData
+from jelly._core.base.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
 from jelly._core.base.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )
-from jelly._core.base.status cimport NO_MEMORY, OK, ONE_FRAME, fail
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, Encode
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, EncoderState
 from jelly._core.jelly.lookup cimport forget_lru
 
 
 # ---- rows
 
-cdef int start_frame(Encode* e) noexcept nogil:
+cdef int start_frame(EncoderState* e) noexcept nogil:
     """The first frame begins with the options row."""
     if not e.started:
         if reserve(&e.body, e.n_options + ROW_HEAD) < 0:
@@ -26,7 +26,7 @@ cdef int start_frame(Encode* e) noexcept nogil:
     return OK
 
 
-cdef int put_row(Encode* e, uint8_t tag) noexcept nogil:
+cdef int put_row(EncoderState* e, uint8_t tag) noexcept nogil:
     """Append a row of the bytes that `e.row` has collected, and empty it."""
     if reserve(&e.body, e.row.n + ROW_HEAD) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
@@ -37,7 +37,7 @@ cdef int put_row(Encode* e, uint8_t tag) noexcept nogil:
     return OK
 
 
-cdef int end_graph(Encode* e) noexcept nogil:
+cdef int end_graph(EncoderState* e) noexcept nogil:
     """Close the graph that is open in a GRAPHS stream."""
     if not e.in_graph:
         return OK
@@ -49,7 +49,7 @@ cdef int end_graph(Encode* e) noexcept nogil:
 # ---- frames
 
 cdef int put_metadata_entry(
-    Encode* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
+    EncoderState* e, Writer* w, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value
 ) noexcept nogil:
     cdef int64_t size = len_field(n_key) + len_field(n_value)
     if reserve(w, size + ROW_HEAD) < 0:
@@ -65,7 +65,7 @@ cdef int put_metadata_entry(
     return OK
 
 
-cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
+cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
     """The metadata that came with a frame. An index (see jelly/_seekable/index.py) is left out: it fits the old bytes only."""
     cdef int64_t i
     cdef int64_t* m
@@ -80,7 +80,7 @@ cdef int put_metadata(Encode* e, Arena* a, int64_t frame) noexcept nogil:
     return OK
 
 
-cdef int put_frame(Encode* e, Writer* body) noexcept nogil:
+cdef int put_frame(EncoderState* e, Writer* body) noexcept nogil:
     """Move a frame to `e.out`."""
     if reserve(&e.out, body.n + MAX_VARINT32) < 0:
         return fail(&e.fault, NO_MEMORY, NULL)
@@ -91,7 +91,7 @@ cdef int put_frame(Encode* e, Writer* body) noexcept nogil:
     return OK
 
 
-cdef int release_frame(Encode* e) noexcept nogil:
+cdef int release_frame(EncoderState* e) noexcept nogil:
     """Move the frame that was held back, if any, to `e.out`."""
     if not e.has_held:
         return OK
@@ -99,7 +99,7 @@ cdef int release_frame(Encode* e) noexcept nogil:
     return put_frame(e, &e.held)
 
 
-cdef void forget_tables(Encode* e) noexcept nogil:
+cdef void forget_tables(EncoderState* e) noexcept nogil:
     """Refer to nothing that is before: no term, no entry, and no id that is told by the last one."""
     cdef int slot
     forget_lru(&e.names)
@@ -112,14 +112,14 @@ cdef void forget_tables(Encode* e) noexcept nogil:
         e.last[slot] = UNSET
 
 
-cdef int64_t find_place(Encode* e) noexcept nogil:
+cdef int64_t find_place(EncoderState* e) noexcept nogil:
     """Where in a stream of patches the row to come stands, see pack_place."""
     if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
         return pack_place(0, e.n_statements > 0, e.transaction)
     return pack_place(e.n_patches, e.in_patch, e.transaction)
 
 
-cdef int start_key(Encode* e) noexcept nogil:
+cdef int start_key(EncoderState* e) noexcept nogil:
     """Make the next frame a keyframe: a reader that starts there with the options alone sees the same statements."""
     cdef int64_t* key
     if reserve(&e.keys, KEY_NUMBERS * sizeof(int64_t)) < 0:
@@ -135,7 +135,7 @@ cdef int start_key(Encode* e) noexcept nogil:
     return OK
 
 
-cdef int end_frame(Encode* e, Arena* meta, int64_t frame) noexcept nogil:
+cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil:
     """Finish the frame, with the metadata that `meta` has for it (NULL: none), and move it to `e.out`.
 
     With keyframes it is held back until the next one comes, and where one is due, the next frame is a keyframe.

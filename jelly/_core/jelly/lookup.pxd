@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from jelly._core.base.batch cimport KIND_IRI, NO_TERM, Arena, add_joined, add_term, same_bytes
-from jelly._core.base.status cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
+from jelly._core.base.batch cimport KIND_IRI, NO_TERM, BatchData, add_joined, add_term, same_bytes
+from jelly._core.base.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
 
 cdef enum:
     # Prefixes under which a name slot remembers the IRIs it built.
@@ -15,7 +15,7 @@ cdef enum:
 
 # ---- decoder
 
-ctypedef struct Slot:
+ctypedef struct DecoderEntry:
     # One entry, 64 bytes: a cache line.
     uint8_t* text  # NULL: never defined
     int32_t n
@@ -29,7 +29,7 @@ ctypedef struct Slot:
 
 
 ctypedef struct Table:
-    Slot* slots  # 1-based; memory of a numpy array
+    DecoderEntry* slots  # 1-based; memory of a numpy array
     int32_t size
     int32_t made  # slots up to this one are set up
     int32_t last  # id of the last entry
@@ -50,17 +50,17 @@ cdef int set_entry(
     Table* table, int64_t id, const uint8_t* text, int64_t n, uint32_t serial, int range_code, Fault* fault,
     const uint8_t* at,
 ) noexcept nogil
-cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexcept nogil
+cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, uint32_t serial) noexcept nogil
 cdef void expect_keyframe(Lookup* t) noexcept nogil
 cdef void free_entries(Table* table) noexcept nogil
 
 
 cdef inline int32_t find_iri(
-    Lookup* t, Arena* b, int64_t prefix_id, int64_t name_id, Fault* fault, const uint8_t* at
+    Lookup* t, BatchData* b, int64_t prefix_id, int64_t name_id, Fault* fault, const uint8_t* at
 ) noexcept nogil:
     """The term of the IRI with these wire ids, or a negative code. 0 is the last prefix, and the last name plus 1."""
-    cdef Slot* name
-    cdef Slot* prefix = NULL
+    cdef DecoderEntry* name
+    cdef DecoderEntry* prefix = NULL
     cdef uint32_t serial = 0
     cdef int k
     if name_id == 0:
@@ -91,9 +91,9 @@ cdef inline int32_t find_iri(
     return join_iri(b, name, prefix, serial)
 
 
-cdef inline int32_t find_datatype(Lookup* t, Arena* b, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:
+cdef inline int32_t find_datatype(Lookup* t, BatchData* b, int64_t id, Fault* fault, const uint8_t* at) noexcept nogil:
     """The term of a datatype, or a negative code. The caller has refused 0."""
-    cdef Slot* slot
+    cdef DecoderEntry* slot
     cdef int32_t term
     if id > t.datatypes.made or t.datatypes.slots[id].text == NULL:
         return fail(fault, DATATYPE_ID, at, id, t.datatypes.size)
@@ -107,14 +107,14 @@ cdef inline int32_t find_datatype(Lookup* t, Arena* b, int64_t id, Fault* fault,
     return term
 
 
-cdef inline bint is_xsd_string(Arena* b, int32_t iri) noexcept nogil:
+cdef inline bint is_xsd_string(BatchData* b, int32_t iri) noexcept nogil:
     cdef int64_t n = b.start[iri + 1] - b.start[iri]
     return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
 
 
 # ---- encoder
 
-ctypedef struct Entry:
+ctypedef struct LruEntry:
     # One entry of an LRU table. The list runs through `prev` and `next` with entry 0 as its head.
     uint8_t* text
     int32_t n
@@ -127,7 +127,7 @@ ctypedef struct Entry:
 
 
 ctypedef struct Lru:
-    Entry* entries  # 1-based; memory of a numpy array
+    LruEntry* entries  # 1-based; memory of a numpy array
     int32_t* index  # open addressing by hash: ids, 0 is free; memory of a numpy array
     uint32_t mask
     int32_t size
@@ -137,7 +137,7 @@ ctypedef struct Lru:
     uint32_t serial
 
 
-cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil
+cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil
 cdef void forget_lru(Lru* table) noexcept nogil
 cdef void free_lru(Lru* table) noexcept nogil
 cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil
@@ -145,8 +145,8 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
 
 cdef inline void touch(Lru* table, int32_t id, int64_t statement) noexcept nogil:
     """Make an entry the most recently used."""
-    cdef Entry* entries = table.entries
-    cdef Entry* entry = &entries[id]
+    cdef LruEntry* entries = table.entries
+    cdef LruEntry* entry = &entries[id]
     entry.used = statement
     if entries[0].next == id:
         return
@@ -162,7 +162,7 @@ cdef inline int32_t find_entry(Lru* table, const uint8_t* text, int64_t n, uint3
     """The id of the entry with this text, or 0."""
     cdef uint32_t i = hash & table.mask
     cdef int32_t id = table.index[i]
-    cdef Entry* entry
+    cdef LruEntry* entry
     while id != 0:
         entry = &table.entries[id]
         if entry.hash == hash and entry.n == n and same_bytes(entry.text, text, n):

@@ -1,7 +1,7 @@
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.status cimport NOT_KEYFRAME, NO_MEMORY, OK, TABLE_BYTES
+from jelly._core.base.fault cimport NOT_KEYFRAME, NO_MEMORY, OK, TABLE_BYTES
 
 
 cdef int set_entry(
@@ -9,7 +9,7 @@ cdef int set_entry(
     const uint8_t* at,
 ) noexcept nogil:
     """Define entry `id`; 0 is the last entry plus 1."""
-    cdef Slot* slot
+    cdef DecoderEntry* slot
     cdef int64_t cap
     if id == 0:
         id = table.last + 1
@@ -19,7 +19,7 @@ cdef int set_entry(
         return fail(fault, range_code, at, id, table.size)
     while table.made < id:
         table.made += 1
-        memset(&table.slots[table.made], 0, sizeof(Slot))
+        memset(&table.slots[table.made], 0, sizeof(DecoderEntry))
     slot = &table.slots[id]
     if slot.text == NULL or n > slot.cap or slot.cap > 4 * n + 4096:
         cap = n + n // 4 + 16
@@ -42,7 +42,7 @@ cdef int set_entry(
     return OK
 
 
-cdef int32_t join_iri(Arena* b, Slot* name, Slot* prefix, uint32_t serial) noexcept nogil:
+cdef int32_t join_iri(BatchData* b, DecoderEntry* name, DecoderEntry* prefix, uint32_t serial) noexcept nogil:
     """Add the IRI of prefix and name to the Batch and remember it at the name."""
     cdef int32_t term
     cdef int k
@@ -79,7 +79,7 @@ cdef void free_entries(Table* table) noexcept nogil:
     table.bytes = 0
 
 
-cdef void init_lru(Lru* table, Entry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil:
+cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, uint32_t n_index) noexcept nogil:
     """Set up an empty table. `n_index` is a power of two and at least twice `size`."""
     table.entries = entries
     table.index = index
@@ -131,8 +131,8 @@ cdef void unindex(Lru* table, int32_t id) noexcept nogil:
 
 cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash, int64_t statement) noexcept nogil:
     """Define a new entry and give its id: 0 where the present statement uses all there are, negative without memory."""
-    cdef Entry* entries = table.entries
-    cdef Entry* entry
+    cdef LruEntry* entries = table.entries
+    cdef LruEntry* entry
     cdef uint8_t* grown
     cdef int32_t id
     cdef uint32_t i
@@ -142,7 +142,7 @@ cdef int32_t add_entry(Lru* table, const uint8_t* text, int64_t n, uint32_t hash
         entry = &entries[id]
         if id > table.made:
             table.made = id
-            memset(entry, 0, sizeof(Entry))
+            memset(entry, 0, sizeof(LruEntry))
     else:
         id = entries[0].prev
         entry = &entries[id]
@@ -182,14 +182,14 @@ cdef class _Lru:
     """The encoder's table, with hashes that the test chooses."""
 
     cdef Lru table
-    cdef Entry* entries
+    cdef LruEntry* entries
     cdef int32_t* index
 
     def __cinit__(self, int32_t size):
         cdef uint32_t n_index = 8
         while n_index < 2 * <uint32_t>size:
             n_index *= 2
-        self.entries = <Entry*>malloc((size + 1) * sizeof(Entry))
+        self.entries = <LruEntry*>malloc((size + 1) * sizeof(LruEntry))
         self.index = <int32_t*>malloc(n_index * sizeof(int32_t))
         if self.entries == NULL or self.index == NULL:
             raise MemoryError

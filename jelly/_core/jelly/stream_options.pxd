@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
+from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.status cimport Fault
 
 cdef enum:
     # The newest protocol versions that we read.
@@ -12,7 +12,7 @@ cdef enum:
     # The smallest name table that the specification allows.
     MIN_NAME_TABLE = 8
 
-ctypedef struct Header:
+ctypedef struct StreamOptionsRow:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
     # the stream type as `logical`.
     int64_t physical
@@ -32,6 +32,6 @@ ctypedef struct Limits:
     int64_t datatypes
 
 
-cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept nogil
-cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil
-cdef bint same_header(Header* x, Header* y) noexcept nogil
+cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil
+cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil
+cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil

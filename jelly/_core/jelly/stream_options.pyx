@@ -1,11 +1,11 @@
 from libc.string cimport memcmp, memset
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT,
     IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, fail,
 )
+from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
@@ -19,11 +19,11 @@ cdef enum:
     PATCH_FIELDS = SHARED_FIELDS | 1 << pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE | 1 << pb.RDF_PATCH_OPTIONS_STREAM_TYPE
 
 
-cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept nogil:
+cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil:
     """The options of a stream or of a patch: all fields but the types have the same numbers in both."""
     cdef int64_t tag, value
     cdef int64_t known = PATCH_FIELDS if patch else RDF_FIELDS
-    memset(h, 0, sizeof(Header))
+    memset(h, 0, sizeof(StreamOptionsRow))
     while r.at < r.end:
         tag = take_varint(r)
         # Field 1 tells the two formats apart: the name of the stream is a string, the statement type a number.
@@ -68,7 +68,7 @@ cdef int read_header(Reader* r, Header* h, bint patch, Fault* fault) noexcept no
     return OK
 
 
-cdef int check_types(Header* h, const uint8_t* at, Fault* fault) noexcept nogil:
+cdef int check_types(StreamOptionsRow* h, const uint8_t* at, Fault* fault) noexcept nogil:
     cdef int64_t base = h.logical % 10
     if h.physical < pb.PHYSICAL_STREAM_TYPE_TRIPLES or h.physical > pb.PHYSICAL_STREAM_TYPE_GRAPHS:
         return fail(fault, BAD_PHYSICAL, at, h.physical)
@@ -80,7 +80,7 @@ cdef int check_types(Header* h, const uint8_t* at, Fault* fault) noexcept nogil:
     return OK
 
 
-cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil:
+cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil:
     cdef int64_t newest = MAX_PATCH_VERSION if patch else MAX_VERSION
     if patch and h.physical != pb.PATCH_STATEMENT_TYPE_TRIPLES and h.physical != pb.PATCH_STATEMENT_TYPE_QUADS:
         return fail(fault, BAD_STATEMENT_TYPE, at, h.physical)
@@ -101,7 +101,7 @@ cdef int check_header(Header* h, bint patch, Limits* limits, const uint8_t* at, 
     return OK
 
 
-cdef bint same_header(Header* x, Header* y) noexcept nogil:
+cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil:
     cdef int64_t n = x.name.end - x.name.at
     return (
         x.physical == y.physical and x.generalized == y.generalized and x.star == y.star and x.names == y.names

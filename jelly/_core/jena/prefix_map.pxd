@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from jelly._core.base.status cimport Fault
+from jelly._core.base.fault cimport Fault
 
 cdef enum:
     # No table may have more prefixes than that.

@@ -2,7 +2,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport hash_bytes, same_bytes
-from jelly._core.base.status cimport NO_MEMORY, OK, PREFIXES_LIMIT, TABLE_BYTES, fail, fault_error
+from jelly._core.base.fault cimport NO_MEMORY, OK, PREFIXES_LIMIT, TABLE_BYTES, fail, fault_error
 
 
 cdef void free_prefixes(Prefixes* p) noexcept nogil:

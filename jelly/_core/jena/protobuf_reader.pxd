@@ -1,10 +1,10 @@
 """RDF Protobuf into a Batch: rows of graphs and datasets, and of result sets, each with its length before it."""
 
-from jelly._core.jena.row_reader cimport Rows
+from jelly._core.jena.row_reader cimport JenaReader
 
 cdef enum:
     # Triple terms in one another: what Protobuf in Java reads.
     PROTOBUF_DEPTH = 48
 
 
-cdef int read_protobuf(Rows* t) noexcept nogil
+cdef int read_protobuf(JenaReader* t) noexcept nogil

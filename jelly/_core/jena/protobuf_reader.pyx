@@ -3,12 +3,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, load_u64, same_bytes
-from jelly._core.base.protobuf cimport (
-    MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
-)
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY,
     OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+)
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
 )
 from jelly._core.jena.row_reader cimport (
     JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
@@ -26,11 +26,11 @@ cdef enum:
     MAX_JOINED = 1 << 20
 
 
-cdef inline int malformed(Rows* t, Reader* r) noexcept nogil:
+cdef inline int malformed(JenaReader* t, Reader* r) noexcept nogil:
     return fail(&t.fault, MALFORMED, r.at)
 
 
-cdef int take_u64(Rows* t, Reader* r, uint64_t* value) noexcept nogil:
+cdef int take_u64(JenaReader* t, Reader* r, uint64_t* value) noexcept nogil:
     """A varint that uses all 64 bits."""
     cdef uint64_t number = 0
     cdef int shift = 0
@@ -46,14 +46,14 @@ cdef int take_u64(Rows* t, Reader* r, uint64_t* value) noexcept nogil:
     return malformed(t, r)
 
 
-cdef int take_zigzag(Rows* t, Reader* r, int64_t* value) noexcept nogil:
+cdef int take_zigzag(JenaReader* t, Reader* r, int64_t* value) noexcept nogil:
     cdef uint64_t number = 0
     cdef int status = take_u64(t, r, &number)
     value[0] = <int64_t>(number >> 1) ^ -<int64_t>(number & 1)
     return status
 
 
-cdef int take_message(Rows* t, Reader* r, Reader* body) noexcept nogil:
+cdef int take_message(JenaReader* t, Reader* r, Reader* body) noexcept nogil:
     """The bytes of a message field. One that came before in `body` and this one are parts of the same message."""
     cdef Reader more
     cdef Writer* out
@@ -76,7 +76,7 @@ cdef int take_message(Rows* t, Reader* r, Reader* body) noexcept nogil:
     return OK
 
 
-cdef inline int take_other(Rows* t, Reader* r, int64_t tag) noexcept nogil:
+cdef inline int take_other(JenaReader* t, Reader* r, int64_t tag) noexcept nogil:
     """Step over a field that is not known."""
     if tag < 0 or skip_field(r, tag) < 0:
         return malformed(t, r)
@@ -85,7 +85,7 @@ cdef inline int take_other(Rows* t, Reader* r, int64_t tag) noexcept nogil:
 
 # ---- terms
 
-cdef inline int take_only(Rows* t, Reader* r, Reader* text) noexcept nogil:
+cdef inline int take_only(JenaReader* t, Reader* r, Reader* text) noexcept nogil:
     """A message whose field 1 is a string."""
     cdef int64_t tag
     text.at = text.end = r.at
@@ -99,7 +99,7 @@ cdef inline int take_only(Rows* t, Reader* r, Reader* text) noexcept nogil:
     return OK
 
 
-cdef int take_pair(Rows* t, Reader* r, Reader* first, Reader* second) noexcept nogil:
+cdef int take_pair(JenaReader* t, Reader* r, Reader* first, Reader* second) noexcept nogil:
     """A message whose fields 1 and 2 are strings."""
     cdef int64_t tag
     first.at = first.end = r.at
@@ -114,7 +114,7 @@ cdef int take_pair(Rows* t, Reader* r, Reader* first, Reader* second) noexcept n
     return OK
 
 
-cdef int split_direction(Rows* t, Reader* text, Parts* parts) noexcept nogil:
+cdef int split_direction(JenaReader* t, Reader* text, Parts* parts) noexcept nogil:
     """The language tag and the direction of `ar--rtl`, as Jena takes them apart: at the first two hyphens."""
     cdef const uint8_t* at = text.at
     while text.end - at >= 2:
@@ -128,7 +128,7 @@ cdef int split_direction(Rows* t, Reader* text, Parts* parts) noexcept nogil:
     return fail(&t.fault, BAD_DIRECTION, text.at)
 
 
-cdef int32_t read_literal(Rows* t, Reader* r) noexcept nogil:
+cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef Parts parts
     cdef Reader text, prefix, local
@@ -176,7 +176,7 @@ cdef int32_t read_literal(Rows* t, Reader* r) noexcept nogil:
     return add_literal(t, &parts)
 
 
-cdef int32_t read_decimal(Rows* t, Reader* r) noexcept nogil:
+cdef int32_t read_decimal(JenaReader* t, Reader* r) noexcept nogil:
     cdef int64_t value = 0
     cdef int64_t scale = 0
     cdef int64_t tag
@@ -204,7 +204,7 @@ cdef inline int known_field(int64_t field) noexcept nogil:
     return TERM_INTEGER + <int>field - PB_INTEGER if PB_INTEGER <= field <= PB_DECIMAL else 0
 
 
-cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
+cdef int32_t pb_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
     """An RDF_Term: the last field counts. NO_TERM where it is UNDEFINED, else a code below that."""
     cdef const uint8_t* begin = r.at
     cdef Reader body, name, local
@@ -285,13 +285,13 @@ cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
     return pattern_term(t, which, begin)
 
 
-cdef inline Seen* find_seen(Rows* t, const uint8_t* at, int64_t size) noexcept nogil:
+cdef inline Seen* find_seen(JenaReader* t, const uint8_t* at, int64_t size) noexcept nogil:
     """Where a term of these bytes would be known from: eight at their end, and eight where literals differ."""
     cdef uint64_t key = load_u64(at + size - 8) ^ (load_u64(at) * <uint64_t>0x9E3779B97F4A7C15)
     return &t.seen[(key * <uint64_t>0xFF51AFD7ED558CCD) >> 56]
 
 
-cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
+cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
     """The fields of an RDF_Triple or RDF_Quad: UNSET where one is missing."""
     cdef Reader spans[4]
     cdef Seen* seen
@@ -328,7 +328,7 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
         if known and seen.n == size and same_bytes(at, seen.at, size):
             ids[slot] = seen.term
             continue
-        ids[slot] = read_term(t, &spans[slot], depth)
+        ids[slot] = pb_read_term(t, &spans[slot], depth)
         if ids[slot] < NO_TERM:
             return ids[slot]
         if known and t.n_joined == 0:
@@ -340,7 +340,7 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
 
 # ---- rows
 
-cdef int read_row(Rows* t, Reader* r) noexcept nogil:
+cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     """An RDF_StreamRow."""
     cdef const uint8_t* begin = r.at
     cdef Reader body, name, iri
@@ -372,7 +372,7 @@ cdef int read_row(Rows* t, Reader* r) noexcept nogil:
     return fail(&t.fault, UNKNOWN_ROW if other else EMPTY_UNION, begin, other)
 
 
-cdef int read_items(Rows* t, Reader* r) noexcept nogil:
+cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple."""
     cdef const uint8_t* begin = r.at
     cdef Reader item, name
@@ -391,7 +391,7 @@ cdef int read_items(Rows* t, Reader* r) noexcept nogil:
             if take_only(t, &item, &name) < 0 or add_variable(t, &name) < 0:
                 return t.fault.code
             continue
-        term = read_term(t, &item, 0)
+        term = pb_read_term(t, &item, 0)
         if term < NO_TERM:
             return term
         if put_cell(t, n, term, begin) < 0:
@@ -400,7 +400,7 @@ cdef int read_items(Rows* t, Reader* r) noexcept nogil:
     return end_cells(t, n, begin) if t.has_header else OK
 
 
-cdef int read_protobuf(Rows* t) noexcept nogil:
+cdef int read_protobuf(JenaReader* t) noexcept nogil:
     """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
 
     After the header of a result set NEED_TABLES: there must be room for the rows.

@@ -1,8 +1,8 @@
 """A Batch as RDF Protobuf, byte for byte what Jena writes: each row with its length before it."""
 
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.jena.row_writer cimport Drain
+from jelly._core.jena.row_writer cimport JenaWriter
 
 
-cdef void use_protobuf(Drain* d) noexcept nogil
-cdef int write_protobuf_base(Drain* d, Reader* iri) noexcept nogil
+cdef void use_protobuf(JenaWriter* d) noexcept nogil
+cdef int write_protobuf_base(JenaWriter* d, Reader* iri) noexcept nogil

@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM
+from jelly._core.base.fault cimport NO_MEMORY, OK, fail
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
-from jelly._core.base.status cimport NO_MEMORY, OK, fail
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
-from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
 
 cdef enum:
     # Tags of one byte: number of the field and type.
@@ -50,7 +50,7 @@ cdef void put_pair(Writer* w, uint8_t tag, Reader* first, Reader* second) noexce
     put_string(w, FIELD_2, second)
 
 
-cdef void put_literal(Writer* w, Leaf* leaf) noexcept nogil:
+cdef void put_literal(Writer* w, TermParts* leaf) noexcept nogil:
     cdef int64_t size = len_string(&leaf.text)
     cdef Reader whole  # the tag with its direction, as it stood in the Batch
     if leaf.kind == KIND_LITERAL:
@@ -74,11 +74,11 @@ cdef void put_literal(Writer* w, Leaf* leaf) noexcept nogil:
         put_pair(w, FIELD_4, &leaf.datatype_prefix, &leaf.datatype)
 
 
-cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
+cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     """Encode a term that holds no other."""
     cdef Encoded* memo = &d.memo[term]
     cdef Writer* w = &d.terms
-    cdef Leaf leaf
+    cdef TermParts leaf
     if load_leaf(d, term, &leaf) < 0:
         return d.fault.code
     if reserve(
@@ -98,7 +98,7 @@ cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
     return OK
 
 
-cdef void put_term(Drain* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
+cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
     """A field with a term that was measured."""
     cdef Encoded* memo = &d.memo[term]
     cdef int32_t* inner
@@ -108,14 +108,14 @@ cdef void put_term(Drain* d, Writer* w, uint8_t tag, int32_t term) noexcept nogi
         return
     inner = &d.b.quoted[3 * d.b.aux[term]]
     put_head(w, FIELD_6, memo.body)
-    put_term(d, w, FIELD_1, inner[0])
-    put_term(d, w, FIELD_2, inner[1])
-    put_term(d, w, FIELD_3, inner[2])
+    pb_put_term(d, w, FIELD_1, inner[0])
+    pb_put_term(d, w, FIELD_2, inner[1])
+    pb_put_term(d, w, FIELD_3, inner[2])
 
 
 # ---- rows
 
-cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     cdef int64_t n = len_string(name) + len_string(iri)
     if declare_name(d, name, iri) < 0:
@@ -127,7 +127,7 @@ cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef int write_protobuf_base(Drain* d, Reader* iri) noexcept nogil:
+cdef int write_protobuf_base(JenaWriter* d, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     if reserve(w, length(iri) + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
@@ -137,7 +137,7 @@ cdef int write_protobuf_base(Drain* d, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
     cdef const char* name = b"urn:x-arq:DefaultGraphNode"
     cdef Writer* w = &d.out
     cdef Reader default
@@ -163,11 +163,11 @@ cdef int write_row(Drain* d, int64_t row) noexcept nogil:
         return fail(&d.fault, NO_MEMORY, NULL)
     put_varint(w, len_field(size))
     put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
-    put_term(d, w, FIELD_1, ids[0])
-    put_term(d, w, FIELD_2, ids[1])
-    put_term(d, w, FIELD_3, ids[2])
+    pb_put_term(d, w, FIELD_1, ids[0])
+    pb_put_term(d, w, FIELD_2, ids[1])
+    pb_put_term(d, w, FIELD_3, ids[2])
     if quad:
-        put_term(d, w, FIELD_4, ids[3])
+        pb_put_term(d, w, FIELD_4, ids[3])
     elif default.at != NULL:
         put_head(w, FIELD_4, len_field(len_string(&default)))
         put_head(w, FIELD_1, len_string(&default))
@@ -177,7 +177,7 @@ cdef int write_row(Drain* d, int64_t row) noexcept nogil:
 
 # ---- result sets
 
-cdef int write_header(Drain* d, Reader* names) noexcept nogil:
+cdef int write_header(JenaWriter* d, Reader* names) noexcept nogil:
     """The variables of a result set."""
     cdef Writer* w = &d.out
     cdef int64_t size = 0
@@ -193,7 +193,7 @@ cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     return OK
 
 
-cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
+cdef int write_cells(JenaWriter* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
     """Rows of a result set, from `ids` on; `row` moves behind the last."""
     cdef Writer* w = &d.out
     cdef int64_t i, n, size
@@ -211,7 +211,7 @@ cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) n
         put_varint(w, size)
         for i in range(d.width):
             if ids[i] != NO_TERM:
-                put_term(d, w, FIELD_1, ids[i])
+                pb_put_term(d, w, FIELD_1, ids[i])
             else:
                 put_head(w, FIELD_1, 2)
                 put_byte(w, UNDEFINED)
@@ -221,7 +221,7 @@ cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) n
     return OK
 
 
-cdef void use_protobuf(Drain* d) noexcept nogil:
+cdef void use_protobuf(JenaWriter* d) noexcept nogil:
     d.lengths = True
     d.max_depth = PROTOBUF_DEPTH
     d.put_leaf = put_leaf

@@ -2,10 +2,10 @@ from typing import Any
 
 from typing_extensions import Self, disjoint_base
 
-from jelly._core.base.push_reader import Feeder
+from jelly._core.base.push_reader import PushReader
 
 @disjoint_base
-class BinaryReader(Feeder):
+class BinaryReader(PushReader):
     def __new__(
         cls,
         encoding: str,

@@ -9,12 +9,12 @@ from libc.string cimport memmove
 import numpy
 
 from jelly._core.base.batch cimport clear_interner, init_interner
+from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
-from jelly._core.base.push_reader cimport FIRST_TEXT, Feeder
-from jelly._core.base.status cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
+from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
-from jelly._core.jena.row_reader cimport Rows, forget_seen, free_rows
+from jelly._core.jena.row_reader cimport JenaReader, forget_seen, free_rows
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
 
 cdef enum:
@@ -27,7 +27,7 @@ cdef enum:
 
 
 @cython.no_gc_clear
-cdef class BinaryReader(Feeder):
+cdef class BinaryReader(PushReader):
     """RDF Thrift or RDF Protobuf in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
     ``encoding`` is ``"thrift"`` or ``"protobuf"``. Batches are of triples as long as the rows are, and of quads from
@@ -48,7 +48,7 @@ cdef class BinaryReader(Feeder):
     ['"o"']
     """
 
-    cdef Rows t
+    cdef JenaReader t
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk

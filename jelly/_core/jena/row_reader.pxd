@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport Arena, Interner
+from jelly._core.base.batch cimport BatchData, Interner
+from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Reader, Writer
-from jelly._core.base.status cimport Fault
 from jelly._core.jena.prefix_map cimport Prefixes
 
 cdef enum:
@@ -65,11 +65,11 @@ ctypedef struct Parts:
     Reader datatype
 
 
-ctypedef struct Rows:
+ctypedef struct JenaReader:
     Reader r  # what of the input is not read yet
     const uint8_t* row_at  # where the present row begins
     bint final  # the input ends there, nothing follows
-    Arena* batch
+    BatchData* batch
     Interner index
     Seen seen[SEEN]  # Thrift: of each slot; Protobuf, where the size is known: by their bytes
     Prefixes prefixes
@@ -98,23 +98,23 @@ ctypedef struct Rows:
     Fault fault
 
 
-cdef void free_rows(Rows* t) noexcept nogil
-cdef void forget_seen(Rows* t) noexcept nogil
-cdef bint is_full(Rows* t) noexcept nogil
-cdef int32_t add_iri(Rows* t, Reader* text) noexcept nogil
-cdef int32_t add_label(Rows* t, Reader* text) noexcept nogil
-cdef int32_t add_literal(Rows* t, Parts* parts) noexcept nogil
-cdef int32_t add_integer(Rows* t, int64_t value) noexcept nogil
-cdef int32_t add_double(Rows* t, double value) noexcept nogil
-cdef int32_t add_decimal(Rows* t, int64_t value, int64_t scale) noexcept nogil
-cdef int32_t add_triple(Rows* t, int32_t* ids) noexcept nogil
-cdef int expand(Rows* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil
-cdef int32_t pattern_term(Rows* t, int field, const uint8_t* at) noexcept nogil
-cdef int declare(Rows* t, Reader* name, Reader* iri) noexcept nogil
-cdef int note_base(Rows* t, Reader* iri) noexcept nogil
-cdef bint is_default(Arena* b, int32_t graph) noexcept nogil
-cdef int put_statement(Rows* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
-cdef int check_terms(Rows* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
-cdef int add_variable(Rows* t, Reader* name) noexcept nogil
-cdef int put_cell(Rows* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil
-cdef int end_cells(Rows* t, int64_t n, const uint8_t* at) noexcept nogil
+cdef void free_rows(JenaReader* t) noexcept nogil
+cdef void forget_seen(JenaReader* t) noexcept nogil
+cdef bint is_full(JenaReader* t) noexcept nogil
+cdef int32_t add_iri(JenaReader* t, Reader* text) noexcept nogil
+cdef int32_t add_label(JenaReader* t, Reader* text) noexcept nogil
+cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil
+cdef int32_t add_integer(JenaReader* t, int64_t value) noexcept nogil
+cdef int32_t add_double(JenaReader* t, double value) noexcept nogil
+cdef int32_t add_decimal(JenaReader* t, int64_t value, int64_t scale) noexcept nogil
+cdef int32_t add_triple(JenaReader* t, int32_t* ids) noexcept nogil
+cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil
+cdef int32_t pattern_term(JenaReader* t, int field, const uint8_t* at) noexcept nogil
+cdef int declare(JenaReader* t, Reader* name, Reader* iri) noexcept nogil
+cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil
+cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil
+cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
+cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
+cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil
+cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil
+cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil

@@ -5,11 +5,11 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_graphs, add_namespace,
     add_quoted, add_row, free_interner, intern_term,
 )
-from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
     TERM_MISSING, VARIABLES_LIMIT, fail,
 )
+from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, format_double, format_integer
 from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
@@ -19,7 +19,7 @@ cdef enum:
     MAX_NAMES = 1 << 14
 
 
-cdef void free_rows(Rows* t) noexcept nogil:
+cdef void free_rows(JenaReader* t) noexcept nogil:
     cdef int i
     free_interner(&t.index)
     free_prefixes(&t.prefixes)
@@ -31,12 +31,12 @@ cdef void free_rows(Rows* t) noexcept nogil:
         free(t.joined[i].buf)
 
 
-cdef void forget_seen(Rows* t) noexcept nogil:
+cdef void forget_seen(JenaReader* t) noexcept nogil:
     """To be called where the bytes, the Batch or the prefixes of the last terms go away."""
     memset(t.seen, 0, sizeof(t.seen))
 
 
-cdef bint is_full(Rows* t) noexcept nogil:
+cdef bint is_full(JenaReader* t) noexcept nogil:
     """Whether the Batch has enough."""
     if t.results:
         return t.n_cells >= t.max_rows or t.batch.n_text > t.max_text
@@ -45,9 +45,9 @@ cdef bint is_full(Rows* t) noexcept nogil:
 
 # ---- terms
 
-cdef inline int32_t intern(Rows* t, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
+cdef inline int32_t intern(JenaReader* t, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
     """The id of a term, or a code. What the Batch has already was found to be UTF-8 before."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef int32_t before = b.n_terms
     cdef int32_t term = intern_term(&t.index, b, kind, aux, text, n)
     cdef int64_t bad
@@ -62,14 +62,14 @@ cdef inline int32_t intern(Rows* t, int kind, int32_t aux, const uint8_t* text, 
     return term
 
 
-cdef int32_t add_iri(Rows* t, Reader* text) noexcept nogil:
+cdef int32_t add_iri(JenaReader* t, Reader* text) noexcept nogil:
     # Jena has made blank nodes of these since 4.9.
     if text.end - text.at >= 2 and text.at[0] == 0x5F and text.at[1] == 0x3A:
         return intern(t, KIND_BNODE, NO_TERM, text.at + 2, text.end - text.at - 2)
     return intern(t, KIND_IRI, NO_TERM, text.at, text.end - text.at)
 
 
-cdef int32_t add_label(Rows* t, Reader* text) noexcept nogil:
+cdef int32_t add_label(JenaReader* t, Reader* text) noexcept nogil:
     return intern(t, KIND_BNODE, NO_TERM, text.at, text.end - text.at)
 
 
@@ -77,7 +77,7 @@ cdef inline bint is_text(Reader* text, const char* wanted, int64_t n) noexcept n
     return text.end - text.at == n and memcmp(text.at, wanted, n) == 0
 
 
-cdef int32_t add_directed(Rows* t, Parts* parts) noexcept nogil:
+cdef int32_t add_directed(JenaReader* t, Parts* parts) noexcept nogil:
     """The language tag with its base direction behind two hyphens, as RDF 1.2 writes it in N-Triples."""
     cdef Writer* out = &t.scratch
     cdef int64_t n = parts.tag.end - parts.tag.at
@@ -92,7 +92,7 @@ cdef int32_t add_directed(Rows* t, Parts* parts) noexcept nogil:
     return intern(t, KIND_TEXT, NO_TERM, out.buf, out.n)
 
 
-cdef int32_t add_literal(Rows* t, Parts* parts) noexcept nogil:
+cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
     """A literal of its parts. An empty tag is none, xsd:string and the datatypes that a tag has anyhow are none either."""
     cdef int32_t aux = NO_TERM
     cdef int kind = KIND_LITERAL
@@ -120,26 +120,26 @@ cdef int32_t add_literal(Rows* t, Parts* parts) noexcept nogil:
     return intern(t, kind, aux, parts.lex.at, parts.lex.end - parts.lex.at)
 
 
-cdef int32_t add_number(Rows* t, const char* datatype, int64_t n_datatype, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int32_t add_number(JenaReader* t, const char* datatype, int64_t n_datatype, const uint8_t* text, int64_t n) noexcept nogil:
     cdef int32_t aux = intern(t, KIND_IRI, NO_TERM, <const uint8_t*>datatype, n_datatype)
     if aux < 0:
         return aux
     return intern(t, KIND_TYPED, aux, text, n)
 
 
-cdef int32_t add_integer(Rows* t, int64_t value) noexcept nogil:
+cdef int32_t add_integer(JenaReader* t, int64_t value) noexcept nogil:
     cdef uint8_t text[24]
     cdef int64_t n = format_integer(value, text)
     return add_number(t, b"http://www.w3.org/2001/XMLSchema#integer", 40, text, n)
 
 
-cdef int32_t add_double(Rows* t, double value) noexcept nogil:
+cdef int32_t add_double(JenaReader* t, double value) noexcept nogil:
     cdef uint8_t text[64]
     cdef int64_t n = format_double(value, text)
     return add_number(t, b"http://www.w3.org/2001/XMLSchema#double", 39, text, n)
 
 
-cdef int32_t add_decimal(Rows* t, int64_t value, int64_t scale) noexcept nogil:
+cdef int32_t add_decimal(JenaReader* t, int64_t value, int64_t scale) noexcept nogil:
     cdef uint8_t text[MAX_NUMBER]
     cdef int64_t n
     if scale > MAX_SCALE or scale < -MAX_SCALE:
@@ -148,7 +148,7 @@ cdef int32_t add_decimal(Rows* t, int64_t value, int64_t scale) noexcept nogil:
     return add_number(t, b"http://www.w3.org/2001/XMLSchema#decimal", 40, text, n)
 
 
-cdef int32_t add_triple(Rows* t, int32_t* ids) noexcept nogil:
+cdef int32_t add_triple(JenaReader* t, int32_t* ids) noexcept nogil:
     cdef int32_t term = add_quoted(t.batch, ids[0], ids[1], ids[2])
     if term < 0:
         return fail(&t.fault, term, t.r.at, t.batch.text_limit, BY_ROW)
@@ -161,7 +161,7 @@ cdef inline void drop_colon(Reader* name) noexcept nogil:
         name.end -= 1
 
 
-cdef int expand(Rows* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil:
+cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil:
     """The IRI of a prefixed name, in `scratch`."""
     cdef Reader name = prefix[0]
     cdef Prefix* item
@@ -181,7 +181,7 @@ cdef int expand(Rows* t, Reader* prefix, Reader* local, Writer* scratch, Reader*
     return OK
 
 
-cdef int32_t pattern_term(Rows* t, int field, const uint8_t* at) noexcept nogil:
+cdef int32_t pattern_term(JenaReader* t, int field, const uint8_t* at) noexcept nogil:
     """The fault of a term that only stands in patterns; UNDEFINED is for the caller to judge."""
     cdef int which = field - TERM_VARIABLE
     if field == TERM_UNDEFINED:
@@ -191,7 +191,7 @@ cdef int32_t pattern_term(Rows* t, int field, const uint8_t* at) noexcept nogil:
 
 # ---- rows
 
-cdef int declare(Rows* t, Reader* name, Reader* iri) noexcept nogil:
+cdef int declare(JenaReader* t, Reader* name, Reader* iri) noexcept nogil:
     """A prefix, from here on."""
     cdef int32_t text, term
     drop_colon(name)
@@ -209,7 +209,7 @@ cdef int declare(Rows* t, Reader* name, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef int note_base(Rows* t, Reader* iri) noexcept nogil:
+cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil:
     """The base IRI; nothing is resolved with it."""
     cdef int64_t bad = check_utf8(iri.at, iri.end - iri.at)
     if bad >= 0:
@@ -222,14 +222,14 @@ cdef int note_base(Rows* t, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef bint is_default(Arena* b, int32_t graph) noexcept nogil:
+cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph."""
     cdef const uint8_t* text = b.text + b.start[graph]
     cdef int64_t n = b.start[graph + 1] - b.start[graph]
     return (n == 22 or n == 26) and b.kind[graph] == KIND_IRI and memcmp(text, b"urn:x-arq:DefaultGraphNode", n) == 0
 
 
-cdef int check_terms(Rows* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil:
+cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil:
     """A statement has no part that is missing or UNDEFINED."""
     cdef int slot
     for slot in range(n):
@@ -240,9 +240,9 @@ cdef int check_terms(Rows* t, int32_t* ids, int n, const uint8_t* at) noexcept n
     return OK
 
 
-cdef int put_statement(Rows* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
+cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
     """Append a row. From the first quad on, all rows of the stream are quads."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef int32_t graph = ids[3]
     if check_terms(t, ids, 3, at) < 0:
         return t.fault.code
@@ -261,7 +261,7 @@ cdef int put_statement(Rows* t, int32_t* ids, bint quad, const uint8_t* at) noex
 
 # ---- result sets
 
-cdef int add_variable(Rows* t, Reader* name) noexcept nogil:
+cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
     cdef int64_t n = name.end - name.at
     cdef int64_t bad = check_utf8(name.at, n)
     if bad >= 0:
@@ -276,14 +276,14 @@ cdef int add_variable(Rows* t, Reader* name) noexcept nogil:
     return OK
 
 
-cdef int put_cell(Rows* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
+cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
     if column >= t.width:
         return fail(&t.fault, ROW_WIDTH, at, column + 1, t.width)
     t.cells[t.n_cells * t.width + column] = term
     return OK
 
 
-cdef int end_cells(Rows* t, int64_t n, const uint8_t* at) noexcept nogil:
+cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil:
     """A row of `n` terms is done."""
     if n != t.width:
         return fail(&t.fault, ROW_WIDTH, at, n, t.width)

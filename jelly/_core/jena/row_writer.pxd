@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena
+from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, BatchData
+from jelly._core.base.fault cimport BAD_TERM, OK, Fault, fail
 from jelly._core.base.protobuf cimport Reader, Writer
-from jelly._core.base.status cimport BAD_TERM, OK, Fault, fail
 from jelly._core.jena.numeric cimport Value
 from jelly._core.jena.prefix_map cimport Prefixes
 
@@ -16,14 +16,14 @@ cdef enum:
 
 ctypedef struct Encoded:
     # A term as it was encoded; a triple term has no bytes of its own.
-    int64_t at  # in Drain.terms
+    int64_t at  # in JenaWriter.terms
     int64_t n  # 0: not known yet
     int64_t body  # of a triple term: n without what tells its length
     int32_t depth
 
 
-ctypedef struct Drain:
-    Arena* b
+ctypedef struct JenaWriter:
+    BatchData* b
     Encoded* memo  # one for each term of b; calloc'd by the caller
     Writer terms
     Writer out
@@ -35,16 +35,16 @@ ctypedef struct Drain:
     bint lengths  # every part has its tag and length before it
     int64_t around_triple  # bytes around the terms of a triple term
     int max_depth
-    int (*put_leaf)(Drain* d, int32_t term) noexcept nogil
-    int (*put_row)(Drain* d, int64_t row) noexcept nogil
-    int (*put_prefix)(Drain* d, Reader* name, Reader* iri) noexcept nogil
-    int (*put_header)(Drain* d, Reader* names) noexcept nogil
-    int (*put_cells)(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil
+    int (*put_leaf)(JenaWriter* d, int32_t term) noexcept nogil
+    int (*put_row)(JenaWriter* d, int64_t row) noexcept nogil
+    int (*put_prefix)(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
+    int (*put_header)(JenaWriter* d, Reader* names) noexcept nogil
+    int (*put_cells)(JenaWriter* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil
     int64_t width  # of a result set
     Fault fault
 
 
-ctypedef struct Leaf:
+ctypedef struct TermParts:
     # A term that holds no other, ready to be encoded. `at` is NULL where a part is absent.
     int kind  # 0: a value
     Reader text
@@ -56,14 +56,14 @@ ctypedef struct Leaf:
     Value value
 
 
-cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil
-cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil
-cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil
-cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
-cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil
+cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil
+cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil
+cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil
+cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
+cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
 
 
-cdef inline int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
+cdef inline int check_term(JenaWriter* d, int32_t term, int slot) noexcept nogil:
     """A term id may come from anywhere."""
     if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] < KIND_TEXT:
         if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
@@ -71,7 +71,7 @@ cdef inline int check_term(Drain* d, int32_t term, int slot) noexcept nogil:
     return fail(&d.fault, BAD_TERM, NULL, term, slot)
 
 
-cdef inline int64_t measure(Drain* d, int32_t term, int slot, int depth=0) noexcept nogil:
+cdef inline int64_t measure(JenaWriter* d, int32_t term, int slot, int depth=0) noexcept nogil:
     """Bytes of a term, encoded if need be; or a code."""
     cdef Encoded* memo
     if check_term(d, term, slot) < 0:
@@ -83,9 +83,9 @@ cdef inline int64_t measure(Drain* d, int32_t term, int slot, int depth=0) noexc
     return memo.n
 
 
-cdef inline int find_terms(Drain* d, int64_t row, int32_t* ids) noexcept nogil:
+cdef inline int find_terms(JenaWriter* d, int64_t row, int32_t* ids) noexcept nogil:
     """The terms of a statement: how many it has, 3 in the default graph and 4 in another, or a code."""
-    cdef Arena* b = d.b
+    cdef BatchData* b = d.b
     ids[0] = b.s[row]
     ids[1] = b.p[row]
     ids[2] = b.o[row]

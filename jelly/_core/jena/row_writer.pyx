@@ -1,18 +1,18 @@
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
+from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
 from jelly._core.base.protobuf cimport len_field
-from jelly._core.base.status cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
 from jelly._core.jena.numeric cimport NO_VALUE, parse_value
 from jelly._core.jena.prefix_map cimport Prefix, find_space, set_prefix
 
 
-cdef void term_text(Arena* b, int32_t term, Reader* text) noexcept nogil:
+cdef void term_text(BatchData* b, int32_t term, Reader* text) noexcept nogil:
     text.at = b.text + b.start[term]
     text.end = b.text + b.start[term + 1]
 
 
-cdef inline void find_short(Drain* d, Reader* text, Reader* prefix) noexcept nogil:
+cdef inline void find_short(JenaWriter* d, Reader* text, Reader* prefix) noexcept nogil:
     """Take an IRI apart where a declared prefix fits."""
     cdef int32_t found = find_space(&d.prefixes, text.at, text.end - text.at)
     cdef Prefix* item
@@ -24,13 +24,13 @@ cdef inline void find_short(Drain* d, Reader* text, Reader* prefix) noexcept nog
     text.at += item.n_iri
 
 
-cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
+cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil:
     """The parts of a term that is no triple term, as both encodings write them."""
-    cdef Arena* b = d.b
+    cdef BatchData* b = d.b
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
     cdef Reader* tag = &leaf.tag
-    memset(leaf, 0, sizeof(Leaf))
+    memset(leaf, 0, sizeof(TermParts))
     leaf.kind = kind
     term_text(b, term, &leaf.text)
     if kind == KIND_IRI:
@@ -62,7 +62,7 @@ cdef int load_leaf(Drain* d, int32_t term, Leaf* leaf) noexcept nogil:
     return OK
 
 
-cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil:
+cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil:
     """Triple terms in one another: no deeper than readers take them."""
     cdef Encoded* memo = &d.memo[term]
     cdef int32_t* inner = &d.b.quoted[3 * d.b.aux[term]]
@@ -88,7 +88,7 @@ cdef int measure_triple(Drain* d, int32_t term, int depth) noexcept nogil:
     return OK
 
 
-cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
+cdef int load_name(JenaWriter* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
     """A namespace declaration of the Batch."""
     cdef int64_t* name = d.b.names + at
     if not 0 <= name[2] < d.b.n_terms or not 0 <= name[3] < d.b.n_terms:
@@ -98,7 +98,7 @@ cdef int load_name(Drain* d, int64_t at, Reader* text, Reader* iri) noexcept nog
     return OK
 
 
-cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
     """A prefix that the IRIs which follow may use; those encoded before may now be written otherwise."""
     if not d.shorten:
         return OK
@@ -108,7 +108,7 @@ cdef int declare_name(Drain* d, Reader* name, Reader* iri) noexcept nogil:
     return set_prefix(&d.prefixes, name.at, name.end - name.at, iri.at, iri.end - iri.at, &d.fault)
 
 
-cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil:
+cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil:
     """Whether this is one of the two names that Jena has for the default graph, or none."""
     cdef Reader text
     if graph == NO_TERM:
@@ -121,9 +121,9 @@ cdef bint is_default_name(Arena* b, int32_t graph) noexcept nogil:
     ) == 0
 
 
-cdef int write_rows(Drain* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
+cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil:
     """Write rows and prefixes until there are `limit` bytes or no more; `row` and `name` move behind the last."""
-    cdef Arena* b = d.b
+    cdef BatchData* b = d.b
     cdef Reader text, iri
     while d.out.n < limit:
         if name[0] < b.n_names and b.names[name[0]] <= row[0]:

@@ -6,8 +6,8 @@ the number of bytes that are missing at least, and what is wrong is THRIFT_MALFO
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from jelly._core.base.fault cimport ROW_CUT, THRIFT_MALFORMED, Fault, fail
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.status cimport ROW_CUT, THRIFT_MALFORMED, Fault, fail
 
 cdef enum:
     # Types of fields; 0 is the end of a struct.

@@ -1,6 +1,6 @@
 from libc.string cimport memset
 
-from jelly._core.base.status cimport NESTING, OK, fault_error
+from jelly._core.base.fault cimport NESTING, OK, fault_error
 
 
 cdef int skip_bytes(Reader* r, int64_t n, Fault* fault) noexcept nogil:

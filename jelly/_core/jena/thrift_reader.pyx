@@ -2,16 +2,16 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport (
-    KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, Arena, add_row, add_term, clear_interner, same_bytes,
+    KIND_TEXT, KIND_TRIPLE, NO_TERM, UNSET, BatchData, add_row, add_term, clear_interner, same_bytes,
+)
+from jelly._core.base.fault cimport (
+    BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
+    OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly._core.base.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.status cimport (
-    BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
-    OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
-)
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.row_reader cimport (
     FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
@@ -39,7 +39,7 @@ cdef enum:
     PATCH_MARK = 6
 
 
-cdef inline int take_stop(Rows* t, Reader* r) noexcept nogil:
+cdef inline int take_stop(JenaReader* t, Reader* r) noexcept nogil:
     """The end of a union."""
     if r.at >= r.end:
         return fail(&t.fault, ROW_CUT, r.at, 1)
@@ -51,7 +51,7 @@ cdef inline int take_stop(Rows* t, Reader* r) noexcept nogil:
 
 # ---- terms
 
-cdef inline int take_only(Rows* t, Reader* r, Reader* text, int field) noexcept nogil:
+cdef inline int take_only(JenaReader* t, Reader* r, Reader* text, int field) noexcept nogil:
     """A struct whose field 1 is a string that must be there."""
     cdef const uint8_t* at = r.at
     cdef int64_t id = 0
@@ -69,7 +69,7 @@ cdef inline int take_only(Rows* t, Reader* r, Reader* text, int field) noexcept 
             return kind
 
 
-cdef int take_pair(Rows* t, Reader* r, Reader* first, Reader* second, int field) noexcept nogil:
+cdef int take_pair(JenaReader* t, Reader* r, Reader* first, Reader* second, int field) noexcept nogil:
     """A struct whose fields 1 and 2 are strings that must be there."""
     cdef const uint8_t* at = r.at
     cdef int64_t id = 0
@@ -89,7 +89,7 @@ cdef int take_pair(Rows* t, Reader* r, Reader* first, Reader* second, int field)
             return kind
 
 
-cdef int32_t read_literal(Rows* t, Reader* r) noexcept nogil:
+cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
     cdef const uint8_t* at = r.at
     cdef Parts parts
     cdef Reader prefix, local, short_type
@@ -127,7 +127,7 @@ cdef int32_t read_literal(Rows* t, Reader* r) noexcept nogil:
     return add_literal(t, &parts)
 
 
-cdef int32_t read_decimal(Rows* t, Reader* r) noexcept nogil:
+cdef int32_t read_decimal(JenaReader* t, Reader* r) noexcept nogil:
     cdef const uint8_t* at = r.at
     cdef int64_t value = 0
     cdef int64_t scale = 0
@@ -153,7 +153,7 @@ cdef int32_t read_decimal(Rows* t, Reader* r) noexcept nogil:
     return add_decimal(t, value, scale)
 
 
-cdef int32_t read_real(Rows* t, Reader* r) noexcept nogil:
+cdef int32_t read_real(JenaReader* t, Reader* r) noexcept nogil:
     cdef double value
     cdef uint64_t bits = 0
     cdef int i
@@ -166,7 +166,7 @@ cdef int32_t read_real(Rows* t, Reader* r) noexcept nogil:
     return add_double(t, value)
 
 
-cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
+cdef int32_t thrift_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
     """An RDF_Term: a union, so exactly one field. NO_TERM where it is UNDEFINED, else a code below that."""
     cdef const uint8_t* at = r.at
     cdef Reader text, local
@@ -223,7 +223,7 @@ cdef int32_t read_term(Rows* t, Reader* r, int depth) noexcept nogil:
     return term
 
 
-cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
+cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) noexcept nogil:
     """The fields of an RDF_Triple or RDF_Quad: UNSET where one is missing. The last of a field counts."""
     cdef const uint8_t* at
     cdef Seen* seen
@@ -240,7 +240,7 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
                 ids[id - 1] = seen.term
                 r.at += seen.n
                 continue
-            ids[id - 1] = read_term(t, r, depth)
+            ids[id - 1] = thrift_read_term(t, r, depth)
             if ids[id - 1] < NO_TERM:
                 return ids[id - 1]
             if depth == 0:
@@ -257,7 +257,7 @@ cdef int read_terms(Rows* t, Reader* r, int n, int32_t* ids, int depth) noexcept
 
 # ---- rows
 
-cdef int read_prefix(Rows* t, Reader* r) noexcept nogil:
+cdef int read_prefix(JenaReader* t, Reader* r) noexcept nogil:
     cdef Reader name, iri
     cdef int status = take_pair(t, r, &name, &iri, FIELD_URI)
     if status == OK:
@@ -265,7 +265,7 @@ cdef int read_prefix(Rows* t, Reader* r) noexcept nogil:
     return status if status < 0 else declare(t, &name, &iri)
 
 
-cdef int read_row(Rows* t, Reader* r) noexcept nogil:
+cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     """An RDF_StreamRow."""
     cdef const uint8_t* at = r.at
     cdef int32_t ids[4]
@@ -284,7 +284,7 @@ cdef int read_row(Rows* t, Reader* r) noexcept nogil:
     return fail(&t.fault, UNKNOWN_ROW, at, id)
 
 
-cdef int32_t add_name(Rows* t, Reader* name) noexcept nogil:
+cdef int32_t add_name(JenaReader* t, Reader* name) noexcept nogil:
     """The name of a header or namespace of a patch."""
     cdef int64_t bad = check_utf8(name.at, name.end - name.at)
     cdef int32_t term
@@ -294,7 +294,7 @@ cdef int32_t add_name(Rows* t, Reader* name) noexcept nogil:
     return term if term >= 0 else fail(&t.fault, term, name.at)
 
 
-cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at) noexcept nogil:
+cdef int read_named(JenaReader* t, Reader* r, int op, int32_t* ids, const uint8_t* at) noexcept nogil:
     """The struct of a header (name and value) or of a prefix (graph, name and, to add it, IRI)."""
     cdef Reader name, iri
     cdef bint header = op == OP_HEADER
@@ -305,7 +305,7 @@ cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at)
     while True:
         kind = take_field(r, &id, &t.fault)
         if kind == T_STRUCT and id == (2 if header else 1):
-            term = read_term(t, r, 0)
+            term = thrift_read_term(t, r, 0)
             kind = term if term < NO_TERM else OK
         elif kind == T_STRING and id == (1 if header else 2):
             kind = take_string(r, &name, &t.fault)
@@ -333,7 +333,7 @@ cdef int read_named(Rows* t, Reader* r, int op, int32_t* ids, const uint8_t* at)
     return t.fault.code
 
 
-cdef int read_patch_row(Rows* t, Reader* r) noexcept nogil:
+cdef int read_patch_row(JenaReader* t, Reader* r) noexcept nogil:
     """An RDF_Patch_Row."""
     cdef const uint8_t* at = r.at
     cdef int32_t ids[4]
@@ -373,7 +373,7 @@ cdef int read_patch_row(Rows* t, Reader* r) noexcept nogil:
     return OK
 
 
-cdef int read_items(Rows* t, Reader* r) noexcept nogil:
+cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     """The header of a result set, RDF_VarTuple, or a row of it, RDF_DataTuple: a struct with one list."""
     cdef const uint8_t* at = r.at
     cdef Reader name
@@ -405,7 +405,7 @@ cdef int read_items(Rows* t, Reader* r) noexcept nogil:
                 if take_only(t, r, &name, FIELD_NAME) < 0 or add_variable(t, &name) < 0:
                     return t.fault.code
                 continue
-            term = read_term(t, r, 0)
+            term = thrift_read_term(t, r, 0)
             if term < NO_TERM:
                 return term
             if put_cell(t, i, term, at) < 0:
@@ -413,7 +413,7 @@ cdef int read_items(Rows* t, Reader* r) noexcept nogil:
     return end_cells(t, n, at) if t.has_header else OK
 
 
-cdef bint is_whole(Rows* t) noexcept nogil:
+cdef bint is_whole(JenaReader* t) noexcept nogil:
     """Whether the row that begins here also ends here; or is wrong, which reading it will tell."""
     cdef Reader probe = t.r
     cdef bint whole
@@ -425,14 +425,14 @@ cdef bint is_whole(Rows* t) noexcept nogil:
     return whole
 
 
-cdef inline void note_cut(Rows* t) noexcept nogil:
+cdef inline void note_cut(JenaReader* t) noexcept nogil:
     """The row is not whole: so many bytes are missing at least."""
     t.need = t.fault.a
     t.attempts += 1
     t.fault.code = OK
 
 
-cdef inline void take_back(Rows* t, Arena* b, int32_t n_terms, int32_t n_quoted) noexcept nogil:
+cdef inline void take_back(JenaReader* t, BatchData* b, int32_t n_terms, int32_t n_quoted) noexcept nogil:
     """Forget the terms of a row that was not whole."""
     b.n_terms = n_terms
     b.n_quoted = n_quoted
@@ -441,13 +441,13 @@ cdef inline void take_back(Rows* t, Arena* b, int32_t n_terms, int32_t n_quoted)
     forget_seen(t)
 
 
-cdef int read_thrift(Rows* t) noexcept nogil:
+cdef int read_thrift(JenaReader* t) noexcept nogil:
     """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
 
     Nothing but the row itself tells where it ends. After the header of a result set NEED_TABLES: there must be room for
     the rows.
     """
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef const uint8_t* begin
     cdef int32_t n_terms, n_quoted
     cdef int64_t n_rows

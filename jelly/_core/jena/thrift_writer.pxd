@@ -1,7 +1,7 @@
 """A Batch as RDF Thrift, byte for byte what Jena writes."""
 
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.jena.row_writer cimport Drain
+from jelly._core.jena.row_writer cimport JenaWriter
 
 
-cdef void use_thrift(Drain* d) noexcept nogil
+cdef void use_thrift(JenaWriter* d) noexcept nogil

@@ -1,14 +1,16 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
+)
+from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail
 from jelly._core.base.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
-from jelly._core.base.status cimport BAD_TERM, NO_MEMORY, OK, fail
 from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
-from jelly._core.jena.row_writer cimport Encoded, Leaf, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH
 
 cdef enum:
@@ -71,11 +73,11 @@ cdef void put_value(Writer* w, Value* value) noexcept nogil:
         put_zigzag(w, value.whole)
 
 
-cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
+cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     """Encode a term that holds no other."""
     cdef Encoded* memo = &d.memo[term]
     cdef Writer* w = &d.terms
-    cdef Leaf leaf
+    cdef TermParts leaf
     if load_leaf(d, term, &leaf) < 0:
         return d.fault.code
     if reserve(
@@ -114,7 +116,7 @@ cdef int put_leaf(Drain* d, int32_t term) noexcept nogil:
     return OK
 
 
-cdef void put_term(Drain* d, Writer* w, int32_t term) noexcept nogil:
+cdef void thrift_put_term(JenaWriter* d, Writer* w, int32_t term) noexcept nogil:
     """A term that was measured."""
     cdef Encoded* memo = &d.memo[term]
     if d.b.kind[term] != KIND_TRIPLE:
@@ -125,18 +127,18 @@ cdef void put_term(Drain* d, Writer* w, int32_t term) noexcept nogil:
     put_byte(w, STOP)
 
 
-cdef void put_triple(Drain* d, Writer* w, int32_t* ids) noexcept nogil:
+cdef void put_triple(JenaWriter* d, Writer* w, int32_t* ids) noexcept nogil:
     """The fields of a triple, and its end."""
     cdef int k
     for k in range(3):
         put_byte(w, STRUCT_1)
-        put_term(d, w, ids[k])
+        thrift_put_term(d, w, ids[k])
     put_byte(w, STOP)
 
 
 # ---- rows
 
-cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
+cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     if declare_name(d, name, iri) < 0:
         return d.fault.code
@@ -150,7 +152,7 @@ cdef int write_prefix(Drain* d, Reader* name, Reader* iri) noexcept nogil:
     return OK
 
 
-cdef int write_terms(Drain* d, int64_t row, uint8_t head) noexcept nogil:
+cdef int write_terms(JenaWriter* d, int64_t row, uint8_t head) noexcept nogil:
     """The row of a statement; with a `head` of 0 that of a triple or quad."""
     cdef Writer* w = &d.out
     cdef int32_t ids[4]
@@ -170,15 +172,15 @@ cdef int write_terms(Drain* d, int64_t row, uint8_t head) noexcept nogil:
     put_byte(w, head if head != 0 else STRUCT_2 if arity == 3 else STRUCT_3)
     for k in range(arity):
         put_byte(w, STRUCT_1)
-        put_term(d, w, ids[k])
+        thrift_put_term(d, w, ids[k])
     put_byte(w, STOP)
     put_byte(w, STOP)
     return OK
 
 
-cdef int load_text(Drain* d, int32_t term, int kind, Reader* text) noexcept nogil:
+cdef int load_text(JenaWriter* d, int32_t term, int kind, Reader* text) noexcept nogil:
     """The text of a name or IRI of a patch."""
-    cdef Arena* b = d.b
+    cdef BatchData* b = d.b
     if term < 0 or term >= b.n_terms or b.kind[term] != kind:
         return fail(&d.fault, BAD_TERM, NULL, term, -1)
     text.at = b.text + b.start[term]
@@ -186,7 +188,7 @@ cdef int load_text(Drain* d, int32_t term, int kind, Reader* text) noexcept nogi
     return OK
 
 
-cdef int write_header_row(Drain* d, int64_t row) noexcept nogil:
+cdef int write_header_row(JenaWriter* d, int64_t row) noexcept nogil:
     cdef Writer* w = &d.out
     cdef Reader name
     cdef int64_t n
@@ -200,14 +202,14 @@ cdef int write_header_row(Drain* d, int64_t row) noexcept nogil:
     put_byte(w, STRUCT_1)
     put_string(w, STRING_1, &name)
     put_byte(w, STRUCT_1)
-    put_term(d, w, d.b.o[row])
+    thrift_put_term(d, w, d.b.o[row])
     put_byte(w, STOP)
     put_byte(w, STOP)
     return OK
 
 
-cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
-    cdef Arena* b = d.b
+cdef int write_prefix_row(JenaWriter* d, int64_t row, bint add) noexcept nogil:
+    cdef BatchData* b = d.b
     cdef Writer* w = &d.out
     cdef Reader name, iri
     cdef int32_t graph = NO_TERM if b.g == NULL else b.g[row]
@@ -224,7 +226,7 @@ cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
     put_byte(w, STRUCT_4 if add else STRUCT_5)
     if graph != NO_TERM:
         put_byte(w, STRUCT_1)
-        put_term(d, w, graph)
+        thrift_put_term(d, w, graph)
     put_string(w, STRING_2 if graph == NO_TERM else STRING_1, &name)
     if add:
         put_string(w, STRING_1, &iri)
@@ -233,7 +235,7 @@ cdef int write_prefix_row(Drain* d, int64_t row, bint add) noexcept nogil:
     return OK
 
 
-cdef int write_row(Drain* d, int64_t row) noexcept nogil:
+cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
     """A row of RDF Thrift, or an RDF_Patch_Row; the end of a patch is none."""
     cdef Writer* w = &d.out
     cdef int op
@@ -258,7 +260,7 @@ cdef int write_row(Drain* d, int64_t row) noexcept nogil:
 
 # ---- result sets
 
-cdef int put_list(Drain* d, int64_t n) noexcept nogil:
+cdef int put_list(JenaWriter* d, int64_t n) noexcept nogil:
     """The header of a list of structs, in field 1."""
     cdef Writer* w = &d.out
     if reserve(w, 2 + MAX_VARINT32) < 0:
@@ -272,7 +274,7 @@ cdef int put_list(Drain* d, int64_t n) noexcept nogil:
     return OK
 
 
-cdef int write_header(Drain* d, Reader* names) noexcept nogil:
+cdef int write_header(JenaWriter* d, Reader* names) noexcept nogil:
     """The variables of a result set."""
     cdef int64_t i
     if put_list(d, d.width) < 0:
@@ -288,7 +290,7 @@ cdef int write_header(Drain* d, Reader* names) noexcept nogil:
     return OK
 
 
-cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
+cdef int write_cells(JenaWriter* d, const int32_t* ids, int64_t* row, int64_t rows) noexcept nogil:
     """Rows of a result set, from `ids` on; `row` moves behind the last."""
     cdef Writer* w = &d.out
     cdef int64_t i, n
@@ -304,7 +306,7 @@ cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) n
             if reserve(w, n) < 0:
                 return fail(&d.fault, NO_MEMORY, NULL)
             if ids[i] != NO_TERM:
-                put_term(d, w, ids[i])
+                thrift_put_term(d, w, ids[i])
                 continue
             put_byte(w, STRUCT_7)
             put_byte(w, STOP)
@@ -317,7 +319,7 @@ cdef int write_cells(Drain* d, const int32_t* ids, int64_t* row, int64_t rows) n
     return OK
 
 
-cdef void use_thrift(Drain* d) noexcept nogil:
+cdef void use_thrift(JenaWriter* d) noexcept nogil:
     d.around_triple = 2 + AROUND_TRIPLE
     d.max_depth = THRIFT_DEPTH
     d.put_leaf = put_leaf

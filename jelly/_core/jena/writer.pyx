@@ -8,11 +8,11 @@ from libc.string cimport memset
 import numpy
 
 from jelly._core.base.batch cimport Batch
+from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.base.status cimport Fault, fault_error, utf8_of
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
 from jelly._core.jena.protobuf_writer cimport use_protobuf, write_protobuf_base
-from jelly._core.jena.row_writer cimport Drain, Encoded, write_rows
+from jelly._core.jena.row_writer cimport Encoded, JenaWriter, write_rows
 from jelly._core.jena.thrift_writer cimport use_thrift
 from jelly._core.rules.capabilities cimport Capabilities
 
@@ -20,7 +20,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 
-cdef int use(Drain* d, encoding) except -1:
+cdef int use(JenaWriter* d, encoding) except -1:
     """Prepare for an encoding; whether it is Thrift."""
     if encoding not in ("thrift", "protobuf"):
         raise ValueError(f'encoding is {encoding!r}: expected "thrift" or "protobuf"')
@@ -48,7 +48,7 @@ cdef class BinaryWriter:
     '2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000'
     """
 
-    cdef Drain d
+    cdef JenaWriter d
     cdef bint patch
     cdef bint started
     cdef bint busy
@@ -148,13 +148,13 @@ cdef class ResultWriter:
     """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes: first `header`, then `encode`.
 
     >>> import numpy
-    >>> from jelly._core.terms.batch_builder import Collector
+    >>> from jelly._core.terms.batch_builder import BatchBuilder
     >>> writer = ResultWriter("protobuf", ["x"])
-    >>> writer.header().hex(), writer.encode(Collector(3).batch, numpy.array([[-1]], "int32")).hex()
+    >>> writer.header().hex(), writer.encode(BatchBuilder(3).batch, numpy.array([[-1]], "int32")).hex()
     ('050a030a0178', '040a024200')
     """
 
-    cdef Drain d
+    cdef JenaWriter d
     cdef tuple names
     cdef Capabilities capabilities
 
@@ -219,7 +219,7 @@ cdef void as_reader(bytes text, Reader* r):
     r.end = r.at + len(text)
 
 
-cdef int load(Drain* d, Batch batch) except -1:
+cdef int load(JenaWriter* d, Batch batch) except -1:
     d.memo = <Encoded*>calloc(batch.a.n_terms + 1, sizeof(Encoded))
     if d.memo == NULL:
         raise MemoryError
@@ -228,13 +228,13 @@ cdef int load(Drain* d, Batch batch) except -1:
     return 0
 
 
-cdef void unload(Drain* d) noexcept:
+cdef void unload(JenaWriter* d) noexcept:
     free(d.memo)
     d.memo = NULL
     d.b = NULL
 
 
-cdef object take_error(Drain* d, int64_t row):
+cdef object take_error(JenaWriter* d, int64_t row):
     """The exception of the fault; what was being written is dropped."""
     cdef Fault fault = d.fault
     memset(&d.fault, 0, sizeof(Fault))
@@ -242,7 +242,7 @@ cdef object take_error(Drain* d, int64_t row):
     return fault_error(&fault, {"row": row})
 
 
-cdef bytes take_out(Drain* d):
+cdef bytes take_out(JenaWriter* d):
     cdef bytes data = (<const char*>d.out.buf)[:d.out.n]
     d.out.n = 0
     return data

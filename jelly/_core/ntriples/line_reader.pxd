@@ -2,11 +2,11 @@
 
 from libc.stdint cimport uint8_t
 
-from jelly._core.ntriples.term_reader cimport Lines
+from jelly._core.ntriples.term_reader cimport NTriplesReader
 
-cdef int read_lines(Lines* t) noexcept nogil
-cdef bint begin_line(Lines* t) noexcept nogil
-cdef int end_line(Lines* t, const uint8_t** comment) noexcept nogil
-cdef void step_line_end(Lines* t) noexcept nogil
-cdef void skip_line(Lines* t) noexcept nogil
-cdef int end_message(Lines* t) noexcept nogil
+cdef int read_lines(NTriplesReader* t) noexcept nogil
+cdef bint begin_line(NTriplesReader* t) noexcept nogil
+cdef int end_line(NTriplesReader* t, const uint8_t** comment) noexcept nogil
+cdef void step_line_end(NTriplesReader* t) noexcept nogil
+cdef void skip_line(NTriplesReader* t) noexcept nogil
+cdef int end_message(NTriplesReader* t) noexcept nogil

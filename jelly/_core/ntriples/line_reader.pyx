@@ -1,20 +1,20 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
-from jelly._core.base.batch cimport Arena, add_frame, add_metadata, add_row
+from jelly._core.base.batch cimport BatchData, add_frame, add_metadata, add_row
 from jelly._core.base.characters cimport find_delimiter, find_line_end, is_line_end
-from jelly._core.base.protobuf cimport put_bytes, reserve
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     AFTER_DOT, FULL, LINE_CUT, LINE_LIMIT, LITERAL_OPEN, MESSAGE_LIMIT, NOT_ANNOUNCED, NO_MEMORY, OK, VERSION_LINE,
     WRONG_DIALECT, fail,
 )
+from jelly._core.base.protobuf cimport put_bytes, reserve
 from jelly._core.ntriples.term_reader cimport (
-    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, check_text, miss, skip_space, take_statement,
-    take_text,
+    BY_COMMENT, BY_DIRECTIVE, GRAPH, OBJECT, PREDICATE, SUBJECT, NTriplesReader, check_text, miss, skip_space,
+    take_statement, take_text,
 )
 
 
-cdef int take_version(Lines* t) noexcept nogil:
+cdef int take_version(NTriplesReader* t) noexcept nogil:
     """RDF 1.2: VERSION "1.2". Which one it is matters only where it announces messages."""
     cdef const char* messages = b"-messages"
     cdef const uint8_t* text = NULL
@@ -36,11 +36,11 @@ cdef int take_version(Lines* t) noexcept nogil:
 
 # Messages.
 
-cdef inline bint ends_word(Lines* t, const uint8_t* at) noexcept nogil:
+cdef inline bint ends_word(NTriplesReader* t, const uint8_t* at) noexcept nogil:
     return at >= t.end or at[0] == 0x20 or at[0] == 0x09 or at[0] == 0x23 or is_line_end(at[0])
 
 
-cdef int end_message(Lines* t) noexcept nogil:
+cdef int end_message(NTriplesReader* t) noexcept nogil:
     """End the present message; what stood behind its delimiter becomes metadata."""
     cdef const char* key = b"rdfm.note"
     cdef int status = OK
@@ -52,7 +52,7 @@ cdef int end_message(Lines* t) noexcept nogil:
     return OK if status == OK else fail(&t.fault, status, t.at, t.batch.text_limit)
 
 
-cdef int take_delimiter(Lines* t, const uint8_t* note, const uint8_t* end) noexcept nogil:
+cdef int take_delimiter(NTriplesReader* t, const uint8_t* note, const uint8_t* end) noexcept nogil:
     """A delimiter ends a message, but for a leading comment, which only begins the first one."""
     if (t.begun or t.messages == BY_DIRECTIVE) and end_message(t) < 0:
         return t.fault.code
@@ -70,7 +70,7 @@ cdef int take_delimiter(Lines* t, const uint8_t* note, const uint8_t* end) noexc
     return OK
 
 
-cdef bint begin_line(Lines* t) noexcept nogil:
+cdef bint begin_line(NTriplesReader* t) noexcept nogil:
     """Whether the line has more than spaces and a comment."""
     cdef const char* mark = b"\xEF\xBB\xBF"  # the byte order mark that some editors put first
     if t.line == 1 and not t.strict and t.end - t.at >= 3 and memcmp(t.at, mark, 3) == 0:
@@ -79,7 +79,7 @@ cdef bint begin_line(Lines* t) noexcept nogil:
     return t.at < t.end and not is_line_end(t.at[0]) and t.at[0] != 0x23
 
 
-cdef int end_line(Lines* t, const uint8_t** comment) noexcept nogil:
+cdef int end_line(NTriplesReader* t, const uint8_t** comment) noexcept nogil:
     """Step over a comment, which the caller may want to see, to the end of the line. Without one it stays as it is."""
     skip_space(t)
     if t.at < t.end and t.at[0] == 0x23:
@@ -94,7 +94,7 @@ cdef int end_line(Lines* t, const uint8_t** comment) noexcept nogil:
     return OK
 
 
-cdef int take_line(Lines* t) noexcept nogil:
+cdef int take_line(NTriplesReader* t) noexcept nogil:
     cdef int32_t ids[4]
     cdef const uint8_t* comment = NULL
     cdef const uint8_t* note = NULL
@@ -141,13 +141,13 @@ cdef int take_line(Lines* t) noexcept nogil:
     return OK
 
 
-cdef void step_line_end(Lines* t) noexcept nogil:
+cdef void step_line_end(NTriplesReader* t) noexcept nogil:
     if t.at < t.end:
         t.at += 2 if t.at[0] == 0x0D and t.end - t.at > 1 and t.at[1] == 0x0A else 1
 
 
-cdef inline bint is_full(Lines* t) noexcept nogil:
-    cdef Arena* b = t.batch
+cdef inline bint is_full(NTriplesReader* t) noexcept nogil:
+    cdef BatchData* b = t.batch
     if not t.messages:
         return b.n_rows >= t.max_rows or b.n_text > t.max_text
     # A message is not cut, and messages may be empty.
@@ -156,7 +156,7 @@ cdef inline bint is_full(Lines* t) noexcept nogil:
     return b.n_rows >= t.max_rows or b.n_frames >= t.max_rows or b.n_text + b.n_meta_text > t.max_text
 
 
-cdef int read_lines(Lines* t) noexcept nogil:
+cdef int read_lines(NTriplesReader* t) noexcept nogil:
     """Read until the input is used up (OK), the Batch is FULL, or a fault; the line of the fault is not stepped over."""
     cdef int status
     while t.at < t.end:
@@ -170,7 +170,7 @@ cdef int read_lines(Lines* t) noexcept nogil:
     return OK
 
 
-cdef void skip_line(Lines* t) noexcept nogil:
+cdef void skip_line(NTriplesReader* t) noexcept nogil:
     """Step over the line that had the fault."""
     t.at = find_line_end(t.line_at, t.end)
     step_line_end(t)

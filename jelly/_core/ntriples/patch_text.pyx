@@ -1,22 +1,22 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, Arena, add_row
+from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, BatchData, add_row
 from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
+from jelly._core.base.fault cimport (
+    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
+)
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     step_transaction,
 )
-from jelly._core.base.status cimport (
-    BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
-)
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.line_reader cimport begin_line, end_line, step_line_end
 from jelly._core.ntriples.term_reader cimport (
-    GRAPH, OBJECT, PREDICATE, SUBJECT, Lines, intern, miss, skip_space, take_dot, take_statement, take_string,
+    GRAPH, OBJECT, PREDICATE, SUBJECT, NTriplesReader, intern, miss, skip_space, take_dot, take_statement, take_string,
     take_term,
 )
-from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, put_row, put_term, put_text
+from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, nt_put_term, put_row, put_text
 
 
 # ---- reading
@@ -26,12 +26,12 @@ cdef enum:
     SEGMENT = 127
 
 
-cdef inline bint is_quote(Lines* t, const uint8_t* at) noexcept nogil:
+cdef inline bint is_quote(NTriplesReader* t, const uint8_t* at) noexcept nogil:
     """Whether a text in quotes begins here; in single ones as Jena reads them."""
     return at < t.end and (at[0] == 0x22 or (at[0] == 0x27 and not t.strict))
 
 
-cdef int take_operation(Lines* t) noexcept nogil:
+cdef int take_operation(NTriplesReader* t) noexcept nogil:
     """The letters that a row begins with, as OP_*."""
     cdef const uint8_t* at = t.at
     cdef uint8_t first = at[0]
@@ -72,7 +72,7 @@ cdef int take_operation(Lines* t) noexcept nogil:
     return op
 
 
-cdef int take_name(Lines* t, int code, int32_t* term) noexcept nogil:
+cdef int take_name(NTriplesReader* t, int code, int32_t* term) noexcept nogil:
     """A text in quotes: the name of a namespace or header."""
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
@@ -83,7 +83,7 @@ cdef int take_name(Lines* t, int code, int32_t* term) noexcept nogil:
     return intern(t, KIND_TEXT, NO_TERM, text, n, term) if status == OK else status
 
 
-cdef int take_key(Lines* t, int32_t* term) noexcept nogil:
+cdef int take_key(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The name of a header: a word, or a text in quotes where it is none."""
     cdef const uint8_t* token = t.at
     cdef int64_t n, bad
@@ -100,7 +100,7 @@ cdef int take_key(Lines* t, int32_t* term) noexcept nogil:
     return intern(t, KIND_TEXT, NO_TERM, token, n, term)
 
 
-cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
+cdef int take_namespace(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
     """Name, IRI (to add) and perhaps a graph."""
     cdef const uint8_t* token
     cdef const uint8_t* text = NULL
@@ -132,7 +132,7 @@ cdef int take_namespace(Lines* t, int op, int32_t* ids) noexcept nogil:
     return status
 
 
-cdef int take_row(Lines* t, int op, int32_t* ids) noexcept nogil:
+cdef int take_row(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
     """What comes behind the letters, with the dot."""
     cdef int status = OK
     if op == OP_ADD or op == OP_DELETE:
@@ -151,7 +151,7 @@ cdef int take_row(Lines* t, int op, int32_t* ids) noexcept nogil:
     return take_dot(t)
 
 
-cdef int take_record(Lines* t) noexcept nogil:
+cdef int take_record(NTriplesReader* t) noexcept nogil:
     """A row with its dot."""
     cdef int32_t ids[4]
     cdef const uint8_t* token = t.at
@@ -175,7 +175,7 @@ cdef int take_record(Lines* t) noexcept nogil:
     return OK
 
 
-cdef int take_patch_line(Lines* t) noexcept nogil:
+cdef int take_patch_line(NTriplesReader* t) noexcept nogil:
     cdef const uint8_t* comment = NULL
     cdef int64_t n_rows = t.batch.n_rows
     cdef int transaction = t.transaction
@@ -199,7 +199,7 @@ cdef int take_patch_line(Lines* t) noexcept nogil:
     return OK
 
 
-cdef int read_patch_lines(Lines* t) noexcept nogil:
+cdef int read_patch_lines(NTriplesReader* t) noexcept nogil:
     """read_lines for RDF Patch."""
     cdef int status
     while t.at < t.end:
@@ -224,9 +224,9 @@ cdef inline bint is_word(const uint8_t* text, int64_t n) noexcept nogil:
     return n > 0 and text[0] != 0x22
 
 
-cdef int64_t len_name(Lengths* t, int32_t term, bint word) noexcept nogil:
+cdef int64_t len_name(NTriplesWriter* t, int32_t term, bint word) noexcept nogil:
     """Bytes of a name; in quotes unless it may be a `word` and is one."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef const uint8_t* text
     cdef int64_t n
     if term < 0 or term >= b.n_terms or b.kind[term] != KIND_TEXT:
@@ -236,8 +236,8 @@ cdef int64_t len_name(Lengths* t, int32_t term, bint word) noexcept nogil:
     return n if word and is_word(text, n) else len_text(text, n, False) + 2
 
 
-cdef uint8_t* put_name(Lengths* t, uint8_t* out, int32_t term, bint word) noexcept nogil:
-    cdef Arena* b = t.batch
+cdef uint8_t* put_name(NTriplesWriter* t, uint8_t* out, int32_t term, bint word) noexcept nogil:
+    cdef BatchData* b = t.batch
     cdef const uint8_t* text = b.text + b.start[term]
     cdef int64_t n = b.start[term + 1] - b.start[term]
     if word and is_word(text, n):
@@ -249,8 +249,8 @@ cdef uint8_t* put_name(Lengths* t, uint8_t* out, int32_t term, bint word) noexce
     return out + 1
 
 
-cdef int64_t len_patch_row(Lengths* t, int64_t row) noexcept nogil:
-    cdef Arena* b = t.batch
+cdef int64_t len_patch_row(NTriplesWriter* t, int64_t row) noexcept nogil:
+    cdef BatchData* b = t.batch
     cdef int op = b.op[row]
     cdef int64_t n
     if op == OP_ADD or op == OP_DELETE:
@@ -278,8 +278,8 @@ cdef inline uint8_t* put_end(uint8_t* out) noexcept nogil:
     return out + 3
 
 
-cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogil:
-    cdef Arena* b = t.batch
+cdef uint8_t* put_patch_row(NTriplesWriter* t, uint8_t* out, int64_t row) noexcept nogil:
+    cdef BatchData* b = t.batch
     cdef int op = b.op[row]
     if op == OP_PUNCTUATION:
         return out
@@ -290,7 +290,7 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
             return put_row(t, out + 2, row, True)
         out = put_name(t, out + 2, b.s[row], True)
         out[0] = 0x20
-        return put_end(put_term(t, out + 1, b.o[row], OBJECT))
+        return put_end(nt_put_term(t, out + 1, b.o[row], OBJECT))
     if op == OP_START or op == OP_COMMIT or op == OP_ABORT:
         out[0] = 0x54
         out[1] = 0x58 if op == OP_START else 0x43 if op == OP_COMMIT else 0x41
@@ -301,14 +301,14 @@ cdef uint8_t* put_patch_row(Lengths* t, uint8_t* out, int64_t row) noexcept nogi
     out = put_name(t, out + 3, b.s[row], False)
     if op == OP_NAMESPACE_ADD:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.p[row], PREDICATE)
+        out = nt_put_term(t, out + 1, b.p[row], PREDICATE)
     if b.g != NULL and b.g[row] != NO_TERM:
         out[0] = 0x20
-        out = put_term(t, out + 1, b.g[row], GRAPH)
+        out = nt_put_term(t, out + 1, b.g[row], GRAPH)
     return put_end(out)
 
 
-cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+cdef int64_t len_patch_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
     """len_rows for RDF Patch."""
     cdef int64_t total = 0
     cdef int64_t n
@@ -321,7 +321,7 @@ cdef int64_t len_patch_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit
     return total
 
 
-cdef void put_patch_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+cdef void put_patch_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
     """put_rows for RDF Patch."""
     while row < end:
         out = put_patch_row(t, out, row)

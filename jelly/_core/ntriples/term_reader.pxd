@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport Arena, Interner
+from jelly._core.base.batch cimport BatchData, Interner
+from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
-from jelly._core.base.status cimport Fault
 
 cdef enum:
     # Slots of a statement; the last is the datatype of a literal in any of them.
@@ -31,12 +31,12 @@ ctypedef struct Token:
     bint closed  # ends with ">", so no longer term begins with these bytes
 
 
-ctypedef struct Lines:
+ctypedef struct NTriplesReader:
     const uint8_t* at
     const uint8_t* end  # lines up to here are whole; only the last of all may lack its line end
     const uint8_t* line_at  # where the present line begins
     int64_t line  # its number, from 1
-    Arena* batch
+    BatchData* batch
     Interner index
     Token last[5]
     Writer scratch  # the text of a literal or IRI that had escapes
@@ -61,20 +61,20 @@ ctypedef struct Lines:
     Fault fault
 
 
-cdef int check_text(Lines* t, const uint8_t* at, const uint8_t* end) noexcept nogil
-cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil
+cdef int check_text(NTriplesReader* t, const uint8_t* at, const uint8_t* end) noexcept nogil
+cdef int miss(NTriplesReader* t, int code, const uint8_t* at, int64_t b) noexcept nogil
 cdef int take_text(
-    Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
+    NTriplesReader* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
 ) noexcept nogil
-cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil
-cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
-cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil
-cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil
-cdef int take_dot(Lines* t) noexcept nogil
-cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
-cdef void forget_tokens(Lines* t) noexcept nogil
+cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexcept nogil
+cdef int intern(NTriplesReader* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil
+cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil
+cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil
+cdef int take_dot(NTriplesReader* t) noexcept nogil
+cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil
+cdef void forget_tokens(NTriplesReader* t) noexcept nogil
 
 
-cdef inline void skip_space(Lines* t) noexcept nogil:
+cdef inline void skip_space(NTriplesReader* t) noexcept nogil:
     while t.at < t.end and (t.at[0] == 0x20 or t.at[0] == 0x09):
         t.at += 1

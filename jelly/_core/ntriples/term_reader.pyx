@@ -9,12 +9,12 @@ from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
     is_letter, is_line_end,
 )
-from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
     LINE_CUT, LITERAL_OPEN, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
     SYNTAX, TEXT_UTF8, fail,
 )
+from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
@@ -32,7 +32,7 @@ cdef enum:
 
 # Faults.
 
-cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil:
+cdef int miss(NTriplesReader* t, int code, const uint8_t* at, int64_t b) noexcept nogil:
     """Something else was expected at `at`: say what stands there, or that the input is cut off."""
     cdef int64_t found = describe(at, t.end)
     if found == INPUT_END:
@@ -42,7 +42,7 @@ cdef int miss(Lines* t, int code, const uint8_t* at, int64_t b) noexcept nogil:
     return fail(&t.fault, code, at, found, b)
 
 
-cdef int check_text(Lines* t, const uint8_t* at, const uint8_t* end) noexcept nogil:
+cdef int check_text(NTriplesReader* t, const uint8_t* at, const uint8_t* end) noexcept nogil:
     cdef int64_t bad = check_utf8(at, end - at)
     if bad < 0:
         return OK
@@ -51,7 +51,7 @@ cdef int check_text(Lines* t, const uint8_t* at, const uint8_t* end) noexcept no
 
 # Terms.
 
-cdef int take_hex(Lines* t, const uint8_t* at, int n, Writer* out) noexcept nogil:
+cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noexcept nogil:
     """Append the UTF-8 of the escape whose `n` hexadecimal digits stand at `at`."""
     cdef uint32_t point = 0
     cdef uint8_t byte
@@ -87,7 +87,7 @@ cdef int take_hex(Lines* t, const uint8_t* at, int n, Writer* out) noexcept nogi
     return OK
 
 
-cdef int64_t take_escape(Lines* t, const uint8_t* at, bint iri, Writer* out) noexcept nogil:
+cdef int64_t take_escape(NTriplesReader* t, const uint8_t* at, bint iri, Writer* out) noexcept nogil:
     """Append what the escape at `at` stands for; its length, or a negative code."""
     cdef uint8_t byte
     cdef int status
@@ -120,7 +120,7 @@ cdef int64_t take_escape(Lines* t, const uint8_t* at, bint iri, Writer* out) noe
 
 
 cdef int take_text(
-    Lines* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
+    NTriplesReader* t, uint8_t stop, int open_code, Writer* scratch, const uint8_t** text, int64_t* n
 ) noexcept nogil:
     """Step over an IRI or a string to behind its closing `stop`; the text is in the input, or had escapes: in `scratch`."""
     cdef bint iri = stop == 0x3E
@@ -186,7 +186,7 @@ cdef const uint8_t* find_long_end(const uint8_t* at, const uint8_t* end, uint8_t
     return NULL
 
 
-cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
+cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexcept nogil:
     """A string in quotes; of RDF Patch in single or three quotes too, as Jena reads it. In three it may go over lines,
     whose ends become LF however they are written."""
     cdef uint8_t quote = t.at[0]
@@ -226,7 +226,7 @@ cdef int take_string(Lines* t, const uint8_t** text, int64_t* n) noexcept nogil:
     return OK
 
 
-cdef int check_iri(Lines* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
+cdef int check_iri(NTriplesReader* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
     """RDF 1.1: a scheme first, and no character that IRIREF excludes, escaped or not."""
     cdef const uint8_t* bad = find_escape(text, text, text + n, True)
     cdef int64_t i
@@ -242,7 +242,7 @@ cdef int check_iri(Lines* t, const uint8_t* token, const uint8_t* text, int64_t 
     return fail(&t.fault, RELATIVE_IRI, token)
 
 
-cdef inline int take_iri(Lines* t, Writer* scratch, const uint8_t** text, int64_t* n) noexcept nogil:
+cdef inline int take_iri(NTriplesReader* t, Writer* scratch, const uint8_t** text, int64_t* n) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef int status = take_text(t, 0x3E, IRI_OPEN, scratch, text, n)
     if status == OK and t.strict:
@@ -250,14 +250,14 @@ cdef inline int take_iri(Lines* t, Writer* scratch, const uint8_t** text, int64_
     return status
 
 
-cdef int intern(Lines* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil:
+cdef int intern(NTriplesReader* t, int kind, int32_t aux, const uint8_t* text, int64_t n, int32_t* term) noexcept nogil:
     term[0] = intern_term(&t.index, t.batch, kind, aux, text, n)
     if term[0] < 0:
         return fail(&t.fault, term[0], t.at, t.batch.text_limit)
     return OK
 
 
-cdef inline bint take_again(Lines* t, Token* last) noexcept nogil:
+cdef inline bint take_again(NTriplesReader* t, Token* last) noexcept nogil:
     """Whether the term that stands here is the last one of the slot; if so, step over it."""
     cdef const uint8_t* after
     # Two more bytes must be there; only the last terms of the input lack them.
@@ -272,14 +272,14 @@ cdef inline bint take_again(Lines* t, Token* last) noexcept nogil:
     return True
 
 
-cdef inline void keep_token(Lines* t, Token* last, const uint8_t* token, int32_t term, bint closed) noexcept nogil:
+cdef inline void keep_token(NTriplesReader* t, Token* last, const uint8_t* token, int32_t term, bint closed) noexcept nogil:
     last.at = token
     last.n = t.at - token
     last.term = term
     last.closed = closed
 
 
-cdef void forget_tokens(Lines* t) noexcept nogil:
+cdef void forget_tokens(NTriplesReader* t) noexcept nogil:
     """To be called where the bytes or the Batch of the last terms go away."""
     cdef int slot
     for slot in range(SLOTS):
@@ -293,7 +293,7 @@ cdef bint is_tagged(const uint8_t* text, int64_t n) noexcept nogil:
     return (n == 53 and memcmp(text, lang, n) == 0) or (n == 56 and memcmp(text, directed, n) == 0)
 
 
-cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
+cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The IRI behind ^^; NO_TERM where it is xsd:string."""
     cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
     cdef int64_t n_string = 39
@@ -326,7 +326,7 @@ cdef int take_datatype(Lines* t, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_tag(Lines* t, int32_t* term) noexcept nogil:
+cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The language tag behind @. RDF 1.1: letters, then letters and digits behind one hyphen each time, 8 at most."""
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* end = find_tag_end(begin, t.end)
@@ -354,7 +354,7 @@ cdef int take_tag(Lines* t, int32_t* term) noexcept nogil:
     return intern(t, KIND_TEXT, NO_TERM, begin, end - begin, term)
 
 
-cdef int take_literal(Lines* t, int slot, int32_t* term) noexcept nogil:
+cdef int take_literal(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef const uint8_t* after
     cdef const uint8_t* text = NULL
@@ -384,7 +384,7 @@ cdef int take_literal(Lines* t, int slot, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:
+cdef int take_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef const uint8_t* end
     cdef int status
@@ -401,7 +401,7 @@ cdef int take_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_quoted(Lines* t, int depth, int32_t* term) noexcept nogil:
+cdef int take_quoted(NTriplesReader* t, int depth, int32_t* term) noexcept nogil:
     """<< s p o >> or <<( s p o )>>"""
     cdef int32_t ids[3]
     cdef bint paren
@@ -433,7 +433,7 @@ cdef int take_quoted(Lines* t, int depth, int32_t* term) noexcept nogil:
     return OK
 
 
-cdef int take_marked_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:
+cdef int take_marked_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:
     """<_:label>, a blank node of RDF Patch."""
     cdef const uint8_t* token = t.at
     cdef const uint8_t* text = NULL
@@ -448,7 +448,7 @@ cdef int take_marked_bnode(Lines* t, int slot, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_bare(Lines* t, int32_t* term) noexcept nogil:
+cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
     """A number or boolean of Turtle, which RDF Patch has too."""
     cdef const char* kind = b"http://www.w3.org/2001/XMLSchema#integer"
     cdef const uint8_t* token = t.at
@@ -492,7 +492,7 @@ cdef int take_bare(Lines* t, int32_t* term) noexcept nogil:
     return status
 
 
-cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
+cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexcept nogil:
     cdef const uint8_t* token = t.at
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
@@ -532,7 +532,7 @@ cdef int take_term(Lines* t, int slot, int depth, int32_t* term) noexcept nogil:
 
 # Statements.
 
-cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil:
+cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
     """Terms and the dot."""
     cdef int slot, status
     ids[GRAPH] = NO_TERM
@@ -551,14 +551,14 @@ cdef int take_statement(Lines* t, int32_t* ids) noexcept nogil:
     return take_dot(t)
 
 
-cdef int take_dot(Lines* t) noexcept nogil:
+cdef int take_dot(NTriplesReader* t) noexcept nogil:
     if t.at >= t.end or t.at[0] != 0x2E:
         return miss(t, NO_DOT, t.at, 0)
     t.at += 1
     return OK
 
 
-cdef int read_term(Lines* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil:
+cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil:
     """One term that takes all of some bytes, such as a value of a column."""
     cdef int status
     forget_tokens(t)

@@ -9,16 +9,16 @@ triple is << s p o >>, as in RDF-star.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport NO_TERM, Arena
-from jelly._core.base.status cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
+from jelly._core.base.batch cimport NO_TERM, BatchData
+from jelly._core.base.fault cimport BAD_TERM, NAMED_GRAPH_IN_TRIPLES, Fault, fail
 from jelly._core.ntriples.term_reader cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     AROUND_ROW = 5  # two spaces, " .\n"
 
 
-ctypedef struct Lengths:
-    Arena* batch
+ctypedef struct NTriplesWriter:
+    BatchData* batch
     # Bytes of each term as written, of a quoted triple those without parentheses, negated; 0: not known yet. calloc'd by
     # the caller, n_terms items.
     int64_t* of_term
@@ -31,15 +31,15 @@ ctypedef struct Lengths:
 
 cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil
-cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil
-cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
-cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil
-cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
-cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
+cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noexcept nogil
+cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil
+cdef uint8_t* put_triple(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil
+cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil
+cdef void put_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil
 
 
-cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
+cdef inline int64_t len_slot(NTriplesWriter* t, int32_t term, int slot) noexcept nogil:
     """len_term for a column; most terms are known by now, and a call costs more than a look."""
     cdef int64_t length
     if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
@@ -50,9 +50,9 @@ cdef inline int64_t len_slot(Lengths* t, int32_t term, int slot) noexcept nogil:
     return length
 
 
-cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
+cdef inline int64_t len_row(NTriplesWriter* t, int64_t row) noexcept nogil:
     """Bytes of the line of a statement, or a negative code."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef int64_t n = len_slot(t, b.s[row], SUBJECT) + len_slot(t, b.p[row], PREDICATE) + len_slot(t, b.o[row], OBJECT)
     if b.g != NULL and b.g[row] != NO_TERM:
         if not t.quads:
@@ -61,16 +61,16 @@ cdef inline int64_t len_row(Lengths* t, int64_t row) noexcept nogil:
     return n + AROUND_ROW if t.fault.code >= 0 else t.fault.code
 
 
-cdef inline uint8_t* put_any(Lengths* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
+cdef inline uint8_t* put_any(NTriplesWriter* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
     """Write a term, which may be a quoted triple only where `quoted` says so."""
     if quoted and t.of_term[term] < 0:
         return put_triple(t, out, term, slot)
     return put_leaf(t, out, term)
 
 
-cdef inline uint8_t* put_row(Lengths* t, uint8_t* out, int64_t row, bint quoted) noexcept nogil:
+cdef inline uint8_t* put_row(NTriplesWriter* t, uint8_t* out, int64_t row, bint quoted) noexcept nogil:
     """Write the line of a statement that len_row has measured; `quoted`: it may have quoted triples."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     out = put_any(t, out, b.s[row], SUBJECT, quoted)
     out[0] = 0x20
     out = put_any(t, out + 1, b.p[row], PREDICATE, quoted)

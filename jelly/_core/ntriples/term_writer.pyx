@@ -2,7 +2,7 @@ from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
-from jelly._core.base.status cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
+from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
@@ -60,13 +60,13 @@ cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t wri
         at = escape + 1
 
 
-cdef inline int len_parentheses(Lengths* t, int slot) noexcept nogil:
+cdef inline int len_parentheses(NTriplesWriter* t, int slot) noexcept nogil:
     return PARENTHESES if slot == OBJECT and not t.star else 0
 
 
-cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noexcept nogil:
     """Bytes of a term as written in a slot, kept for the next time; negative: a code."""
-    cdef Arena* b = t.batch
+    cdef BatchData* b = t.batch
     cdef int kind
     cdef int32_t aux
     cdef int64_t length, n
@@ -111,7 +111,7 @@ cdef int64_t len_term(Lengths* t, int32_t term, int slot, int depth) noexcept no
     return length
 
 
-cdef int64_t len_triple(Lengths* t, int32_t term, int slot, int depth) noexcept nogil:
+cdef int64_t len_triple(NTriplesWriter* t, int32_t term, int slot, int depth) noexcept nogil:
     """len_term of a quoted triple."""
     cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
     cdef int64_t length = AROUND_TRIPLE
@@ -131,8 +131,8 @@ cdef int64_t len_triple(Lengths* t, int32_t term, int slot, int depth) noexcept 
     return len_parentheses(t, slot) + length
 
 
-cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
-    """put_term of a quoted triple."""
+cdef uint8_t* put_triple(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+    """nt_put_term of a quoted triple."""
     cdef int32_t* inner = t.batch.quoted + 3 * t.batch.aux[term]
     cdef bint closed = len_parentheses(t, slot) > 0
     cdef int k
@@ -143,7 +143,7 @@ cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexc
         out += 1
     for k in range(3):
         out[0] = 0x20
-        out = put_term(t, out + 1, inner[k], k)
+        out = nt_put_term(t, out + 1, inner[k], k)
     out[0] = 0x20
     out += 1
     if closed:
@@ -153,14 +153,14 @@ cdef uint8_t* put_triple(Lengths* t, uint8_t* out, int32_t term, int slot) noexc
     return out + 2
 
 
-cdef uint8_t* put_term(Lengths* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
+cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
     """Write a term that len_term has measured for the slot; where its bytes end."""
     return put_any(t, out, term, slot, True)
 
 
-cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
-    """put_term of all but quoted triples, which look the same in every slot."""
-    cdef Arena* b = t.batch
+cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil:
+    """nt_put_term of all but quoted triples, which look the same in every slot."""
+    cdef BatchData* b = t.batch
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
     cdef int64_t begin = b.start[term]
@@ -204,7 +204,7 @@ cdef uint8_t* put_leaf(Lengths* t, uint8_t* out, int32_t term) noexcept nogil:
     return out
 
 
-cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
+cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
     """Bytes of the rows from `row` to `end`, until they are `limit` or more; `row` moves behind the last. Negative: a code."""
     cdef int64_t total = 0
     cdef int64_t n
@@ -217,7 +217,7 @@ cdef int64_t len_rows(Lengths* t, int64_t* row, int64_t end, int64_t limit) noex
     return total
 
 
-cdef void put_rows(Lengths* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
+cdef void put_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) noexcept nogil:
     """Write rows that len_rows has measured."""
     if t.batch.n_quoted:
         while row < end:

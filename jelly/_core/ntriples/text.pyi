@@ -4,10 +4,10 @@ from typing import Any, Literal
 from typing_extensions import Buffer, Self, disjoint_base
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.push_reader import Feeder
+from jelly._core.base.push_reader import PushReader
 
 @disjoint_base
-class TextReader(Feeder):
+class TextReader(PushReader):
     n_skipped: int
     skipped: list[tuple[int, str]]
     def __new__(

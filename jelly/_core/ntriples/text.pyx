@@ -8,20 +8,21 @@ from libc.string cimport memmove, memset
 
 from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.base.batch cimport (
-    KIND_IRI, KIND_TEXT, NO_TERM, Arena, Batch, add_namespace, add_term, clear_interner, free_interner, init_interner,
+    KIND_IRI, KIND_TEXT, NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner,
+    init_interner,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
-from jelly._core.base.patch_operations cimport OPEN
-from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
-from jelly._core.base.push_reader cimport Feeder
-from jelly._core.base.status cimport (
+from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
 )
+from jelly._core.base.patch_operations cimport OPEN
+from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
+from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line
 from jelly._core.ntriples.patch_text cimport len_patch_rows, put_patch_rows, read_patch_lines
-from jelly._core.ntriples.term_reader cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, Lines, forget_tokens
-from jelly._core.ntriples.term_writer cimport Lengths, len_rows, put_rows
+from jelly._core.ntriples.term_reader cimport BY_COMMENT, BY_DIRECTIVE, NO_MESSAGES, NTriplesReader, forget_tokens
+from jelly._core.ntriples.term_writer cimport NTriplesWriter, len_rows, put_rows
 from jelly._core.rules.capabilities cimport Capabilities
 
 from jelly._core.rules.capabilities import capabilities_of
@@ -33,7 +34,7 @@ cdef enum:
 
 
 @cython.no_gc_clear
-cdef class TextReader(Feeder):
+cdef class TextReader(PushReader):
     """N-Triples (``quads=False``) or N-Quads in, Batches out, no I/O: feed it chunks of bytes, cut anywhere.
 
     ``patch=True`` reads RDF Patch instead: its Batches have the operations as ``op``, see `jelly.patch`.
@@ -57,7 +58,7 @@ cdef class TextReader(Feeder):
     jelly.errors.JellySyntaxError: column 13: expected a term as object, found "'" (byte 32, line 2)
     """
 
-    cdef Lines t
+    cdef NTriplesReader t
     cdef Writer carried  # the line whose end is still to come
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
     cdef int64_t origin
@@ -227,7 +228,7 @@ cdef class TextReader(Feeder):
 
     cdef int release(self) except -1:
         self.t.at = self.t.end = NULL
-        return Feeder.release(self)
+        return PushReader.release(self)
 
     cdef const uint8_t* after_line_end(self, const uint8_t* at) noexcept:
         if at < self.rest_end:
@@ -297,7 +298,7 @@ cdef class TextReader(Feeder):
         """Of messages, those that are whole; what is not stays for the next Batch."""
         cdef Batch batch, rest
         if not self.t.messages:
-            return Feeder.give_rest(self)
+            return PushReader.give_rest(self)
         if self.batch is None or self.batch.a.n_frames == 0:
             return None
         batch = self.take_batch()
@@ -375,8 +376,8 @@ cdef class TextWriter:
     def __reduce__(self):
         raise TypeError("a TextWriter cannot be pickled")
 
-    cdef int begin(self, Lengths* t, Batch batch) except -1:
-        memset(t, 0, sizeof(Lengths))
+    cdef int begin(self, NTriplesWriter* t, Batch batch) except -1:
+        memset(t, 0, sizeof(NTriplesWriter))
         t.batch = &batch.a
         t.quads = self.quads
         t.marked = self.marked
@@ -387,7 +388,7 @@ cdef class TextWriter:
             raise MemoryError
         return 0
 
-    cdef Batch refit(self, Lengths* t, Batch batch, int64_t row):
+    cdef Batch refit(self, NTriplesWriter* t, Batch batch, int64_t row):
         """What to measure instead of a Batch in which there was a fault: labels that cannot be written are replaced.
 
         Lines are measured before they are written, so no term has to be looked at twice where nothing is wrong.
@@ -410,7 +411,7 @@ cdef class TextWriter:
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
         """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""
-        cdef Lengths t
+        cdef NTriplesWriter t
         cdef int64_t row = start
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t first, n
@@ -456,8 +457,8 @@ cdef class TextWriter:
         cdef int64_t i = 0
         cdef int64_t first, end, n
         cdef int64_t row = 0
-        cdef Arena* a
-        cdef Lengths t
+        cdef BatchData* a
+        cdef NTriplesWriter t
         cdef bytes lines
         cdef uint8_t* out
         a = &batch.a

@@ -2,7 +2,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.characters cimport is_digit
-from jelly._core.base.status cimport NO_MEMORY
+from jelly._core.base.fault cimport NO_MEMORY
 
 cdef enum:
     # The hexadecimal digits that pyoxigraph makes a label of: a random number of 128 bits whose first digit is a letter.

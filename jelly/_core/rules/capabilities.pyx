@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_arena
 from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
@@ -36,7 +36,7 @@ cdef enum:
     EVERY = NODES | LITERALS | TRIPLE
 
 cdef struct Check:
-    Arena* b
+    BatchData* b
     Rules* r
     int8_t* bad  # what is wrong with each term; NULL where nothing is
     int8_t* done  # quoted triples that were looked at; NULL where the Batch has none
@@ -64,7 +64,7 @@ cdef inline bint note(Check* c, int32_t term, int why) noexcept nogil:
 
 cdef void check_kind(Check* c, int kind) noexcept nogil:
     """Find what is wrong with the terms of one kind, by leaps over the others."""
-    cdef Arena* b = c.b
+    cdef BatchData* b = c.b
     cdef int32_t term = 0
     cdef int32_t last_tag = NO_TERM
     cdef const int8_t* found
@@ -88,7 +88,7 @@ cdef void check_kind(Check* c, int kind) noexcept nogil:
 
 cdef void check_terms(Check* c) noexcept nogil:
     """Find what is wrong with each term, which kinds there may be, and whether there are labels to be replaced."""
-    cdef Arena* b = c.b
+    cdef BatchData* b = c.b
     cdef Rules* r = c.r
     cdef int32_t term
     cdef int kind, why, literals
@@ -129,7 +129,7 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
 
     Ids of no term, and quoted triples that are nested too deep, are left to the writers, which refuse them.
     """
-    cdef Arena* b = c.b
+    cdef BatchData* b = c.b
     cdef int k, kind, why
     cdef int32_t aux
     if term < 0 or term >= b.n_terms:
@@ -160,13 +160,13 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     return HELD
 
 
-cdef inline bint may_stand(Arena* b, int allowed, int32_t term) noexcept nogil:
+cdef inline bint may_stand(BatchData* b, int allowed, int32_t term) noexcept nogil:
     return term < 0 or term >= b.n_terms or (allowed >> b.kind[term]) & 1
 
 
 cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
     """Whether some term stands in a column where its kind may not. The quickest look, for what is nearly always right."""
-    cdef Arena* b = c.b
+    cdef BatchData* b = c.b
     cdef int32_t* column[4]
     cdef int32_t* ids
     cdef int64_t i
@@ -190,7 +190,7 @@ cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) n
 
 cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bint deep) noexcept nogil:
     """The first row that cannot be held. Not `deep`: only the kinds of terms can be wrong."""
-    cdef Arena* b = c.b
+    cdef BatchData* b = c.b
     cdef int64_t i
     cdef int slot, why, op
     cdef int32_t* column[4]
@@ -232,8 +232,8 @@ cdef int find_in_cells(Check* c, const int32_t* cells, int64_t rows, int64_t wid
 
 cdef Batch relabelled(Batch batch, const int8_t* bad):
     """A copy of a Batch in which the blank nodes that are marked have other labels."""
-    cdef Arena* a = &batch.a
-    cdef Arena* b
+    cdef BatchData* a = &batch.a
+    cdef BatchData* b
     cdef Batch copy
     cdef int32_t term
     cdef int64_t n_text = a.n_text
@@ -451,7 +451,7 @@ cdef Batch settle(Capabilities self, Batch batch, Check* c, int why):
 
 
 cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
-    cdef Arena* b = &batch.a
+    cdef BatchData* b = &batch.a
     kind = b.kind[c.term]
     text = (<const char*>b.text)[b.start[c.term]:b.start[c.term + 1]].decode("utf-8", "replace")
     shown = _shown(kind, text, batch, c.term)

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport Arena
+from jelly._core.base.batch cimport BatchData
 from jelly._core.base.characters cimport find_label_end, find_tag_end
 
 cdef enum:
@@ -56,7 +56,7 @@ ctypedef struct Rules:
     bint tagged  # no literal typed rdf:langString or rdf:dirLangString
 
 
-cdef int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil
+cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil
 cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
 cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil
 cdef bint has_scheme(const uint8_t* at, const uint8_t* end) noexcept nogil

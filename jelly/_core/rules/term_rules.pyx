@@ -153,7 +153,7 @@ cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
     return HELD
 
 
-cdef int check_term(Arena* b, Rules* r, int32_t term) noexcept nogil:
+cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
     """What is wrong with the text of a term, wherever it stands. Terms that it refers to are looked at on their own."""
     cdef int kind = b.kind[term]
     cdef const uint8_t* at = b.text + b.start[term]

@@ -9,13 +9,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Arena, Batch, Interner,
-    add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free, clear_arena,
-    clear_interner, free_interner, init_interner, intern_term, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData,
+    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
+    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
-from jelly._core.base.status cimport Fault, fail, fault_error, text_error, utf8_of
+from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
-from jelly._core.terms.term_adapter cimport Library
+from jelly._core.terms.term_adapter cimport TermAdapter
 
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 
@@ -44,7 +44,7 @@ cdef enum:
     AHEAD = 16
     # Objects remembered by address, a power of two.
     RECENT = 1 << 10
-    # A Collector's Batch may never hold more text than this.
+    # A BatchBuilder's Batch may never hold more text than this.
     MAX_COLLECTED_TEXT = 1 << 30
     # It is full with this much, however few its rows.
     ENOUGH_TEXT = 1 << 24
@@ -52,15 +52,15 @@ cdef enum:
     MAX_ROWS = 1 << 30
 
 
-ctypedef struct Recent:
+ctypedef struct RecentTerm:
     PyObject* term  # owned
     int32_t id
 
 
-cdef class Collector:
+cdef class BatchBuilder:
     """Fills a Batch with statements: term objects are found by address first, then by what they say.
 
-    Besides our terms it takes those of a `Library`.
+    Besides our terms it takes those of a `TermAdapter`.
 
     ``batch`` is the one being filled. Whoever keeps an array of it, keeps it: nothing can be added then (BufferError), and
     ``clear()`` begins another Batch.
@@ -69,20 +69,20 @@ cdef class Collector:
     cdef readonly Batch batch
     cdef list waiting  # statements taken from an iterator and not added yet
     cdef Interner index
-    cdef Recent* recent
+    cdef RecentTerm* recent
     cdef int arity
-    cdef Library library
+    cdef TermAdapter library
     # The graph that the library had in the last statement, and its id.
     cdef object graph
     cdef int32_t graph_term
 
-    def __cinit__(self, int arity, int64_t rows=256, Library library=None):
+    def __cinit__(self, int arity, int64_t rows=256, TermAdapter library=None):
         if arity != 3 and arity != 4:
             raise ValueError("a statement has 3 or 4 terms")
         self.arity = arity
         self.library = library
         self.waiting = []
-        self.recent = <Recent*>PyMem_Calloc(RECENT, sizeof(Recent))
+        self.recent = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
         if self.recent == NULL or init_interner(&self.index) < 0:
             raise MemoryError
         self.batch = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
@@ -98,14 +98,14 @@ cdef class Collector:
             return
         for i in range(RECENT):
             Py_XDECREF(self.recent[i].term)
-        memset(self.recent, 0, RECENT * sizeof(Recent))
+        memset(self.recent, 0, RECENT * sizeof(RecentTerm))
 
     def __len__(self):
         return self.batch.a.n_rows
 
     def clear(self) -> None:
         """Empty the Batch, or begin another where arrays of it are alive."""
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         if self.batch.exports > 0:
             self.batch = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
         clear_arena(&self.batch.a)
@@ -131,7 +131,7 @@ cdef class Collector:
 
     cdef inline int32_t find(self, object term) except -1:
         """The id of a term object in the Batch."""
-        cdef Recent* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & (RECENT - 1)]
+        cdef RecentTerm* slot = &self.recent[(<uintptr_t><PyObject*>term >> 4) & (RECENT - 1)]
         cdef int32_t id
         if slot.term == <PyObject*>term:
             return slot.id

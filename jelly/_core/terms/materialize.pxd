@@ -5,15 +5,15 @@ from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport Batch
 from jelly._core.terms.model cimport DefaultGraph
-from jelly._core.terms.term_adapter cimport Library
+from jelly._core.terms.term_adapter cimport TermAdapter
 
 
-cdef class Terms:
+cdef class Materializer:
     cdef Batch batch
     cdef PyObject** made
     cdef int32_t n
     cdef DefaultGraph default
-    cdef Library library
+    cdef TermAdapter library
     # What the library has for the graph of the last row.
     cdef object graph
     cdef int32_t graph_term

@@ -6,7 +6,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Arena,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData,
 )
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
@@ -15,10 +15,10 @@ from jelly.errors import JellyUnsupportedError
 
 
 @cython.final
-cdef class Terms:
-    """The terms of one Batch as objects, ours or those of a `Library`, each made once, when it is first asked for."""
+cdef class Materializer:
+    """The terms of one Batch as objects, ours or those of a `TermAdapter`, each made once, when it is first asked for."""
 
-    def __cinit__(self, Batch batch not None, Library library=None):
+    def __cinit__(self, Batch batch not None, TermAdapter library=None):
         self.batch = batch
         self.library = library
         self.graph_term = UNSET
@@ -42,11 +42,11 @@ cdef class Terms:
         return self.make(term)
 
     cdef str text(self, int32_t term):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         return make_str(a.text + a.start[term], a.start[term + 1] - a.start[term])
 
     cdef object make(self, int32_t term):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
         cdef object new
@@ -86,7 +86,7 @@ cdef class Terms:
         return new
 
     cdef object make_foreign(self, int32_t term):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef int kind = a.kind[term]
         cdef int32_t aux = a.aux[term]
         if kind == KIND_TRIPLE:
@@ -96,7 +96,7 @@ cdef class Terms:
         return self.make_text(term, False)
 
     cdef object make_text(self, int32_t term, bint remember):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef int32_t aux = a.aux[term]
         cdef object found = None
         if aux >= 0:
@@ -111,8 +111,8 @@ cdef class Terms:
 
     cdef object foreign(self, int64_t row):
         """The statement of a row as the library has it."""
-        cdef Arena* a = &self.batch.a
-        cdef Library library = self.library
+        cdef BatchData* a = &self.batch.a
+        cdef TermAdapter library = self.library
         cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
         cdef int s = a.kind[a.s[row]]
         if a.kind[a.p[row]] != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
@@ -134,7 +134,7 @@ cdef class Terms:
         return library.quad(subject, predicate, object_, self.graph)
 
     cdef inline object triple(self, int64_t row):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef Triple triple = Triple.__new__(Triple)
         triple.s = self.get(a.s[row])
         triple.p = self.get(a.p[row])
@@ -142,7 +142,7 @@ cdef class Terms:
         return triple
 
     cdef inline object quad(self, int64_t row):
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef Quad quad = Quad.__new__(Quad)
         quad.s = self.get(a.s[row])
         quad.p = self.get(a.p[row])
@@ -174,13 +174,13 @@ cdef class StatementIterator:
     """Statements one by one out of an iterator of Batches. A Batch's terms are shared by its statements."""
 
     cdef object batches
-    cdef Library library
-    cdef Terms terms
+    cdef TermAdapter library
+    cdef Materializer terms
     cdef int64_t row
     cdef int64_t n
     cdef bint quads
 
-    def __cinit__(self, batches, Library library=None):
+    def __cinit__(self, batches, TermAdapter library=None):
         self.batches = iter(batches)
         self.library = library
 
@@ -199,7 +199,7 @@ cdef class StatementIterator:
 
     cdef int advance(self) except -1:
         cdef Batch batch
-        cdef Terms terms
+        cdef Materializer terms
         self.n = self.row = 0
         self.terms = None
         while True:
@@ -207,7 +207,7 @@ cdef class StatementIterator:
             if batch.a.n_rows > 0:
                 break
         refuse_patch(batch)
-        terms = Terms(batch, self.library)
+        terms = Materializer(batch, self.library)
         # From here on no other thread runs, so the three always go together.
         self.terms = terms
         self.quads = batch.a.g != NULL

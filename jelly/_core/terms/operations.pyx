@@ -8,16 +8,16 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_TEXT, NO_TERM, Arena, Batch, add_operations, add_row, add_term, check_free, copy_term, new_batch,
+    KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, copy_term, new_batch,
 )
+from jelly._core.base.fault cimport utf8_of
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
-from jelly._core.base.status cimport utf8_of
-from jelly._core.terms.materialize cimport Terms
+from jelly._core.terms.materialize cimport Materializer
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
 
-from jelly._core.terms.batch_builder import Collector
+from jelly._core.terms.batch_builder import BatchBuilder
 from jelly.errors import JellyOptionsError
 
 
@@ -229,13 +229,13 @@ cdef class Abort(Operation):
 
 @cython.final
 cdef class OperationIterator:
-    """Operations one by one out of ``parts``: `Terms` of the Batch of a patch, and the range of its rows.
+    """Operations one by one out of ``parts``: `Materializer` of the Batch of a patch, and the range of its rows.
 
     The end of a patch is no operation, and left out.
     """
 
     cdef object parts
-    cdef Terms terms
+    cdef Materializer terms
     cdef int64_t row
     cdef int64_t end
 
@@ -268,7 +268,7 @@ cdef class OperationIterator:
                 return other_operation(self.terms, row, op)
 
     cdef int advance(self) except -1:
-        cdef Terms terms
+        cdef Materializer terms
         cdef int64_t row = 0
         cdef int64_t end = 0
         while row >= end:
@@ -282,12 +282,12 @@ cdef class OperationIterator:
         return 0
 
 
-cdef object term_or_none(Terms terms, int32_t term):
+cdef object term_or_none(Materializer terms, int32_t term):
     return None if term == NO_TERM else terms.get(term)
 
 
-cdef object other_operation(Terms terms, int64_t row, int op):
-    cdef Arena* a = &terms.batch.a
+cdef object other_operation(Materializer terms, int64_t row, int op):
+    cdef BatchData* a = &terms.batch.a
     if op == OP_START:
         return Start()
     if op == OP_COMMIT:
@@ -301,7 +301,7 @@ cdef object other_operation(Terms terms, int64_t row, int op):
     return kind(name, term_or_none(terms, a.p[row]), None if a.g == NULL else term_or_none(terms, a.g[row]))
 
 
-cdef int32_t copied(Arena* a, int32_t term, Arena* b, int32_t* ids) noexcept nogil:
+cdef int32_t copied(BatchData* a, int32_t term, BatchData* b, int32_t* ids) noexcept nogil:
     cdef int32_t id
     if term < 0:
         return NO_TERM
@@ -312,7 +312,7 @@ cdef int32_t copied(Arena* a, int32_t term, Arena* b, int32_t* ids) noexcept nog
     return id
 
 
-cdef int copy_rows(Arena* a, Arena* b, int64_t row, int64_t end, bint statements, int32_t* ids) noexcept nogil:
+cdef int copy_rows(BatchData* a, BatchData* b, int64_t row, int64_t end, bint statements, int32_t* ids) noexcept nogil:
     """Copy rows with the terms that they use; with `statements` no others. A negative code without memory."""
     cdef int32_t s, p, o
     cdef int32_t g = NO_TERM
@@ -338,7 +338,7 @@ def take_rows(Batch batch not None, int64_t start, int64_t stop, bint statements
 
     With ``statements`` it is one of statements: those that are added or deleted, without their operations.
     """
-    cdef Arena* a = &batch.a
+    cdef BatchData* a = &batch.a
     cdef Batch made
     cdef int32_t* ids
     cdef int status
@@ -361,8 +361,8 @@ def take_rows(Batch batch not None, int64_t start, int64_t stop, bint statements
 
 # ---- into a Batch
 
-cdef class OperationCollector:
-    """Fills the Batch of a patch, as a `Collector` does with statements (``arity`` 3 or 4).
+cdef class OperationBatchBuilder:
+    """Fills the Batch of a patch, as a `BatchBuilder` does with statements (``arity`` 3 or 4).
 
     ``batch`` is the one being filled, as there.
     """
@@ -371,7 +371,7 @@ cdef class OperationCollector:
     cdef readonly Batch batch
 
     def __cinit__(self, int arity):
-        self.collector = Collector(arity)
+        self.collector = BatchBuilder(arity)
         self.batch = self.collector.batch
         if add_operations(&self.batch.a) < 0:
             raise MemoryError
@@ -395,7 +395,7 @@ cdef class OperationCollector:
 
     cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
         """A row that has a name for its subject, and a term at one place."""
-        cdef Arena* a = &self.batch.a
+        cdef BatchData* a = &self.batch.a
         cdef bytes text = utf8_of(name, "the name")
         cdef int64_t row
         cdef int32_t id, key

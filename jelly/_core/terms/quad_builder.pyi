@@ -6,7 +6,7 @@ from typing_extensions import Self, disjoint_base
 from jelly._core.base.batch import Batch
 
 @disjoint_base
-class QuadIntake:
+class QuadBatchBuilder:
     statements: int
     mark: str | None
     def __new__(

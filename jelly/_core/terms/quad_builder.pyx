@@ -9,7 +9,7 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace,
     add_quoted, add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
-from jelly._core.base.status cimport Fault, fail, fault_error
+from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
 
 cdef enum:
@@ -17,7 +17,7 @@ cdef enum:
     MAX_TEXT = 1 << 30
 
 
-cdef class QuadIntake:
+cdef class QuadBatchBuilder:
     """Fills Batches with quads that have ``subject``, ``predicate``, ``object`` and ``graph_name``.
 
     A term is of one of ``classes``, which are those of IRIs, blank nodes, literals, quoted triples and the default graph.
@@ -32,7 +32,7 @@ cdef class QuadIntake:
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
     ...     value = property(str)
-    >>> intake = QuadIntake(3, (IRI, None, None, None, None))
+    >>> intake = QuadBatchBuilder(3, (IRI, None, None, None, None))
     >>> intake.extend(iter([Any(subject=IRI("a:s"), predicate=IRI("a:p"), object=IRI("a:o"))]), 10, 1000)
     False
     >>> len(intake.take())
@@ -73,7 +73,7 @@ cdef class QuadIntake:
         free_labels(&self.labels)
 
     def __reduce__(self):
-        raise TypeError("a QuadIntake cannot be pickled")
+        raise TypeError("a QuadBatchBuilder cannot be pickled")
 
     cdef int start(self) except -1:
         self.batch = new_batch(self.arity, self.hint_rows, self.hint_terms, self.hint_text, MAX_TEXT)

@@ -29,7 +29,7 @@ cdef inline str make_str(const uint8_t* text, int64_t n):
     return made
 
 
-ctypedef struct Known:
+ctypedef struct CachedTerm:
     # A term that was made; what is not NULL is owned.
     uint64_t hash
     PyObject* text
@@ -37,14 +37,14 @@ ctypedef struct Known:
     PyObject* term
 
 
-cdef class Pattern:
+cdef class ObjectTemplate:
     cdef object made
     cdef tuple names
     cdef tuple values
     cdef bint holds_str  # and nothing else
 
 
-cdef class Library:
+cdef class TermAdapter:
     cdef readonly str name
     # Its classes.
     cdef object iri_class, bnode_class, literal_class, quoted_class
@@ -52,7 +52,7 @@ cdef class Library:
     cdef object iri, bnode, plain, lang, typed, quoted, triple, quad
     cdef readonly bint quads
     cdef object default, place, graph_name
-    cdef Known* known
+    cdef CachedTerm* known
     cdef uint64_t mask
     cdef bint memo_all
 

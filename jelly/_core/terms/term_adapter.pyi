@@ -4,13 +4,13 @@ from typing import Any
 from typing_extensions import Self, disjoint_base
 
 @disjoint_base
-class Pattern:
+class ObjectTemplate:
     def __new__(cls, example: Any) -> Self: ...
     def __call__(self, text: str) -> Any: ...
     def __reduce__(self) -> Any: ...
 
 @disjoint_base
-class Library:
+class TermAdapter:
     name: str
     quads: bool
     def __new__(

@@ -8,8 +8,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from jelly._core.base.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
 )
+from jelly._core.base.fault cimport OK
 from jelly._core.base.patch_operations cimport only_statements
-from jelly._core.base.status cimport OK
 
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
@@ -45,7 +45,7 @@ cdef object new_str(object made, str text):
 _TEXT = object()
 
 
-cdef class Pattern:
+cdef class ObjectTemplate:
     """Makes objects of a class of str with slots after an example: what holds the example's text holds theirs.
 
     ``ValueError`` where the example is more than a text and slots.
@@ -54,7 +54,7 @@ cdef class Pattern:
     ...     __slots__ = "tag", "text"
     >>> example = Tagged("a")
     >>> example.tag, example.text = "x", "a"
-    >>> made = Pattern(example)("b")
+    >>> made = ObjectTemplate(example)("b")
     >>> made, made.tag, made.text
     ('b', 'x', 'b')
     """
@@ -106,8 +106,8 @@ cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1:
     return OK if only_statements(batch.a.op, start, end) else refuse_patch(batch)
 
 
-cdef class Library:
-    """How the terms of another library are made and told apart, for `Terms`, `StatementIterator` and `Collector`.
+cdef class TermAdapter:
+    """How the terms of another library are made and told apart, for `Materializer`, `StatementIterator` and `BatchBuilder`.
 
     ``classes`` are those of IRIs, blank nodes, literals and quoted triples (None: it has none). A term is a str, or has
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
@@ -123,7 +123,7 @@ cdef class Library:
 
     >>> from jelly._core.terms.materialize import StatementIterator
     >>> import jelly
-    >>> tagged = Library("Tags", classes=(str, str, str, None), iri=str, bnode="_:{}".format, plain=repr, lang=None,
+    >>> tagged = TermAdapter("Tags", classes=(str, str, str, None), iri=str, bnode="_:{}".format, plain=repr, lang=None,
     ...                  typed=None)
     >>> list(StatementIterator(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"), tagged))
     [('a:s', 'a:p', "'o'")]
@@ -153,7 +153,7 @@ cdef class Library:
         self.mask = memo - 1 if memo else 0
         self.memo_all = memo_all
         if memo:
-            self.known = <Known*>PyMem_Calloc(memo, sizeof(Known))
+            self.known = <CachedTerm*>PyMem_Calloc(memo, sizeof(CachedTerm))
             if self.known == NULL:
                 raise MemoryError
 
@@ -167,12 +167,12 @@ cdef class Library:
             PyMem_Free(self.known)
 
     def __reduce__(self):
-        raise TypeError("a Library cannot be pickled")
+        raise TypeError("a TermAdapter cannot be pickled")
 
     cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember):
         """The term of a kind that has a text; aux is the language tag or the datatype, or None."""
-        cdef Known* slot
-        cdef Known old
+        cdef CachedTerm* slot
+        cdef CachedTerm old
         cdef uint64_t h
         cdef const char* utf8
         cdef Py_ssize_t n_utf8
