@@ -19,6 +19,7 @@ from jelly._io.reader import (
     write,
 )
 from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._public import name_public
 from jelly._seekable.file import JellyFile, open
 from jelly._tools.convert import Conversion, convert
 from jelly._tools.inspect import FrameInspection, Inspection, inspect
@@ -93,6 +94,8 @@ __all__ = [
     "write_arrow",
     "write_results",
 ]
+
+name_public(__name__, __all__, globals())
 
 
 def __getattr__(name: str) -> Any:

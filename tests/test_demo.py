@@ -75,7 +75,7 @@ def test_a_loss_is_noticed(monkeypatch, capsys, keep):
 
 def test_as_a_module():
     done = subprocess.run(
-        [sys.executable, "-c", "from jelly import demo; demo.FILES = (); raise SystemExit(demo.main())"],
+        [sys.executable, "-c", "from jelly._tools import demo; demo.FILES = (); raise SystemExit(demo.main())"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -26,7 +26,7 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -
 
     >>> refuse_unknown(["seekabl"], ["format", "seekable"])
     Traceback (most recent call last):
-    jelly.errors.JellyArgumentError: unknown keyword 'seekabl': did you mean 'seekable'?
+    jelly.JellyArgumentError: unknown keyword 'seekabl': did you mean 'seekable'?
     """
     for name in given:
         if name not in known:

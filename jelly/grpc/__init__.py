@@ -26,6 +26,7 @@ follows it (``spark.readStream.format("jelly").option("follow", "true")``, from 
 ``jelly spark ingest`` archives it.
 """
 
+from jelly._public import name_public
 from jelly.grpc._broker import Broker
 from jelly.grpc._client import AsyncClient, AsyncFeed, Client, Feed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
@@ -56,3 +57,5 @@ __all__ = [
     "encode_frames",
     "tokens",
 ]
+
+name_public(__name__, __all__, globals())

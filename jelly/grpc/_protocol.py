@@ -180,7 +180,7 @@ def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
 
     >>> accept_options(StreamOptions(physical_type=1), StreamOptions(physical_type=2))
     Traceback (most recent call last):
-    jelly.errors.JellyOptionsError: physical type QUADS was offered, the topic is of TRIPLES
+    jelly.JellyOptionsError: physical type QUADS was offered, the topic is of TRIPLES
     """
     problems = []
     if offered.physical_type == PhysicalType.TRIPLES < own.physical_type:

@@ -64,7 +64,7 @@ class Topic:
     ``keep_bytes``.
 
     >>> import jelly
-    >>> topic = Topic("news", StreamOptions.small(physical_type=1), keep=100)
+    >>> topic = Topic("news", jelly.StreamOptions.small(physical_type=1), keep=100)
     >>> statements = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
     >>> topic.append(next(jelly.read_batches(statements)))
     >>> topic.end, len(topic.read(0)[1])

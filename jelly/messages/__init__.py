@@ -1,5 +1,6 @@
 """RDF Messages: logs of messages, each a dataset of its own, in every format, live or at rest."""
 
+from jelly._public import name_public
 from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject
 from jelly.messages._media import LOG_FORMATS, LogFormat, find_log, media_type, negotiate, parse_media_type
 from jelly.messages._message import Message
@@ -26,3 +27,5 @@ __all__ = [
     "read_messages",
     "write_messages",
 ]
+
+name_public(__name__, __all__, globals())

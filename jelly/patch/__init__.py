@@ -23,6 +23,7 @@ from jelly._core.terms.operations import (
     Start,
 )
 from jelly._options import PatchOptions, PatchStreamType, StatementType
+from jelly._public import name_public
 from jelly.patch._algebra import compact, diff, invert, write_diff
 from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow
@@ -64,3 +65,5 @@ __all__ = [
     "write_arrow",
     "write_diff",
 ]
+
+name_public(__name__, __all__, globals())

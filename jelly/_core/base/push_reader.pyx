@@ -27,7 +27,7 @@ cdef class PushReader:
     ([1], 2)
     >>> reader.close()
     Traceback (most recent call last):
-    jelly.errors.JellyTruncatedError: column 7: the input ends inside a statement (byte 46, line 3)
+    jelly.JellyTruncatedError: column 7: the input ends inside a statement (byte 46, line 3)
     """
 
     def __cinit__(self):

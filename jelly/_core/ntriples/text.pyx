@@ -55,7 +55,7 @@ cdef class TextReader(PushReader):
     [1]
     >>> reader.close()
     Traceback (most recent call last):
-    jelly.errors.JellySyntaxError: column 13: expected a term as object, found "'" (byte 32, line 2)
+    jelly.JellySyntaxError: column 13: expected a term as object, found "'" (byte 32, line 2)
     """
 
     cdef NTriplesReader t

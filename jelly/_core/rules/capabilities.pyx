@@ -334,7 +334,7 @@ cdef class Capabilities:
     '_:esc_a_20b'
     >>> turtle.fit(next(jelly.read_batches(b"<a:s> <p> <a:o> .", format="nt")))
     Traceback (most recent call last):
-    jelly.errors.JellyUnsupportedError: Turtle cannot hold the IRI <p>, here as predicate: it is relative (row 0)
+    jelly.JellyUnsupportedError: Turtle cannot hold the IRI <p>, here as predicate: it is relative (row 0)
     """
 
     def __init__(

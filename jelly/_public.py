@@ -1,0 +1,30 @@
+"""Public classes and functions say that they are from the module that users import them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from jelly._core.base.public_names import set_type_name
+
+__all__ = ["name_public"]
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code made
+
+
+def name_public(module: str, names: Iterable[str], namespace: dict[str, Any]) -> None:
+    """Let the classes and functions of these ``names`` say ``__module__ == module``, where they are from inside of it.
+
+    >>> import jelly
+    >>> jelly.IRI, jelly.Reader.__module__, jelly.read.__module__
+    (<class 'jelly.IRI'>, 'jelly', 'jelly')
+    """
+    for name in names:
+        thing = namespace.get(name)
+        if isinstance(thing, ModuleType) or not getattr(thing, "__module__", "").startswith("jelly."):
+            continue
+        if isinstance(thing, type) and not thing.__flags__ & _HEAP_TYPE:
+            set_type_name(thing, f"{module}.{name}")
+        elif isinstance(thing, type | FunctionType):
+            thing.__module__ = module
