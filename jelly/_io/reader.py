@@ -14,7 +14,7 @@ from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
-from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find_format
+from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Sink, SinkWriter, Source, SourceReader
@@ -73,7 +73,7 @@ class Reader(SourceReader):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
-            self.format = found = find_format(format, self.source.name)
+            self.format = found = find(format, self.source.name)
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
@@ -323,7 +323,7 @@ class Writer(SinkWriter):
         self.statements = 0
         self._sink = Sink(dst)
         try:
-            self.format = find_format(format, self._sink.name)
+            self.format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
             if options is not None:
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)

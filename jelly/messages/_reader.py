@@ -201,7 +201,7 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
     """The messages of a log, one after the other, each as soon as it is whole. Memory stays flat.
 
     ``src`` is what `jelly.Reader` takes: a path, bytes, a binary file, chunks of bytes; compressed or not. ``format``
-    is a name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``) or a media type with parameters; else
+    is a name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly``) or a media type with parameters; else
     the suffix of the file decides, or it is Jelly.
 
     ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
