@@ -38,7 +38,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._formats import result_syntaxes as resultsyntax
 from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
-from jelly._io.reader import fed
+from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Sink, Source
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
@@ -69,7 +69,7 @@ class Results:
             limits = fitted(limits, format.reading, source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
-                pairs = cast("Iterator[Pair]", fed(reader, source))
+                pairs = cast("Iterator[Pair]", drain(reader, source.chunks()))
                 first = next(pairs, None)
                 names = reader.variables or ()
                 self._pairs = pairs if first is None else chain([first], pairs)

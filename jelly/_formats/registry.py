@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
+from jelly._formats.protocols import BatchWriter
 from jelly._io.source import split_suffix
 from jelly.errors import JellyError
 
@@ -71,10 +72,10 @@ class Format:
     capability : str
         Its name in the table of `jelly._core.rules.capabilities`, where that is another one.
     codec : str
-        The module that reads and writes statements in it, imported when it is first used. It has two functions, which
-        get the Format and the keywords of `Reader` or `Writer`: ``open_reader(format, *, delimited, strict, on_error,
-        **settings)`` gives a `jelly._formats.protocols.BatchReader` or `BatchSource`, ``open_writer(format, options,
-        arity, **settings)`` a `BatchWriter`.
+        Of statements and patches, the module that reads and writes it, imported when it is first used. It has two
+        functions, which get the Format and the keywords of `Reader` and `Writer`, or `PatchReader` and `PatchWriter`:
+        ``open_reader(format, **settings)`` gives a `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        ``open_writer(format, options, arity, **settings)`` a `BatchWriter` (without ``arity`` for patches).
     """
 
     name: str
@@ -108,15 +109,17 @@ class Format:
         return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """The reader of statements in this format, see ``codec``."""
+        """The reader of this format, see ``codec``."""
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
-    def open_writer(self, options: Any, arity: int, **settings: Any) -> Any:
-        """The writer of statements in this format, see ``codec``."""
-        return importlib.import_module(self.codec).open_writer(self, options, arity, **settings)
+    def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
+        """The writer of this format, see ``codec``."""
+        writer: BatchWriter = importlib.import_module(self.codec).open_writer(self, options, *arity, **settings)
+        return writer
 
 
 _NATIVE, _SYNTAXES, _JENA = "jelly._formats.native", "jelly._formats.syntaxes", "jelly._formats.jena"
+_PATCH = "jelly._formats.patch"
 
 _SOURCE = frozenset({"max_expansion"})
 _BATCHES = _SOURCE | {"batch_rows", "batch_bytes"}
@@ -233,6 +236,7 @@ JELLY_PATCH = Format(
     namespaces=True,
     binary=True,
     reading=_FRAMES,
+    codec=_PATCH,
 )
 RDF_PATCH = Format(
     name="rdfp",
@@ -243,6 +247,7 @@ RDF_PATCH = Format(
     quads=True,
     namespaces=True,
     reading=_LINES | {"strict", "on_error"},
+    codec=_PATCH,
 )
 RDF_PATCH_THRIFT = Format(
     name="trp",
@@ -254,6 +259,7 @@ RDF_PATCH_THRIFT = Format(
     namespaces=True,
     binary=True,
     reading=_ROWS,
+    codec=_PATCH,
 )
 
 # ---- message logs

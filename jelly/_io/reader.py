@@ -15,6 +15,7 @@ from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find
+from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Sink, SinkWriter, Source, SourceReader
@@ -119,7 +120,7 @@ class Reader(SourceReader):
     def batches(self) -> Iterator[Batch]:
         """The Batches of the stream. What comes before an error is given before it is raised."""
         decoder = self._decoder
-        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else fed(decoder, self.source)
+        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
         with self, self.source.named():
             yield from batches
 
@@ -128,28 +129,6 @@ class Reader(SourceReader):
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
         return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
-
-
-def fed(decoder: Any, source: Source) -> Iterator[Batch]:
-    """The Batches of a decoder that is fed with chunks. What comes before an error is given before it is raised."""
-    chunks = source.chunks()
-    broken: JellyError | None = None
-    while True:
-        try:
-            chunk = next(chunks, None)
-        except JellyError as error:
-            broken = error
-            break
-        if chunk is None:
-            decoder.finish()
-            break
-        decoder.push(chunk)
-        while (batch := decoder.pull()) is not None:
-            yield batch
-    while (batch := decoder.pull(True)) is not None:
-        yield batch
-    if broken is not None:
-        raise broken
 
 
 class Frame:
@@ -484,6 +463,7 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:
+        # One chunk needs no loop, and a small message is to cost little.
         decoder.push(data)
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:
