@@ -13,7 +13,7 @@ from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import find
 from jelly.arrow import LAYOUTS, Layout, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._job_commit import Output, Written
+from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
 from jelly.spark._pushdown import Where, where
 
