@@ -348,11 +348,12 @@ def _count(n: float) -> str:
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
 def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
-    """Show what a Jelly file consists of, without decoding its statements.
+    """Show what a Jelly file consists of, without decoding its statements. A file .jellyp is one of Jelly-Patch.
 
     \b
     Examples:
       jelly inspect people.jelly
+      jelly inspect changes.jellyp
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     with progress_bar("Inspecting") as progress:
