@@ -59,7 +59,17 @@ _ROWS = THRIFT.reading - {"quads"}
 
 @dataclass(frozen=True)
 class ResultFormat:
-    """A format of query results: its name, suffixes and media type."""
+    """A format of query results.
+
+    Attributes
+    ----------
+    name : str
+        Name for ``format=``.
+    suffixes : tuple of str
+        Suffixes of files, with the dot.
+    media_type : str
+        Media type.
+    """
 
     name: str
     suffixes: tuple[str, ...]
@@ -72,7 +82,7 @@ class ResultFormat:
 
     @property
     def limits(self) -> frozenset[str]:
-        """The limits that reading it has."""
+        """Names of the keywords that reading it accepts."""
         if self.binary:
             return _ROWS
         reader = resultsyntax.READERS.get(self.name)
@@ -111,9 +121,23 @@ LIMITS = frozenset[str]().union(*(format.limits for format in RESULT_FORMATS.val
 
 
 class Results:
-    """The results of a SELECT query being read: ``variables``, and rows to be taken once, as they are read.
+    """Results of a SELECT query, as `read_results` returns them. They can be consumed only once.
 
-    Iterate over it for rows of terms, each a tuple with None where a variable is unbound; or take `arrow` or `pairs`.
+    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow` or `pairs`.
+
+    Parameters
+    ----------
+    source : Source
+        The input.
+    format : ResultFormat
+        Its format.
+    **limits : Any
+        Limits of the format.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Names of the variables.
     """
 
     def __init__(self, source: Source, format: ResultFormat, **limits: Any) -> None:
@@ -148,8 +172,14 @@ class Results:
         return error
 
     def pairs(self) -> Iterator[Pair]:
-        """Batches that have terms but no rows, each with its cells: a numpy int32 array of term ids, one row a result,
-        one column a variable, -1 where it is unbound."""
+        """Iterate over the rows as arrays of term ids.
+
+        Yields
+        ------
+        (Batch, numpy.ndarray)
+            A Batch with terms but no statements, and its cells: an int32 array of term ids with one row per result and
+            one column per variable, -1 where the variable is unbound.
+        """
         try:
             yield from self._pairs
         except JellyError as error:
@@ -164,7 +194,18 @@ class Results:
                 yield tuple([None if i < 0 else terms.term(i) for i in row])
 
     def arrow(self, layout: Any = "flat") -> Any:
-        """The rows as a ``pyarrow.RecordBatchReader``: a column of strings for each variable. See `from_results`."""
+        """Convert the rows to Arrow record batches with a column of strings for each variable.
+
+        Parameters
+        ----------
+        layout : {"flat", "ntriples"}, default "flat"
+            See `jelly.arrow.from_results`.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            Record batches, built as they are taken.
+        """
         from jelly.arrow import from_results
 
         return from_results(self.variables, self.pairs(), layout=layout)
@@ -207,12 +248,33 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
 
 @checked(LIMITS)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
-    """The results of a SELECT query in ``src``, which is what `Reader` takes.
+    """Read the results of a SELECT query.
 
-    ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
-    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64 MiB),
-    for what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    format : str, optional
+        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
+    **limits : Any
+        Limits of the format. RDF Thrift and RDF Protobuf: ``max_row_bytes`` and others. XML and TSV: ``max_text_bytes``
+        (default 64 MiB) for the text between two tags or for a line. JSON, which is read as a whole:
+        ``max_document_bytes`` (default 256 MiB).
 
+    Returns
+    -------
+    Results
+        The variables and an iterator of rows.
+
+    Raises
+    ------
+    JellyUnsupportedError
+        If the format is CSV, which cannot be read because it does not tell IRIs from literals.
+    JellyError
+        If the input is wrong or its format is unknown.
+
+    Examples
+    --------
     >>> import jelly
     >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
     >>> results.variables, list(results)
@@ -231,11 +293,34 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
 def write_results(
     dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
 ) -> int:
-    """Write results to ``dst``, which is what `Writer` takes; the number of rows.
+    """Write results of a SELECT query. If writing fails, no partial file is left.
 
-    A row is a sequence of terms, None where a variable is unbound, or a dict of terms by variable. A file that cannot
-    be finished is removed.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    variables : sequence of str
+        Names of the variables.
+    rows : iterable of sequences or mappings
+        Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
+        terms by variable.
+    format : str, optional
+        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
 
+    Returns
+    -------
+    int
+        Number of rows written.
+
+    Raises
+    ------
+    ValueError
+        If a row has the wrong number of terms or an unknown variable.
+    JellyError
+        If the format is unknown or cannot hold a term.
+
+    Examples
+    --------
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
@@ -250,8 +335,26 @@ def write_results(
 def convert_results(
     src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
 ) -> int:
-    """Read results and write them in another format; the number of rows. ``limits`` are those of `read_results`.
+    """Convert results of a SELECT query to another format.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    dst : Any
+        The output, as for `jelly.Writer`.
+    from_format, to_format : str, optional
+        Formats of input and output. By default the suffixes decide.
+    **limits : Any
+        Limits of `read_results`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
     >>> import io
     >>> out = io.BytesIO()
     >>> convert_results(bytes.fromhex("191c1801780000191c3c180161000000"), out, from_format="srt", to_format="tsv")

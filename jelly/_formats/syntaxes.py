@@ -307,7 +307,18 @@ def open_reader(
 
 
 def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
-    """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
+    """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
+
+    Parameters
+    ----------
+    mark : callable, optional
+        `Marks.put`, if language tags are to keep their letter case.
+
+    Returns
+    -------
+    TermAdapter
+        The adapter.
+    """
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],

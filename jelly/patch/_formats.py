@@ -13,7 +13,19 @@ __all__ = ["PATCH_FORMATS", "PATCH_READING", "PatchFormat", "find_patch_format"]
 
 @dataclass(frozen=True)
 class PatchFormat:
-    """A format of patches: its name and what it calls itself elsewhere."""
+    """A format of patches.
+
+    Attributes
+    ----------
+    name : str
+        Name for ``format=``.
+    suffixes : tuple of str
+        Suffixes of files, with the dot.
+    media_types : tuple of str
+        Media types.
+    title : str
+        Name for people.
+    """
 
     name: str
     suffixes: tuple[str, ...]

@@ -131,7 +131,23 @@ __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     """Make the data sources "jelly" and "jelly-patch" known to a session.
 
-    ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    pushdown : bool, default False
+        Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it.
+
+    Raises
+    ------
+    MissingExtraError
+        If pyspark is not installed.
+
+    Examples
+    --------
+    >>> def columns(spark, path):
+    ...     register(spark)
+    ...     return spark.read.format("jelly").load(path).columns
     """
     from jelly.spark._patches import PatchDataSource
     from jelly.spark._source import JellyDataSource, PushdownDataSource
