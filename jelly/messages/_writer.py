@@ -143,7 +143,7 @@ class MessageWriter(SinkWriter):
         metadata : mapping of str to bytes, optional
             Further metadata.
         note : str, default ""
-            Text behind the delimiter, if the message has none.
+            Text behind the delimiter, instead of the note of the message.
         """
         self._check_open()
         collector = self._collector

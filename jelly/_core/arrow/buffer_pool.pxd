@@ -1,4 +1,4 @@
-"""Memory of columns: blocks that come back when the consumer drops a column."""
+"""Memory of Arrow columns, in blocks that are used again when the consumer drops a column."""
 
 from cython cimport final
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Columns: the Batch as Arrow buffers, the loops without the GIL."""
+"""Batches to Arrow buffers, with loops that run without the GIL."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final

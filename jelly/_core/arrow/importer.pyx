@@ -1,4 +1,4 @@
-"""Arrow columns of strings, plain or dictionary, into Batches, also of patches."""
+"""Arrow string columns, plain or dictionary, to Batches, including patches."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final

@@ -1,4 +1,4 @@
-"""Terms of a Batch as the values of Arrow columns: where the text of each is, and which terms have the same text."""
+"""Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

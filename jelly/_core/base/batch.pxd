@@ -1,4 +1,4 @@
-"""The Batch: the only meeting place of formats and sinks.
+"""The Batch: the structure of arrays between every reader and every writer.
 
 A structure of arrays, each of them an Arrow buffer. Term ids are dense and valid in one Batch only. A Batch owns all
 its memory and borrows nothing; once handed out it is never written again.

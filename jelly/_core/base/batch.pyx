@@ -1,3 +1,5 @@
+"""The Batch: the structure of arrays between every reader and every writer."""
+
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdlib cimport free, malloc, realloc

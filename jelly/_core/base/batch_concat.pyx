@@ -1,5 +1,4 @@
-"""From Batch to Batch: the terms that the next one may repeat; a copy; and many small Batches as one, so that what costs
-per Batch is paid once for a column of small messages."""
+"""Batches from Batches: terms that the next Batch repeats, copies, and many small Batches merged into one."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport malloc, realloc

@@ -1,3 +1,5 @@
+"""Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
+
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 

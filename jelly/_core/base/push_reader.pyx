@@ -1,4 +1,4 @@
-"""The base of all readers: chunks of bytes in, Batches out, no input or output of its own."""
+"""The base of all readers: chunks of bytes in, Batches out. Knows no format."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

@@ -1,4 +1,4 @@
-"""Jelly frames -> Batch: rows, lookup entries, statements. All of it without the GIL."""
+"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

@@ -1,3 +1,5 @@
+"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
+
 from cython cimport likely
 from libc.stdint cimport int8_t
 from libc.string cimport memcmp

@@ -1,4 +1,4 @@
-"""What an encoder knows from row to row: its options, its lookup tables and what is not written yet."""
+"""State of an encoder: its options, its lookup tables, and bytes that are not written yet."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

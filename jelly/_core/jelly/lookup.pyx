@@ -1,3 +1,5 @@
+"""Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
+
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 

@@ -1,4 +1,4 @@
-"""Prefixes of RDF Binary: found by name when reading, by namespace when writing."""
+"""Prefixes of RDF Binary, found by prefix when reading and by namespace when writing."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

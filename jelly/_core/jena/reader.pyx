@@ -1,4 +1,4 @@
-"""BinaryReader and ResultReader: the Python faces that read RDF Thrift and RDF Protobuf. Here their faults are raised."""
+"""BinaryReader and ResultReader: the Python classes that read RDF Thrift and RDF Protobuf, and raise their errors."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

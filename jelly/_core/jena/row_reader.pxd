@@ -1,4 +1,4 @@
-"""What rows of RDF Thrift and RDF Protobuf say, into a Batch: terms, prefixes, results. Knows neither encoding."""
+"""Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,3 +1,5 @@
+"""Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
+
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 

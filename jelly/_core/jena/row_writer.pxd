@@ -1,4 +1,4 @@
-"""What the writers of RDF Thrift and RDF Protobuf share: terms are encoded once for each Batch, rows are put together."""
+"""Shared by the writers of RDF Thrift and RDF Protobuf: each term of a Batch is encoded once, then rows are assembled."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

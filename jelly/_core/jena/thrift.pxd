@@ -1,4 +1,4 @@
-"""Thrift's compact protocol as far as RDF Thrift needs it. Knows no RDF.
+"""Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF.
 
 Unlike `wire`, a Reader here may end anywhere, since nothing says how long a row is: what is cut off is ROW_CUT, with
 the number of bytes that are missing at least, and what is wrong is THRIFT_MALFORMED.

@@ -1,3 +1,5 @@
+"""RDF Thrift to Batches: rows of graphs, datasets and query results."""
+
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 

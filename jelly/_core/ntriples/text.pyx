@@ -1,4 +1,4 @@
-"""TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
+"""TextReader and TextWriter: the Python classes over line_reader and term_writer. They turn faults into exceptions."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

@@ -1,4 +1,4 @@
-"""Python objects to Batch: the way back of terms."""
+"""Python objects to Batches."""
 
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free

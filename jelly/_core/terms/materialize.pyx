@@ -1,4 +1,4 @@
-"""Batch to Python objects: the only room that makes objects in a loop."""
+"""Batches to Python objects. Only this module creates objects in a loop."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free

@@ -1,4 +1,4 @@
-"""What a parser of another library gives -> Batches."""
+"""Terms and quads of another library's parser to Batches."""
 
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
