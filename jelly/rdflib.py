@@ -693,6 +693,11 @@ def write_graphs(
 class JellySerializer(Serializer):
     """RDFLib plug-in that writes Jelly: ``graph.serialize("x.jelly", format="jelly")``.
 
+    Parameters
+    ----------
+    store : rdflib.Graph
+        The graph or dataset to write.
+
     Examples
     --------
     >>> len(rdflib.Graph().serialize(format="jelly", encoding="utf-8", stream_name="nothing")) > 0
