@@ -53,10 +53,10 @@ def settings_of(
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
     options = [
-        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of Jelly output."),
-        click.option("--generalized", is_flag=True, help="Allow generalized statements in Jelly output."),
-        click.option("--namespaces", is_flag=True, help="Allow namespaces in Jelly output."),
-        click.option("--star", is_flag=True, help="Allow quoted triples in Jelly output."),
+        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of the Jelly output."),
+        click.option("--generalized", is_flag=True, help="Allow generalized statements in the Jelly output."),
+        click.option("--namespaces", is_flag=True, help="Allow namespace declarations in the Jelly output."),
+        click.option("--star", is_flag=True, help="Allow quoted triples in the Jelly output."),
     ]
     for option in reversed(options):
         command = option(command)

@@ -14,7 +14,7 @@ from jelly.results import RESULT_FORMATS, convert_results, find_result_format
 __all__ = ["results"]
 
 _format = click.Choice(list(RESULT_FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+_from = click.option("--from", "from_format", type=_format, help="Format of the input (default: by the suffix of the file).")
 
 
 _limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "max_document_bytes")
@@ -24,9 +24,12 @@ def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
     return limits_of(limits, RESULT_FORMATS[format].limits, what=f"{format} results")
 
 
-@click.group(short_help="Convert and show the results of SPARQL queries.")
+@click.group(short_help="Convert and print results of SPARQL queries.")
 def results() -> None:
-    """Convert and show results of SELECT queries: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV, TSV."""
+    """Convert and print results of SELECT queries.
+
+    Formats: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV and TSV.
+    """
 
 
 def _check(format: str | None, name: str, option: str) -> str:
@@ -40,13 +43,13 @@ def _check(format: str | None, name: str, option: str) -> str:
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("--to", "to_format", type=_format, help="Format of the output (default: by the suffix of the file).")
+@click.option("-q", "--quiet", is_flag=True, help="Print no summary.")
 @_limits
 def convert_(
     src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, limits: dict[str, Any]
 ) -> None:
-    """Read the results IN and write them to OUT. What cannot be finished leaves no file.
+    """Convert the results IN to OUT. If the conversion fails, OUT is not created or changed.
 
     \b
     Examples:
