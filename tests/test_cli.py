@@ -127,7 +127,7 @@ def test_convert_prefixes_and_values(folder):
     assert b"http://a/s" not in Path("n.rt").read_bytes()
     assert run("cat", "n.rt").stdout_bytes == numbers.replace(b'"01"', b'"1"')
     for args, message in (
-        (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has none"),
+        (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has no prefixes"),
         (["--prefix", "a", "n.nt", "n.ttl"], "--prefix a: expected NAME=IRI"),
         (["--values", "n.nt", "n.rpb"], "--values does not go with RDF Protobuf, only with RDF Thrift"),
         (["--values", "n.nt", "n.csv"], "--prefix and --values do not go with tables"),
@@ -184,7 +184,7 @@ def test_convert_errors(folder):
     assert re.match(r"error: bad\.nt: byte \d+, line 31: .*\n$", result.stderr)
     assert sorted(os.listdir()) == ["a.jelly", "a.nt", "bad.nt", "q.jelly"]
     result = run("convert", "bad.nt", "b.jelly", "--skip-errors")
-    assert "1 line was left out" in result.stderr
+    assert "Skipped 1 line with errors" in result.stderr
     assert "line 31: " in result.stderr
     Path("relative.nt").write_bytes(b"<s> <a:p> <a:o> .\n")
     run("convert", "relative.nt", "b.jelly")

@@ -89,7 +89,8 @@ class Commands(click.Group):
 
 
 shape_option = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Form of the result (default: table on a terminal, else yaml)."
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+    help="Form of the result (default: table on a terminal, else yaml).",
 )
 
 
@@ -123,9 +124,18 @@ for command in (cat, messages, patch, results):
 @from_option
 @click.option("--to", "to_format", type=FORMAT, help="Format of the output (default: by the suffix of the file).")
 @click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of all three lookup tables.")
-@click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Size of the name table, in entries.")
-@click.option("--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Size of the prefix table (0 disables it).")
-@click.option("--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Size of the datatype table (0 disables it).")
+@click.option(
+    "--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE),
+    help="Size of the name table, in entries.",
+)
+@click.option(
+    "--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
+    help="Size of the prefix table (0 disables it).",
+)
+@click.option(
+    "--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
+    help="Size of the datatype table (0 disables it).",
+)
 @click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type.")
 @click.option(
     "--logical",
@@ -134,7 +144,10 @@ for command in (cat, messages, patch, results):
     help=f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}.",
 )
 @click.option("--generalized", is_flag=True, help="Allow generalized statements.")
-@click.option("--namespaces", "allow_namespaces", is_flag=True, help="Allow namespace declarations anywhere in the stream.")
+@click.option(
+    "--namespaces", "allow_namespaces", is_flag=True,
+    help="Allow namespace declarations anywhere in the stream.",
+)
 @click.option("--no-star", is_flag=True, help="Reject quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
 @click.option(
@@ -153,7 +166,10 @@ for command in (cat, messages, patch, results):
 )
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
-@click.option("--base", metavar="IRI", help="Base IRI for resolving relative IRIs (Turtle, TriG, RDF/XML, JSON-LD, N3).")
+@click.option(
+    "--base", metavar="IRI",
+    help="Base IRI for resolving relative IRIs (Turtle, TriG, RDF/XML, JSON-LD, N3).",
+)
 @click.option("--lenient", is_flag=True, help="Skip most validation, mainly of IRIs, in these formats (faster).")
 @click.option(
     "--prefix",
@@ -171,7 +187,8 @@ for command in (cat, messages, patch, results):
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
 )
 @click.option(
-    "--threads", metavar="N", type=click.IntRange(1), default=1, help="Number of threads that read a Jelly file with an index."
+    "--threads", metavar="N", type=click.IntRange(1), default=1,
+    help="Number of threads that read a Jelly file with an index.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
 @reading_options(*STATEMENTS)
@@ -381,7 +398,10 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
 
 @cli.command(short_help="Check a file and list its problems.")
 @click.argument("file")
-@click.option("--against", metavar="FILE", help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.")
+@click.option(
+    "--against", metavar="FILE",
+    help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.",
+)
 @click.option("--unordered", is_flag=True, help="Compare as sets, ignoring the order of statements.")
 @click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare only frame N (counting from 0).")
 @click.option("--options", metavar="FILE", help="A Jelly file whose stream options must be the same.")
@@ -507,7 +527,10 @@ def index(file: str, limits: dict[str, Any]) -> None:
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
-@click.option("--to", "to_format", type=FORMAT, help="Format of the output (default: by the suffix of the file, else nq).")
+@click.option(
+    "--to", "to_format", type=FORMAT,
+    help="Format of the output (default: by the suffix of the file, else nq).",
+)
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
 @reading_options(*_SEEKING_LIMITS)
 def slice_(
@@ -547,7 +570,10 @@ def slice_(
 @from_option
 @shape_option
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
-@click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads, for files with an index (default 1).")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1), default=1,
+    help="Threads, for files with an index (default 1).",
+)
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 @reading_options(*STATEMENTS)
 def stats_(

@@ -45,7 +45,10 @@ def _reading(command: _F) -> _F:
         ),
         click.option("--rename-blank-nodes", is_flag=True, help="Put the message number before each blank node label."),
         click.option("--base", metavar="IRI", help="Base IRI for resolving relative IRIs."),
-        click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="JSON-LD context of a URL, from a file. Repeatable."),
+        click.option(
+            "--context", "contexts", metavar="URL=FILE", multiple=True,
+            help="JSON-LD context of a URL, from a file. Repeatable.",
+        ),
         click.option("--force", is_flag=True, help="Read the frames of a flat Jelly stream as messages."),
         reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes", "max_expansion"),
     ):
@@ -54,8 +57,14 @@ def _reading(command: _F) -> _F:
 
 
 _writing = (
-    click.option("--to", "to_format", metavar="FORMAT", help="Format or media type of the output (default: by suffix)."),
-    click.option("--to-dialect", type=click.Choice(["comment", "directive"]), help="What delimits messages in the output."),
+    click.option(
+        "--to", "to_format", metavar="FORMAT",
+        help="Format or media type of the output (default: by suffix).",
+    ),
+    click.option(
+        "--to-dialect", type=click.Choice(["comment", "directive"]),
+        help="What delimits messages in the output.",
+    ),
 )
 
 

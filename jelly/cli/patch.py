@@ -29,7 +29,10 @@ from jelly.patch._formats import find_patch_format
 __all__ = ["patch"]
 
 _format = click.Choice(list(patches.PATCH_FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the patches (default: by the suffix of the file).")
+_from = click.option(
+    "--from", "from_format", type=_format,
+    help="Format of the patches (default: by the suffix of the file).",
+)
 _to = click.option("--to", "to_format", type=_format, help="Format of the output (default: by the suffix of the file).")
 _type = click.option(
     "--type",
@@ -277,7 +280,8 @@ def apply_(
             progress=progress,
             **having(limits, format_of(src).reading),
         )
-    click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} deletions did not match any statement", err=True)
+    told = f"{done.added} added, {done.deleted} deleted, {done.missing} deletions did not match any statement"
+    click.echo(told, err=True)
     if done.missing:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
 
@@ -290,7 +294,10 @@ def apply_(
 @_type
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
-@click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory limit in MiB.")
+@click.option(
+    "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
+    help="Memory limit in MiB.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if OLD and NEW differ, and with 2 on errors.")
 @_limits
 def diff(

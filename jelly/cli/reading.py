@@ -26,7 +26,9 @@ __all__ = [
 
 FORMAT = click.Choice(list(FORMATS))
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
-from_option = click.option("--from", "from_format", type=FORMAT, help="Format of the input; default: by its suffix.")
+from_option = click.option(
+    "--from", "from_format", type=FORMAT, help="Format of the input (default: by the suffix of the file)."
+)
 
 
 def format_of(value: str | None, name: str, option: str) -> Format:

@@ -14,7 +14,10 @@ from jelly.results import RESULT_FORMATS, convert_results, find_result_format
 __all__ = ["results"]
 
 _format = click.Choice(list(RESULT_FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the input (default: by the suffix of the file).")
+_from = click.option(
+    "--from", "from_format", type=_format,
+    help="Format of the input (default: by the suffix of the file).",
+)
 
 
 _limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "max_document_bytes")

@@ -37,12 +37,21 @@ def _tls(**files: str | None) -> Any:
 def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
     path = click.Path(exists=True, dir_okay=False)
     options = [
-        click.option("--tls", is_flag=True, help="Use TLS; the system must know the authority of the server's certificate."),
-        click.option("--ca", type=path, help="Certificates (PEM) of the authorities that signed the server's certificate."),
+        click.option(
+            "--tls", is_flag=True,
+            help="Use TLS; the system must know the authority of the server's certificate.",
+        ),
+        click.option(
+            "--ca", type=path,
+            help="Certificates (PEM) of the authorities that signed the server's certificate.",
+        ),
         click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
         click.option("--key", type=path, help="Key (PEM) of the client."),
         click.option("--gzip", is_flag=True, help="Compress sent messages."),
-        click.option("--timeout", type=float, metavar="SECONDS", help="Give up after this many seconds (default: never)."),
+        click.option(
+            "--timeout", type=float, metavar="SECONDS",
+            help="Give up after this many seconds (default: never).",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -59,9 +68,18 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 
 
 @cli.command(short_help="Serve topics over gRPC.")
-@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True, help="Address to listen on (port 0: any free port).")
-@click.option("--topic", "files", metavar="NAME=FILE", multiple=True, help="Create a topic with the frames of a file. Repeatable.")
-@click.option("--store", type=click.Path(file_okay=False), help="Directory that stores the topics, one Jelly file each.")
+@click.option(
+    "--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True,
+    help="Address to listen on (port 0: any free port).",
+)
+@click.option(
+    "--topic", "files", metavar="NAME=FILE", multiple=True,
+    help="Create a topic with the frames of a file. Repeatable.",
+)
+@click.option(
+    "--store", type=click.Path(file_okay=False),
+    help="Directory that stores the topics, one Jelly file each.",
+)
 @click.option(
     "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept per topic without a store."
 )
@@ -71,7 +89,10 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     "--ca", type=click.Path(exists=True, dir_okay=False),
     help="Only accept clients whose certificate is signed by these authorities (PEM).",
 )
-@click.option("--tokens", type=click.File(), help="File of NAME TOKEN lines: only accept clients with one of the tokens.")
+@click.option(
+    "--tokens", type=click.File(),
+    help="File of NAME TOKEN lines: only accept clients with one of the tokens.",
+)
 @click.option("--insecure", is_flag=True, help="Accept other machines without TLS.")
 @click.option("--gzip", is_flag=True, help="Compress sent messages.")
 @reading_options(*STATEMENTS)
@@ -196,7 +217,10 @@ def _counts(broker: Any) -> str:
 @click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
 @click.option("--topic", required=True, help="The topic.")
 @from_option
-@click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Statements per frame, unless frames are kept.")
+@click.option(
+    "--frame-rows", type=click.IntRange(1), default=256, show_default=True,
+    help="Statements per frame, unless frames are kept.",
+)
 @_client_options
 @wide_options
 @reading_options(*STATEMENTS)
@@ -230,7 +254,10 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
 @cli.command(short_help="Write the messages of a topic to a file.")
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
-@click.option("-o", "--output", default="-", show_default=True, help="Output file; its suffix chooses the format. - is standard output.")
+@click.option(
+    "-o", "--output", default="-", show_default=True,
+    help="Output file; its suffix chooses the format. - is standard output.",
+)
 @click.option("--to", "to_format", help="Format of the output (default: by the suffix of the file, else N-Quads).")
 @click.option("--start", metavar="N", help="First message: its number, earliest (default) or latest.")
 @click.option("--follow", is_flag=True, help="Keep following new messages until interrupted (Ctrl-C).")

@@ -31,10 +31,22 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.argument("sources", metavar="SRC...", nargs=-1, required=True),
         from_option,
-        click.option("--glob", "pattern", metavar="PATTERN", help="Read only files with such names, for example '*.nt.gz'."),
-        click.option("--master", default="local[*]", show_default=True, help="Spark master: local[N] or spark://HOST:PORT."),
-        click.option("--conf", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="A setting of Spark. Repeatable."),
-        click.option("--storage", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="An option of fsspec for URLs. Repeatable."),
+        click.option(
+            "--glob", "pattern", metavar="PATTERN",
+            help="Read only files with such names, for example '*.nt.gz'.",
+        ),
+        click.option(
+            "--master", default="local[*]", show_default=True,
+            help="Spark master: local[N] or spark://HOST:PORT.",
+        ),
+        click.option(
+            "--conf", multiple=True, callback=_pairs, metavar="NAME=VALUE",
+            help="A setting of Spark. Repeatable.",
+        ),
+        click.option(
+            "--storage", multiple=True, callback=_pairs, metavar="NAME=VALUE",
+            help="An option of fsspec for URLs. Repeatable.",
+        ),
         click.option("--skip-errors", is_flag=True, help="Skip broken input and report it (default: fail)."),
     ]  # fmt: skip
     for option in reversed(options):
@@ -52,12 +64,18 @@ def spark_() -> None:
 
 @spark_.command("ingest", short_help="Convert files to Parquet or seekable Jelly.")
 @_common
-@click.option("--out", required=True, metavar="DIR", help="Output directory, which all executors must be able to access.")
+@click.option(
+    "--out", required=True, metavar="DIR",
+    help="Output directory, which all executors must be able to access.",
+)
 @click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", show_default=True, help="Columns of Parquet."
 )
-@click.option("--partition-by", type=click.Choice(["predicate", "graph"]), help="Write one Parquet directory per value, as Hive does.")
+@click.option(
+    "--partition-by", type=click.Choice(["predicate", "graph"]),
+    help="Write one Parquet directory per value, as Hive does.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, **given: Any
