@@ -113,7 +113,7 @@ def find_result_format(format: str | None, name: str = "") -> ResultFormat:
         if wanted and wanted in (known.name, known.media_type, *known.suffixes, *(s[1:] for s in known.suffixes)):
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}" if name else "no format"
-    raise JellyError(f"{what} of query results: expected one of {', '.join(RESULT_FORMATS)}; give it as format=")
+    raise JellyError(f"{what} of query results: expected one of {', '.join(RESULT_FORMATS)}; pass format=...")
 
 
 # The limits of `read_results`, for all formats.

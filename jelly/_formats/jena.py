@@ -48,7 +48,7 @@ def open_reader(
 ) -> BinaryReader:
     """What reads RDF Thrift or RDF Protobuf: see `BinaryReader` for the keywords."""
     if on_error != "raise":
-        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: nothing says where a row begins")
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: rows have no marks at which to continue")
     return BinaryReader(format.name, **settings)
 
 

@@ -60,7 +60,7 @@ def open_writer(
     if format is not JELLY:
         return _TextWriter(format.quads, keep_labels, quoted)
     if quoted != "rdf-1.2":
-        raise JellyOptionsError(f"quoted={quoted!r} does not go with Jelly, only with N-Triples and N-Quads")
+        raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
     return StreamEncoder(
         options or default_options(arity),
         frame_rows=frame_rows,

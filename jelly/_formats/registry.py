@@ -184,7 +184,7 @@ def find_format(format: str | None, name: str = "") -> Format:
         if wanted in (known.name, *known.suffixes, *known.media_types, *(s[1:] for s in known.suffixes)):
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
-    raise JellyError(f"{what}: expected one of {', '.join(FORMATS)}; give it as format=")
+    raise JellyError(f"{what}: expected one of {', '.join(FORMATS)}; pass format=...")
 
 
 # Tables, which jelly._formats.table_files reads and writes.

@@ -88,7 +88,7 @@ def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
         try:
             yield [None if name not in binding else _from_json(binding[name]) for name in variables]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise JellyFormatError(f"a binding is no term: {error!r:.200}", row=i) from None
+            raise JellyFormatError(f"a binding is not a term: {error!r:.200}", row=i) from None
 
 
 def _from_json(term: dict[str, Any]) -> Any:

@@ -103,7 +103,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
             return stream.schema, stream
         opened = pa.ipc.open_file(source)
         return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
-    raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+    raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
 
 
 class _Out(io.RawIOBase):
@@ -125,7 +125,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
     number of rows. The file gets its name only when it is complete."""
     kind = table_kind(path)
     if kind is None:
-        raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
+        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
     stream = to_stream(data)
     rows = 0
     sink = Sink(path)

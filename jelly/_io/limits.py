@@ -32,7 +32,7 @@ def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
     """What a library's MemoryError is to callers. pyoxigraph raises it for a token that is longer than its buffer."""
     text = str(error)
     if "buffer" not in text:
-        return JellyLimitError(f"the memory does not suffice: {text or 'an allocation failed'}", **place)
+        return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
     return JellyLimitError(
         "a string or IRI is longer than the 16 MiB that pyoxigraph can read (no setting raises that): Jelly, N-Triples"
         " and N-Quads hold longer ones",

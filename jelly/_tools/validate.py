@@ -138,7 +138,7 @@ def validate(
     >>> jelly.validate(jelly.dumps([(s, p, o)]), against=b'<a:s> <a:p> "o" .', against_format="nt")
     []
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
-    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
+    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest of the file was not checked']
     """
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
     known = format_to_check(format, source.name)
@@ -180,7 +180,7 @@ def validate(
         if check.failed:
             raise
         explain(error, source.head, JELLY.name)
-        message = f"{error.reason}; nothing behind it was checked"
+        message = f"{error.reason}; the rest of the file was not checked"
         check.add(message, error.frame, error.row, error.offset)
     finally:
         source.close()
@@ -217,7 +217,7 @@ def _validate_text(
         except JellyError as error:
             if check.failed:
                 raise
-            check.add(f"{error.reason}; nothing behind it was checked", offset=error.offset, line=error.line)
+            check.add(f"{error.reason}; the rest of the file was not checked", offset=error.offset, line=error.line)
         for line, message in reader.skipped:
             check.add(message, line=line)
         if reader.n_skipped > len(reader.skipped):

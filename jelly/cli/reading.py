@@ -36,7 +36,7 @@ def format_of(value: str | None, name: str, option: str) -> Format:
         return find_format(value, "" if name == "-" else name)
     except jelly.JellyError as error:
         reason = error.reason.partition(";")[0]
-        raise click.UsageError(f"{reason}; say what it is with {option}") from None
+        raise click.UsageError(f"{reason}; use {option}") from None
 
 
 def settings_of(

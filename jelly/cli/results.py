@@ -39,7 +39,7 @@ def _check(format: str | None, name: str, option: str) -> str:
     try:
         return find_result_format(format, "" if name == "-" else name).name
     except jelly.JellyError as error:
-        raise click.UsageError(f"{error.reason.partition(';')[0]}; say what it is with {option}") from None
+        raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
 
 
 @results.command("convert", short_help="Convert results to another format.")

@@ -109,7 +109,7 @@ class JellyLog:
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such",
+                f"the logical type is {kind.name}: its frames are not messages; pass force=True to read them as messages",
                 message=0,
             )
 
@@ -303,8 +303,8 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
-                "beginning, or a media type that says version=1.2-messages",
+                'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                "beginning, or a media type with version=1.2-messages",
                 line=line,
             )
         if kind == "bad":
@@ -400,10 +400,10 @@ class TurtleLog(TextLog):
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
         elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
             if self._comments:
-                reason = 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'
+                reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive" to use MESSAGE'
             else:
                 reason = (
-                    'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
-                    "beginning, or a media type that says version=1.2-messages"
+                    'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                    "beginning, or a media type with version=1.2-messages"
                 )
         return JellySyntaxError(reason, line=self._line + line - 1)

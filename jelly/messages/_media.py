@@ -155,7 +155,7 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
         if not wanted:
             return LOG_FORMATS["jelly"], "comment", False
         what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
-        raise JellyError(f"{what} of a message log: expected one of {', '.join(LOG_FORMATS)}; give it as format=")
+        raise JellyError(f"{what} of a message log: expected one of {', '.join(LOG_FORMATS)}; pass format=...")
     kind, parameters = parse_media_type(format or "")
     for known in LOG_FORMATS.values():
         if kind in known.media_types:

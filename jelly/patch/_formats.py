@@ -66,4 +66,4 @@ def find_patch_format(format: str | None, name: str = "") -> PatchFormat:
         if wanted in (known.name, *known.suffixes, *known.media_types):
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
-    raise JellyError(f"{what}: expected one of {', '.join(PATCH_FORMATS)}; give it as format=")
+    raise JellyError(f"{what}: expected one of {', '.join(PATCH_FORMATS)}; pass format=...")

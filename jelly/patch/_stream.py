@@ -44,7 +44,7 @@ def check_transactions(op: Any, inside: bool = False) -> bool:
         if code == PUNCTUATION and inside:
             raise JellyFormatError("the patch ends inside a transaction", row=row)
         if START < code <= ABORT and not inside:
-            raise JellyFormatError("a commit or abort without a transaction that was started", row=row)
+            raise JellyFormatError("a commit or abort outside a transaction", row=row)
         inside = code == START
     return inside
 

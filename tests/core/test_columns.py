@@ -173,14 +173,14 @@ ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"subject": None}, r"column 'subject': a null where there must be a value \(row 1\)"),
+        ({"subject": None}, r"column 'subject': expected a value, found null \(row 1\)"),
         ({"object_kind": None}, "column 'object_kind': a null"),
         ({"object_kind": b"uri"}, "column 'object_kind': expected one of iri, bnode, literal, triple: 'uri'"),
         ({"object_kind": b"bnode"}, "column 'object': a blank node must begin with _:: 'o'"),
         ({"object_kind": b"triple"}, "column 'object': column 1: expected a term as object, found 'o': 'o'"),
         ({"object_kind": b"triple", "object": b"<a:o>"}, "column 'object_kind': expected one of"),
-        ({"object_kind": b"iri", "lang": b"en"}, "column 'lang': a value where the object is not a literal: 'en'"),
-        ({"object_kind": b"iri", "datatype": b"a:t"}, "column 'datatype': a value where the object is not a literal"),
+        ({"object_kind": b"iri", "lang": b"en"}, "column 'lang': expected null, because the object is not a literal: 'en'"),
+        ({"object_kind": b"iri", "datatype": b"a:t"}, "column 'datatype': expected null, because the object is not a literal"),
         ({"lang": b"en", "datatype": b"a:t"}, "column 'datatype': a literal has both a language tag and a datatype"),
         ({"lang": b""}, "column 'lang': an empty value"),
         ({"subject": b"a:\xff" + b"y" * 99}, r"column 'subject': not UTF-8 from byte 2 of the value on: 'a:\\\\xffyyy"),
@@ -234,7 +234,7 @@ def test_offsets_and_indices_are_not_trusted():
             taken(good | {"s": tuple(bad)}, 2, flat=False)
     for index in (-1, 2, 2**31 - 1):
         coded = as_column([b"<a:b>", b"<a:c>"], index=[0, index])
-        with pytest.raises(jelly.JellyFormatError, match=f"index {index} leads out of the dictionary, which has 2"):
+        with pytest.raises(jelly.JellyFormatError, match=f"index {index} is outside the dictionary of 2 values"):
             taken(good | {"s": coded}, 2, flat=False)
     for i in (1, 7):
         short = list(good["s"])
@@ -290,7 +290,7 @@ def test_operations_and_patches_that_end_where_their_number_changes(index, trans
         ({"op": [b"add", b"keep"]}, None, r"column 'op': expected add, insert or A, or delete or D: 'keep' \(row 1\)"),
         ({"op": [b"add", b"dd"]}, None, "column 'op': expected"),
         ({"op": [b"add", b"\xc1dd"]}, None, "column 'op': expected"),
-        ({"op": [b"add", None]}, None, r"column 'op': a null where there must be a value \(row 1\)"),
+        ({"op": [b"add", None]}, None, r"column 'op': expected a value, found null \(row 1\)"),
     ],
 )
 def test_bad_operations_and_numbers(change, numbers, message):

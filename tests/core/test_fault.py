@@ -432,7 +432,7 @@ def test_namespaces_off() -> None:
     [(-1, 0, 0, -1), (0, 7, 0, -1), (0, 0, TEXT, -1), (0, 0, 0, 99), (0, 0, 0, TRIPLE), (0, 0, -9, -1), (0, 0, 0, -9)],
 )
 def test_bad_terms(wrong: tuple[int, ...]) -> None:
-    error = raises(JellyFormatError, "which is no term of the batch", lambda: encode([(0, 0, 0, -1), wrong]))
+    error = raises(JellyFormatError, "which is not a term of the Batch", lambda: encode([(0, 0, 0, -1), wrong]))
     assert error.row == 1
 
 

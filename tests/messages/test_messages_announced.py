@@ -128,7 +128,7 @@ def test_the_command_speaks_of_options(tmp_path: Path) -> None:
     for words in (("validate", flat), ("count", flat)):
         code, told = run(*words)
         assert code == 1
-        assert "give --force to read them as such" in told
+        assert "use --force to read them as messages" in told
     remote = tmp_path / "m.ndjsonld"
     remote.write_text('{"@context": "http://c/", "a": 1}\n')
     assert "give it with --context URL=FILE" in run("validate", remote)[1]

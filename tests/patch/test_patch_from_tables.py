@@ -196,7 +196,7 @@ def test_other_tools() -> None:
     [
         ({"op": ["add", "D", "update", "add"]}, "column 'op': expected add, insert or A, or delete or D: 'update'", 2),
         ({"op": ["add", "D", "", "add"]}, "column 'op': expected add", 2),
-        ({"op": ["add", "D", "add", None]}, "column 'op': a null where there must be a value", 3),
+        ({"op": ["add", "D", "add", None]}, "column 'op': expected a value, found null", 3),
         ({"op": pa.nulls(4)}, "column 'op': a null", 0),
         ({"op": [1, 2, 3, 4]}, "column 'op' is of type int64: expected strings", None),
         ({"op": None}, "missing 'op'; expected op, s, p, o, g and perhaps patch", None),
