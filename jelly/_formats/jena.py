@@ -48,7 +48,7 @@ def open_reader(
 ) -> BinaryReader:
     """What reads RDF Thrift or RDF Protobuf: see `BinaryReader` for the keywords."""
     if on_error != "raise":
-        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: rows have no marks at which to continue")
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its rows have no marks")
     return BinaryReader(format.name, **settings)
 
 

@@ -138,7 +138,7 @@ def validate(
     >>> jelly.validate(jelly.dumps([(s, p, o)]), against=b'<a:s> <a:p> "o" .', against_format="nt")
     []
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
-    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest of the file was not checked']
+    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
     known = format_to_check(format, source.name)

@@ -109,7 +109,8 @@ class JellyLog:
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are not messages; pass force=True to read them as messages",
+                f"the logical type is {kind.name}: its frames are not messages; "
+                "pass force=True to read them as messages",
                 message=0,
             )
 

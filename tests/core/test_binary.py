@@ -120,7 +120,7 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "undefined": (JellyUnsupportedError, "UNDEFINED", P.row(field(8, b""), P.iri(), P.iri()), 1),
     "repeat": (JellyUnsupportedError, "REPEAT", P.row(field(9, b""), P.iri(), P.iri()), 5),
     "no subject": (JellyFormatError, "the subject is missing", string(field(2, field(2, P.iri()))), 1),
-    "no kind": (JellyFormatError, "not simple and has no language or datatype", P.row(P.iri(), P.iri(), P.literal(b"o", b"")), None),
+    "no kind": (JellyFormatError, "not simple and has no", P.row(P.iri(), P.iri(), P.literal(b"o", b"")), None),
     "direction": (JellyFormatError, "ltr or rtl", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en"))), None),
     "direction up": (JellyFormatError, "ltr", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en--LTR"))), None),
     "undeclared": (JellyFormatError, "was not declared", P.row(P.short(b"zz", b"x"), P.iri(), P.iri()), None),
