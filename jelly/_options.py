@@ -1,4 +1,4 @@
-"""Stream options: what a Jelly stream says about itself in its first row."""
+"""Stream options: the first row of a Jelly stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements as tables: any format that `Reader` reads to Arrow and back, for pyarrow, polars, pandas and DuckDB.
+"""Statements as Arrow tables and back, in all formats, for pyarrow, polars, pandas and DuckDB.
 
 `read_arrow` gives a ``pyarrow.RecordBatchReader``, which everything that speaks the Arrow PyCapsule interface takes as
 it is; `write_arrow` takes whatever speaks it. Two layouts:

@@ -1,4 +1,4 @@
-"""The terms of pyoxigraph in and out of every format.
+"""Terms of pyoxigraph to and from all formats.
 
 >>> import jelly.oxigraph
 >>> [str(triple) for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt")]

@@ -1,4 +1,4 @@
-"""Pictures of `jelly.stats`: one figure of bar charts and distributions. The only place that imports matplotlib."""
+"""Plots of `jelly.stats` in one figure. Only this module imports matplotlib."""
 
 from __future__ import annotations
 

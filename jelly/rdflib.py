@@ -1,4 +1,4 @@
-"""RDFLib: its plug-ins for Jelly, and statements of its terms without a graph.
+"""RDFLib plug-ins for Jelly, and functions that read and write RDFLib terms without a graph.
 
 With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``. Where
 pyjelly is installed too, which calls its own the same, chance decides; `register` makes it these.

@@ -1,4 +1,4 @@
-"""SPARQL results (of SELECT queries) in RDF Thrift and RDF Protobuf, and to and from JSON, XML, CSV and TSV.
+"""SPARQL results of SELECT queries in RDF Thrift, RDF Protobuf, JSON, XML, CSV and TSV.
 
 =========== ============= ============================================
 format      suffixes      media type

@@ -1,4 +1,4 @@
-"""What a stream says, in numbers: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
+"""Statistics of a stream: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
 
 Computed on the columns of each Batch; a loop in Python goes over the distinct terms of a Batch, never over statements.
 """

@@ -1,4 +1,4 @@
-"""Apache Jena's RDF Binary: graphs and datasets in RDF Thrift and RDF Protobuf (SPARQL results: `jelly.results`).
+"""Codec of RDF Thrift and RDF Protobuf, the RDF Binary of Apache Jena (SPARQL results: `jelly.results`).
 
 They are formats like any other, by suffix (``.rt .trdf``, ``.rpb .pbrdf``), media type or as ``format="thrift"`` and
 ``format="protobuf"``. One format serves graphs and datasets: Batches are of triples until the first quad comes, or of

@@ -1,4 +1,4 @@
-"""What reads and writes the formats of our own core: see `jelly._formats.registry.Format.codec`."""
+"""Codec of the formats of the compiled core: see `jelly._formats.registry.Format.codec`."""
 
 from __future__ import annotations
 

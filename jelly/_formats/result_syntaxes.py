@@ -1,4 +1,4 @@
-"""SPARQL results as text: JSON, XML, CSV and TSV in and out, rows of terms of ours, None where unbound.
+"""SPARQL results in JSON, XML, CSV and TSV. Each row is a tuple of `jelly` terms; None marks an unbound variable.
 
 TSV is read by pyoxigraph. (Its parser of XML takes the spaces around values away.) CSV is written only: it does not
 tell what its values are.

@@ -1,4 +1,4 @@
-"""The syntaxes that pyoxigraph parses and serializes, as formats: see `jelly._formats.registry.Format.codec`.
+"""Codec of the formats that pyoxigraph parses and serializes: see `jelly._formats.registry.Format.codec`.
 
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
 Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives

@@ -1,4 +1,4 @@
-"""Files of tables: Parquet, Arrow IPC and CSV, for `jelly.read_arrow` and `jelly.write_arrow`."""
+"""Table files (Parquet, Arrow IPC and CSV) for `jelly.read_arrow` and `jelly.write_arrow`."""
 
 from __future__ import annotations
 

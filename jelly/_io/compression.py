@@ -1,4 +1,4 @@
-"""Decompression: memory stays flat whatever a file asks for, and a file that is cut off is an EOFError."""
+"""Decompression with bounded memory. A truncated file raises EOFError."""
 
 from __future__ import annotations
 

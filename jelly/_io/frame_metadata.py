@@ -1,4 +1,4 @@
-"""Frame metadata for rows: it stands at the end of a frame, so rows wait for it."""
+"""Frame metadata for rows: it is at the end of a frame, so rows wait for the end of their frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input that would end the process, fill the memory or take for ever is refused before pyoxigraph sees it."""
+"""Rejects input that would crash the process, exhaust the memory or take too long, before pyoxigraph parses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is written under another name and renamed when it is complete.
+"""A file that is written under a temporary name and renamed when it is complete.
 
 The other name is ``.NAME.0.part``, in the same directory, or with the next number that is free. Its writer holds a
 lock on it (flock), which the system releases when the writer closes the file or dies. A part file without a lock has no

@@ -1,4 +1,4 @@
-"""Reading and writing streams: choose the format, loop bytes -> Batch -> objects and back, name the place of errors."""
+"""Reader and Writer: they choose the format, convert bytes to Batches to objects and back, and locate errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keywords of calls: one that a call does not have is refused by name, and limits fit the size of the input."""
+"""Keywords of calls: unknown ones are rejected by name, and limits adapt to the size of the input."""
 
 from __future__ import annotations
 

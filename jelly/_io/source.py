@@ -1,4 +1,4 @@
-"""Bytes in and out: paths, bytes, file objects, chunks; compression; writes that succeed or leave no file."""
+"""Sources and sinks: paths, bytes, file objects and chunks; compression; output that is complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jelly.open``: a Jelly file with an index as something to slice. The base serves files of patches, too."""
+"""``jelly.open``: random access to a Jelly file with an index. The base class also serves files of patches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seekable Jelly: keyframes and the index of them, random access, parallel decoding.
+"""Seekable Jelly: keyframes, their index, random access and parallel decoding.
 
 The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
 with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are

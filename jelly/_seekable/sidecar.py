@@ -1,4 +1,4 @@
-"""The index of a Jelly file that others wrote: ``x.jelly.idx`` beside it, made by one scan.
+"""An index beside a Jelly file that has none: ``x.jelly.idx``, made by one scan.
 
 Such a file has no keyframes, so for each place where reading may start the sidecar keeps the state of the decoder
 there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of

@@ -1,4 +1,4 @@
-"""Format to format: Batches from a Reader into a Writer, nothing in between.
+"""Conversion between formats: Batches from a Reader to a Writer.
 
 A Jelly stream says at its start what it may hold, and inputs show it late: the options come from the input's own, from
 what its format says and from its first Batch. Where a later Batch needs more, what was written is written anew with

@@ -1,4 +1,4 @@
-"""``python -m jelly._tools.demo``: text to Jelly and back on real data, with sizes and speeds.
+"""``python -m jelly._tools.demo``: converts real text to Jelly and back, and prints sizes and speeds.
 
 The data are a sample that comes with the package, a library catalogue made up here, and files of ../shared/data where
 those are there. Every file is checked to come back with the same statements.

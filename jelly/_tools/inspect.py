@@ -1,4 +1,4 @@
-"""What a Jelly stream consists of: its options, rows and bytes by kind, frames. Terms are not decoded."""
+"""Counts of a Jelly stream: options, rows and bytes by kind, frames. Terms are not decoded."""
 
 from __future__ import annotations
 

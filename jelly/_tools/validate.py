@@ -1,4 +1,4 @@
-"""Everything that is wrong with a Jelly stream: its bytes, its flags, and whether it says what another file says."""
+"""Lists the problems of a Jelly stream, and compares it with another file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyYAML, the only place that imports it: values as YAML, and YAML 1.2 documents as values, with bounds."""
+"""YAML by PyYAML, which only this module imports: values to YAML, and YAML 1.2 documents to values, with limits."""
 
 from __future__ import annotations
 

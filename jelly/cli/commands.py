@@ -1,4 +1,4 @@
-"""The commands. What they do is done by the public functions of the package."""
+"""The main commands. They call the public functions of the package."""
 
 from __future__ import annotations
 

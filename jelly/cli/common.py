@@ -1,4 +1,4 @@
-"""What several commands share."""
+"""Options and helpers that several commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends: one line instead of a traceback, an exit code, and no complaint when nobody reads on."""
+"""The end of a command: one line instead of a traceback, an exit code, and silence if nobody reads the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jelly messages``: logs of RDF Messages between their formats. What is done is done by `jelly.messages`."""
+"""The commands ``jelly messages ...``. They call the functions of `jelly.messages`."""
 
 from __future__ import annotations
 

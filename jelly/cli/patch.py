@@ -1,4 +1,4 @@
-"""The commands of ``jelly patch``. What they do is done by the public functions of `jelly.patch`."""
+"""The commands ``jelly patch ...``. They call the functions of `jelly.patch`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share that read statements, or write one stream of Jelly: how to read a file, what may be late."""
+"""Shared by commands that read statements or write one Jelly stream: settings of files, and options of the stream."""
 
 from __future__ import annotations
 

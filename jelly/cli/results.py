@@ -1,4 +1,4 @@
-"""The commands for results of SPARQL queries."""
+"""The commands ``jelly results ...`` for SPARQL results."""
 
 from __future__ import annotations
 

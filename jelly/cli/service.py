@@ -1,4 +1,4 @@
-"""The commands ``jelly serve``, ``publish`` and ``subscribe``: RDF streams over gRPC. Need the extras cli and grpc."""
+"""The commands ``jelly serve``, ``publish`` and ``subscribe`` (extras ``cli`` and ``grpc``)."""
 
 from __future__ import annotations
 

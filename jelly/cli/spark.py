@@ -1,4 +1,4 @@
-"""The commands ``jelly spark ...``: jobs over many files. Needs the extras ``cli`` and ``spark``, and Java."""
+"""The commands ``jelly spark ...``: jobs over many files (extras ``cli`` and ``spark``, and Java)."""
 
 from __future__ import annotations
 

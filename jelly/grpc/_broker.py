@@ -1,4 +1,4 @@
-"""The broker: topics that anybody publishes to and subscribes to, at any time."""
+"""The broker: it stores published streams and sends them to subscribers."""
 
 from __future__ import annotations
 

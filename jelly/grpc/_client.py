@@ -1,4 +1,4 @@
-"""Clients of RdfStreamService: one that blocks, one for asyncio."""
+"""Clients of RdfStreamService: a blocking one, and one for asyncio."""
 
 from __future__ import annotations
 

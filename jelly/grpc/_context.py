@@ -1,4 +1,4 @@
-"""What handlers of calls see, how errors become statuses, and the security of channels: for both kinds of servers."""
+"""Calls as handlers see them, status codes of errors, and TLS, for both kinds of servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames as they come one by one from a call, to Batches and objects; and the way back."""
+"""Frames of calls to Batches and objects, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire besides frames: names, the subscription message, and which stream serves which request.
+"""The wire protocol besides frames: names, the subscription message, and which stream answers which request.
 
 A message of the two methods that carries statements is a bare RdfStreamFrame, handled as bytes.
 """

@@ -1,4 +1,4 @@
-"""Servers of RdfStreamService, one with threads and one for asyncio, for handlers that say what calls do."""
+"""Servers of RdfStreamService: one with threads and one for asyncio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics: the messages of a stream, kept in memory or in a file, from where subscribers take them at their own pace.
+"""Topics: messages in memory or in a file, which subscribers read at their own pace.
 
 A topic has an encoder of its own, which turns the statements of all publishers into one stream. Every so many messages
 begins a **segment** with a keyframe that carries the stream options: whoever starts there needs nothing before it, and

@@ -1,4 +1,4 @@
-"""A flat stream as messages: by subject, by graph, by number, by a key of the caller."""
+"""Groups a flat stream into messages: by subject, by graph, by number, or by a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of logs: bytes are fed, Batches come whose frames are messages, whole ones. No I/O.
+"""Readers of logs: bytes in, Batches whose frames are complete messages out. They do no input or output.
 
 Whatever is not Jelly becomes N-Quads with delimiters and goes through one `TextReader`, which knows the rules of
 delimiters, so that these stand in one place.

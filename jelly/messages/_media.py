@@ -1,4 +1,4 @@
-"""Media types of message logs: parsing their parameters, choosing among them, naming what is written."""
+"""Media types of message logs: parsing, negotiation, and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message, and how a Batch gives its messages."""
+"""The Message class, and messages from Batches."""
 
 from __future__ import annotations
 

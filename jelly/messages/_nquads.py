@@ -1,4 +1,4 @@
-"""Texts of message logs as N-Quads, by pyoxigraph."""
+"""Parts of message logs converted to N-Quads by pyoxigraph."""
 
 from __future__ import annotations
 

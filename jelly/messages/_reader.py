@@ -1,4 +1,4 @@
-"""Logs in: a source, live or not, and its messages one after the other."""
+"""Reading message logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of whole messages as N-Triples, N-Quads, Turtle and TriG with delimiters, and as JSON-LD and YAML-LD."""
+"""Batches of complete messages to N-Triples, N-Quads, Turtle and TriG with delimiters, JSON-LD and YAML-LD."""
 
 from __future__ import annotations
 

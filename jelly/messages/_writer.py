@@ -1,4 +1,4 @@
-"""Logs out: messages, or Batches of them, into a file or a live stream."""
+"""Writing message logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What patches do: their net effect, their inverse, and the one that leads from one dataset to another.
+"""Computations on patches: net effect, inverse, and the difference of two datasets.
 
 All of it works on lines of RDF Patch and N-Quads in canonical form, in which equal statements are equal bytes.
 """

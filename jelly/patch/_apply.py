@@ -1,4 +1,4 @@
-"""Applying patches: to files, RDFLib graphs and pyoxigraph stores."""
+"""Applies patches to files, RDFLib graphs and pyoxigraph stores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Patches as tables, and tables as patches: the statements that they add and delete as Arrow, with columns for what was
-done and by which patch.
+"""Patches as Arrow tables and back: added and deleted statements, with columns for operation and patch.
 
 A table of changes of any other kind becomes one of these by its names. A change data feed, for one, whose updates are
 a row of what was and one of what is now:

@@ -1,4 +1,4 @@
-"""Patch logs: patches in the order that their headers ``id`` and ``prev`` tell."""
+"""Patch logs: patches sorted by their headers ``id`` and ``prev``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jelly.patch.open``: a Jelly-Patch file with an index as a sequence of patches."""
+"""``jelly.patch.open``: random access to a Jelly-Patch file with an index."""
 
 from __future__ import annotations
 

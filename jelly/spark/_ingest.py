@@ -1,4 +1,4 @@
-"""``jelly spark ingest``: files of statements to Parquet or to seekable Jelly, decoded and written by executors.
+"""``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
 
 No statement passes through the JVM: a task reads its part of the sources and writes files of its own, and only what it
 did is told to the driver. `jelly.spark._journal` says how the files get their names.

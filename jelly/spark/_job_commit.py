@@ -1,4 +1,4 @@
-"""A directory that a job writes: part files that appear all at once, or not at all. Needs no Spark.
+"""Commits a directory written by a job: its part files appear all at once, or not at all. Needs no Spark.
 
 `Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
 renames those of the attempts that counted, removes what was there before if it is to be overwritten, and writes

@@ -1,4 +1,4 @@
-"""What an ingest has done: a journal in its directory, so that the next one goes on where the last one ended.
+"""Journal of an ingest in its directory, so that the next run continues where the last one ended.
 
 The first line of ``_ingest.jsonl`` holds the settings, each further line a task that was committed, or one whose files
 were taken away because a source has changed. A task writes its files under ``_temporary`` and says so in a report

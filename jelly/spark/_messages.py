@@ -1,4 +1,4 @@
-"""Columns of messages as Arrow arrays: each value a stream or a text of its own.
+"""Columns of messages as Arrow arrays; each value is a stream or a text of its own.
 
 What the functions in `jelly.spark._udf` do on executors; nothing of Spark is in here.
 """

@@ -1,4 +1,4 @@
-"""A Jelly file that grows: how far it can be read, frame by frame, and how to go on from there.
+"""A Jelly file that grows: how far it is complete, frame by frame, and how to continue from there.
 
 A `Place` is a boundary between two frames with what a Decoder needs to start at it, as JSON: byte offset, number of the
 next statement and frame, the saved state, and a checksum of what stands before it, which tells whether the file is
