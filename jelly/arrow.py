@@ -1,14 +1,14 @@
 """Statements as Arrow tables and back, in all formats, for pyarrow, polars, pandas and DuckDB.
 
-`read_arrow` gives a ``pyarrow.RecordBatchReader``, which everything that speaks the Arrow PyCapsule interface takes as
-it is; `write_arrow` takes whatever speaks it. Two layouts:
+`read_arrow` returns a ``pyarrow.RecordBatchReader``, which any consumer of the Arrow PyCapsule interface accepts;
+`write_arrow` accepts any producer of it. There are two layouts:
 
 ``layout="flat"``
-    ``subject, predicate, object, object_kind, datatype, lang, graph``: IRIs and lexical forms as they are, blank nodes
-    as ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
+    ``subject, predicate, object, object_kind, datatype, lang, graph``: plain IRIs and lexical forms, blank nodes as
+    ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
     is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
 ``layout="ntriples"``
-    ``s, p, o, g`` in N-Triples syntax: holds everything, literals as subjects too.
+    ``s, p, o, g`` in N-Triples syntax. It can hold all statements, also those with literals as subjects.
 
 Recipes. pandas:
 

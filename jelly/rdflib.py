@@ -1,7 +1,7 @@
 """RDFLib plug-ins for Jelly, and functions that read and write RDFLib terms without a graph.
 
-With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``. Where
-pyjelly is installed too, which calls its own the same, chance decides; `register` makes it these.
+RDFLib finds the plug-ins of the installed package by itself, as ``jelly`` and ``application/x-jelly-rdf``. If pyjelly,
+which uses the same names, is also installed, it is undefined which one RDFLib takes; call `register` to choose these.
 
 >>> from jelly.rdflib import register
 >>> register()
@@ -12,12 +12,12 @@ pyjelly is installed too, which calls its own the same, chance decides; `registe
 >>> len(rdflib.Graph().parse(data=data, format="jelly"))
 1
 
-The suffix alone, ``Graph.parse("x.jelly")``, is enough once this module was imported or a plug-in used: RDFLib knows
-suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches, and takes others for
-Turtle; with ``format=``, or a media type from a web server, nothing need be imported.
+``Graph.parse("x.jelly")`` without a format works once this module has been imported or a plug-in has been used. RDFLib
+maps suffixes by a table (``rdflib.util.SUFFIX_FORMAT_MAP``) that plug-ins cannot reach, and reads unknown suffixes as
+Turtle. With ``format=``, or with a media type from a web server, no import is needed.
 
-What RDFLib cannot hold is an error: quoted triples, literals as subjects, language tags that it refuses. Lexical forms
-stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them; labels of blank nodes do too.
+Terms that RDFLib cannot hold are errors: quoted triples, literals as subjects, and some language tags. Lexical forms
+(``"01"^^xsd:integer``) and labels of blank nodes are kept, even where RDFLib would normalise them.
 """
 
 from __future__ import annotations

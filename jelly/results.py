@@ -7,11 +7,11 @@ thrift      .srt          application/sparql-results+thrift
 protobuf    .srp          application/sparql-results+protobuf
 json        .srj .json    application/sparql-results+json
 xml         .srx .xml     application/sparql-results+xml
-csv         .csv          text/csv (is written only)
+csv         .csv          text/csv (write only)
 tsv         .tsv          text/tab-separated-values
 =========== ============= ============================================
 
-Files may be compressed. TSV is read by pyoxigraph. The first two hold no results of ASK queries.
+Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not supported.
 
 >>> import io, jelly
 >>> out = io.BytesIO()

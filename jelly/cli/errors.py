@@ -25,6 +25,7 @@ _IN_OPTIONS = [
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
         (r"; pass format=\.\.\.", "; use --from or --to"),
         (r"\bpass force=True\b", "use --force"),
+        (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
         (r'\bdialect="(\w+)"', r"--dialect \1"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),

@@ -401,7 +401,7 @@ class TurtleLog(TextLog):
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
         elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
             if self._comments:
-                reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive" to use MESSAGE'
+                reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive"'
             else:
                 reason = (
                     'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its '

@@ -137,7 +137,7 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "longer than its row": (JellyFormatError, "malformed protobuf", string(b"\x12\x05\x0a"), None),
     "varint": (JellyFormatError, "malformed protobuf", P.row(P.iri(), P.iri(), b"\xa0\x01" + b"\xff" * 11), None),
     "double": (JellyFormatError, "malformed protobuf", P.row(P.iri(), P.iri(), b"\xa9\x01" + b"\xff" * 7), None),
-    "pieces": (JellyLimitError, "came in pieces", P.row(P.iri() * 20, P.iri(), P.iri()), None),
+    "pieces": (JellyLimitError, "pieces of one split message", P.row(P.iri() * 20, P.iri(), P.iri()), None),
     "large pieces": (JellyLimitError, "1048576 bytes", P.row(P.iri(b"x" * 700_000) * 2, P.iri(), P.iri()), None),
 }
 
@@ -197,7 +197,7 @@ def test_results_that_are_wrong() -> None:
     one = b"\x19\x1c\x18\x01x\0\0"
     cases = [
         (T, b"", JellyFormatError, "the input is empty: expected the variables", 0),
-        (T, one + b"\x19\x2c\x7c\0\0\x7c\0\0\0", JellyFormatError, "a row has 2 terms where there are 1", 7),
+        (T, one + b"\x19\x2c\x7c\0\0\x7c\0\0\0", JellyFormatError, "a row has 2 terms, expected 1", 7),
         (T, one + b"\0", JellyFormatError, "a row has 0 terms where there are 1", 7),
         (T, b"\x19\x18\x01x\0", JellyFormatError, "malformed Thrift", 0),
         (T, b"\x19\x1c\0\0", JellyFormatError, "required field name", 2),

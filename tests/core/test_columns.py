@@ -174,7 +174,7 @@ ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"
     ("change", "message"),
     [
         ({"subject": None}, r"column 'subject': expected a value, found null \(row 1\)"),
-        ({"object_kind": None}, "column 'object_kind': a null"),
+        ({"object_kind": None}, "column 'object_kind': expected a value, found null"),
         ({"object_kind": b"uri"}, "column 'object_kind': expected one of iri, bnode, literal, triple: 'uri'"),
         ({"object_kind": b"bnode"}, "column 'object': a blank node must begin with _:: 'o'"),
         ({"object_kind": b"triple"}, "column 'object': column 1: expected a term as object, found 'o': 'o'"),
@@ -344,11 +344,11 @@ def test_bad_batches_are_refused():
     columns.start(_make_batch(4, [(IRI, -1, b"a:b")], [(0, 0, 0, 0), (0, 7, -1, -2)]))
     for name in ("predicate", "object", "graph"):
         for make in (columns.strings, columns.codes):
-            with pytest.raises(jelly.JellyFormatError, match="no term of the batch") as caught:
+            with pytest.raises(jelly.JellyFormatError, match="not a term of the Batch") as caught:
                 make(name, 0, 2)
             assert caught.value.row == 1
     for make in (columns.kinds, columns.kind_codes):
-        with pytest.raises(jelly.JellyFormatError, match="no term of the batch"):
+        with pytest.raises(jelly.JellyFormatError, match="not a term of the Batch"):
             make(0, 2)
     for row, end in ((-1, 0), (1, 0), (0, 3)):
         with pytest.raises(IndexError):
@@ -357,7 +357,7 @@ def test_bad_batches_are_refused():
         columns.strings("subjects", 0, 0)
     columns = ArrowExporter(flat=False)
     columns.start(_make_batch(3, [(TEXT, -1, b"en")], [(0, 0, 0)]))
-    with pytest.raises(jelly.JellyFormatError, match="no term"):
+    with pytest.raises(jelly.JellyFormatError, match="not a term"):
         columns.strings("s", 0, 1)
 
 

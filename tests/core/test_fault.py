@@ -364,7 +364,7 @@ def test_not_keyframe() -> None:
         list(decoder.feed(frame(*rows)))
 
     for rows in ([name()], [prefix()], [datatype()], [name(id=1), prefix(id=1), triple((IRI, iri(1)))]):
-        error = raises(JellyFormatError, "no keyframe", lambda rows=rows: decode(*rows))
+        error = raises(JellyFormatError, "not a keyframe", lambda rows=rows: decode(*rows))
         assert error.row == len(rows) - 1
     decode(name(id=1), prefix(id=1), triple((IRI, iri(1, 1))))
 
@@ -438,7 +438,7 @@ def test_bad_terms(wrong: tuple[int, ...]) -> None:
 
 def test_bad_namespaces() -> None:
     for names in ([(99, 0)], [(TEXT, -1)], [(TEXT, BNODE_)], [(-1, 0)]):
-        raises(JellyFormatError, "no term of the batch", lambda names=names: encode([], names=names))
+        raises(JellyFormatError, "not a term of the Batch", lambda names=names: encode([], names=names))
 
 
 def test_one_frame() -> None:

@@ -162,7 +162,7 @@ _TABLE = {
         'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its beginning, or a '
         "media type with version=1.2-messages",
     ),
-    WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, not MESSAGE: pass dialect="directive" to use MESSAGE'),
+    WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, not MESSAGE: pass dialect="directive"'),
 }
 
 # What makes longer texts possible: nothing, for what is written.
