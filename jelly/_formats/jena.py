@@ -46,7 +46,7 @@ def open_reader(
     on_error: Literal["raise", "skip"],
     **settings: Any,
 ) -> BinaryReader:
-    """What reads RDF Thrift or RDF Protobuf: see `BinaryReader` for the keywords."""
+    """Make a reader of RDF Thrift or RDF Protobuf. The keywords are those of `BinaryReader`."""
     if on_error != "raise":
         raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its rows have no marks")
     return BinaryReader(format.name, **settings)
@@ -64,7 +64,7 @@ def open_writer(
     keep_labels: bool,
     **settings: Any,
 ) -> _Writer:
-    """What writes RDF Thrift or RDF Protobuf: see `BinaryWriter` for the keywords. There are no frames."""
+    """Make a writer of RDF Thrift or RDF Protobuf, which have no frames. The keywords are those of `BinaryWriter`."""
     return _Writer(format.name, **settings)
 
 

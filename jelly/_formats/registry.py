@@ -28,19 +28,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its name, what it calls itself elsewhere, whether a statement may be in a named graph, and its codec.
+    """A format: its names, whether statements may be in named graphs, and its codec.
 
     ``codec`` is the module that reads and writes it, imported when it is first used. It has two functions, which get
     the Format and the keywords of `Reader` or `Writer`: ``open_reader(format, *, delimited, strict, on_error,
     **settings)`` and ``open_writer(format, options, arity, **settings)``.
 
-    - What reads either is fed (``push(chunk)``, ``finish()``, ``pull(flush)`` as a `Decoder` has them) or reads the
-      source itself (``batches(source)``, an iterator of Batches; what comes before an error is given before it is
-      raised). It counts its ``statements``, and may have ``options``, ``skipped`` and ``n_skipped``.
-    - What writes has ``encode(batch, keep_frames) -> bytes`` and ``close() -> bytes``, and may have ``options``.
+    - A reader either is fed (``push(chunk)``, ``finish()``, ``pull(flush)``, as in `Decoder`) or reads the source
+      itself (``batches(source)``, an iterator of Batches; Batches before an error are yielded before it is raised). It
+      counts its ``statements``, and may have ``options``, ``skipped`` and ``n_skipped``.
+    - A writer has ``encode(batch, keep_frames) -> bytes`` and ``close() -> bytes``, and may have ``options``.
 
-    ``namespaces`` says that the format declares prefixes; ``binary`` that it is not for a terminal; ``mixed`` that
-    Batches of triples may be followed by such of quads.
+    ``namespaces``: the format has prefix declarations. ``binary``: do not print it on a terminal. ``mixed``: Batches of
+    quads may follow Batches of triples.
     """
 
     name: str
@@ -55,25 +55,25 @@ class Format:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can hold: which terms, in which positions."""
+        """Which terms the format can hold, in which positions."""
         return capabilities_of(self.name)
 
     @property
     def reading(self) -> frozenset[str]:
-        """The keywords that reading it has, besides those that all formats have."""
+        """Keywords for reading this format, besides those of all formats."""
         return _READING[self.name] | _SOURCE
 
     @property
     def writing(self) -> frozenset[str]:
-        """The keywords that writing it has, besides those that all formats have."""
+        """Keywords for writing this format, besides those of all formats."""
         return _WRITING.get(self.name, frozenset())
 
     def open_reader(self, **settings: Any) -> Any:
-        """What reads this format."""
+        """Make a reader of this format."""
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, arity: int, **settings: Any) -> Any:
-        """What writes this format."""
+        """Make a writer of this format."""
         return importlib.import_module(self.codec).open_writer(self, options, arity, **settings)
 
 
@@ -136,7 +136,7 @@ _WRITING = {
     **dict.fromkeys(("thrift", "protobuf"), frozenset({"prefixes", "shorten", "values", "base", "default_quads"})),
 }
 
-# The keywords of those who read a part of a Jelly file: it is one stream.
+# Keywords for reading a part of a Jelly file, which must be one stream.
 SEEKING = _READING["jelly"] - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, for all formats.
@@ -148,7 +148,7 @@ WRITING = frozenset({
 
 
 def format_of(src: Any, format: str | None = None) -> Format:
-    """The format of what `Reader` takes, if it is called ``format`` or its name tells.
+    """Find the format of a source of `Reader`, by ``format`` or by its name.
 
     >>> format_of("people.nt").title, format_of("-").title, format_of("people.nt", "nq").title
     ('N-Triples', 'Jelly', 'N-Quads')
@@ -172,7 +172,7 @@ def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any
 
 
 def find_format(format: str | None, name: str = "") -> Format:
-    """The format called ``format`` (name, suffix or media type), or else that of the file ``name``, or else Jelly.
+    """Find a format by ``format`` (name, suffix or media type), else by the name of a file. The default is Jelly.
 
     >>> find_format(None, "data.nq.zst").title, find_format("text/turtle; charset=utf-8").name
     ('N-Quads', 'ttl')

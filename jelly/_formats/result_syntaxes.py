@@ -493,7 +493,7 @@ def _error(error: SyntaxError) -> JellySyntaxError:
     return JellySyntaxError(str(error.msg), line=error.lineno)
 
 
-# What reads each format, and the limit that it has.
+# For each format its reader and the name of its limit.
 READERS: dict[str, tuple[Callable[..., tuple[list[str], Iterator[Row]]], str]] = {
     "json": (read_json, "max_document_bytes"),
     "xml": (read_xml, "max_text_bytes"),

@@ -295,7 +295,7 @@ def open_reader(
     on_error: Literal["raise", "skip"],
     **settings: Any,
 ) -> SyntaxReader:
-    """What reads one of the `SYNTAXES`. ``strict`` overrules ``lenient``."""
+    """Make a reader of one of the `SYNTAXES`. ``strict`` overrides ``lenient``."""
     if on_error != "raise":
         raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements are not lines")
     if strict:
@@ -547,5 +547,5 @@ def open_writer(
     keep_labels: bool,
     **settings: Any,
 ) -> SyntaxWriter:
-    """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
+    """Make a writer of one of the `SYNTAXES`, which have neither frames nor stream options."""
     return SyntaxWriter(format, keep_labels=keep_labels, **settings)

@@ -17,7 +17,7 @@ from jelly.errors import JellyError
 
 __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
 
-# A row group of Parquet ends at so many rows or bytes.
+# Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
 # The longest row of CSV that can be read.
@@ -153,7 +153,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
 
 @contextmanager
 def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
-    """What writes a table, and whether it wants each record batch by itself."""
+    """Make a writer of a table file, and tell whether it takes single record batches."""
     if kind == "parquet":
         with parquet.ParquetWriter(out, schema, compression="zstd") as file:
             yield file.write_table, False

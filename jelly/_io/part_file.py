@@ -22,7 +22,8 @@ from typing import Any
 __all__ = ["PartFile", "hold"]
 
 # Names that are looked at for part files of dead writers. Listing the directory would find more, but takes time in a
-# directory of many files. Writers of one target beyond so many at a time take random names, which nobody removes.
+# directory of many files. If more writers of one target run at a time, the others take random names, which nobody
+# removes.
 SLOTS = 8
 # Names that are tried; each one fails only where another process has just taken it.
 TRIES = 100

@@ -171,7 +171,7 @@ class Reader(SourceReader):
 
 
 def fed(decoder: Any, source: Source) -> Iterator[Batch]:
-    """The Batches of a decoder that is fed with chunks. What comes before an error is given before it is raised."""
+    """The Batches of a decoder that is fed with chunks. Batches before an error are yielded before it is raised."""
     chunks = source.chunks()
     broken: JellyError | None = None
     while True:
@@ -495,12 +495,12 @@ class Writer(SinkWriter):
         return getattr(self._encoder, "options", None)
 
     def _start(self, arity: int) -> None:
-        """Make the encoder; the first statement has said whether it is one of quads."""
+        """Make the encoder. The arity is that of the first statement."""
         with self._sink.named():
             self._encoder = self.format.open_writer(self._given, arity, **self._settings)
 
     def _collect(self, arity: int) -> BatchBuilder:
-        """The collector that takes objects, of quads if need be."""
+        """The collector of objects, made for the given arity unless the stream has another one."""
         self._check_open()
         if self._encoder is None:
             self._start(arity)
@@ -644,7 +644,7 @@ class Writer(SinkWriter):
 
 
 def arity_of(statement: Any) -> int:
-    """How many terms a statement has: whether it is a triple or a quad decides what a stream is one of."""
+    """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
     try:
         return len(statement)
     except TypeError:

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # row of RDF Thrift or RDF Protobuf, a message of a log.
 LIMITS = {"max_frame_bytes": 1 << 28, "max_line_bytes": 1 << 26, "max_row_bytes": 1 << 28, "max_message_bytes": 1 << 28}
 
-# A compressed file that holds one long literal is seldom more than so many times as long unpacked.
+# A compressed file that holds one long literal seldom expands to more than this factor.
 UNPACKED = 16
 
 

@@ -38,7 +38,7 @@ __all__ = [
 
 CHUNK = 1 << 20
 
-# Bytes read, bytes there are (None where that is not known), statements or rows so far.
+# Bytes read, total bytes (None if unknown), and statements or rows so far.
 Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")

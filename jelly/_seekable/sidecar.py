@@ -37,7 +37,7 @@ _START = struct.Struct("<8sqq")
 _RDF, _PATCH = (1, 7, 3), (2, 8, 4)
 _STATE = 3
 _MAX_HEAD = 1 << 28
-# A state may have so many bytes: it holds the lookup tables.
+# Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
 # Bytes at either end of the Jelly file that are compared.
 _ENDS = 1 << 16

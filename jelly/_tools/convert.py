@@ -48,7 +48,7 @@ _NOUNS = {
 
 
 class LateError(JellyOptionsError):
-    """Something turned up when the options that do not allow it were written already. ``fields`` are what they lack."""
+    """A statement needs options (``fields``) that the options already written do not have."""
 
     def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
         super().__init__(reason, **place)
@@ -336,7 +336,7 @@ class Widening:
         try:
             self._writer = Writer(self._dst, options, **self._settings)
             limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
-            # It is our own file: however well it is compressed, it may be read.
+            # This package wrote the file, so it may be read however well it is compressed.
             with Reader(path, format=JELLY.name, max_frame_bytes=NO_LIMIT, max_expansion=NO_LIMIT, **limits) as reader:
                 for batch in reader.batches():
                     self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)

@@ -15,7 +15,7 @@ except ImportError:
 
 __all__ = ["dump_yaml", "load_documents"]
 
-# A value may be nested so deep; aliases may stand for so many values in one document.
+# Maximum nesting of a value, and maximum number of values that aliases stand for in one document.
 MAX_DEPTH = 128
 MAX_ALIASED = 10_000
 

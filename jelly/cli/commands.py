@@ -57,7 +57,7 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """A warning of ours on one line, without the line of Python that it came from."""
+    """Print a JellyWarning on one line, without the line of Python that caused it."""
     if issubclass(category, jelly.JellyWarning):
         say(f"warning: {in_options(str(message))}", "yellow")
     else:

@@ -51,7 +51,7 @@ _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
 def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
-    """Options that are asked for; None where those of the input shall stay."""
+    """The options asked for, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
     return patches.PatchOptions(

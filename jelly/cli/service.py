@@ -313,7 +313,7 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
 def _signals_close(feed: Any) -> Iterator[None]:
     """Within this, SIGINT and SIGTERM close the feed, so that what has come is kept; a second one interrupts.
 
-    An exception out of the handler could leave a lock of grpcio taken, and whatever needs it then waits forever.
+    An exception in the handler could leave a lock of grpcio held, and later users of that lock would wait forever.
     """
 
     def close(number: int, frame: Any) -> None:

@@ -16,7 +16,7 @@ SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
 PUBLISH = f"/{SERVICE}/PublishRdf"
 
-# Call metadata, ours: PublishRdf has no field for a topic, SubscribeRdf none for where to begin.
+# Call metadata of this package: PublishRdf has no field for a topic, SubscribeRdf none for the first message.
 TOPIC = "jelly-topic"
 START = "jelly-start"
 FOLLOW = "jelly-follow"

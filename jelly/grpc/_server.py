@@ -111,7 +111,7 @@ class _Settings:
     ) -> None:
         if tls is None and not insecure and not is_loopback(address):
             raise JellyOptionsError(
-                f"{address} can be reached from other machines: give tls=, or insecure=True where that is meant"
+                f"{address} can be reached from other machines: pass tls=, or insecure=True if that is intended"
             )
         self.address = address
         self.tls = tls
@@ -194,7 +194,7 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    # Descriptors of our own, whatever other classes of the same names the program has loaded.
+    # A descriptor pool of its own: the program may have loaded other classes of the same names.
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
         pool.Add(file)

@@ -1,8 +1,8 @@
 """Topics: messages in memory or in a file, which subscribers read at their own pace.
 
-A topic has an encoder of its own, which turns the statements of all publishers into one stream. Every so many messages
-begins a **segment** with a keyframe that carries the stream options: whoever starts there needs nothing before it, and
-whoever comes from before can go on. So frames are passed to subscribers as the bytes they are, wherever they start.
+A topic has an encoder of its own, which turns the statements of all publishers into one stream. After a fixed
+number of messages a new **segment** begins with a keyframe that repeats the stream options. A subscriber can start at
+any segment, or continue from the one before. So frames are passed to subscribers unchanged, wherever they start.
 
 In a store each topic is a file of delimited Jelly, a message log that every reader of Jelly reads. It is only ever
 appended to; what a crash left behind its last whole frame is cut off when the store is opened again, and put beside it.

@@ -43,7 +43,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Log(Protocol):
-    """What reads a log. An error names the message, from 0; all Batches before it were given.
+    """A reader of a log. An error names the message, from 0; all Batches before it have been returned.
 
     Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
     """
@@ -159,7 +159,7 @@ MAX_HEAD = 1 << 13
 
 
 def announces(text: bytes, final: bool) -> bool | None:
-    """Whether a Turtle document that begins like this announces directives; None where that is still to come."""
+    """Whether a Turtle document that begins like this announces directives; None if more of it is needed."""
     head = text[:MAX_HEAD]
     at = 0
     while (match := _BEFORE.match(head, at)) is not None:

@@ -72,7 +72,7 @@ class _NetChanges:
                 self.namespaces[namespace_key(line)] = line
 
     def miss(self, key: bytes) -> None:
-        """A statement to be deleted is not there."""
+        """Handle a deletion that does not match any statement."""
         if self.strict:
             raise JellyFormatError(f"a statement to be deleted is not there: {key.decode().strip()}")
         self.missing += 1

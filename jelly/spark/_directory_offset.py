@@ -50,7 +50,7 @@ class Seen:
 
     @classmethod
     def from_json(cls, offset: dict[str, Any]) -> Seen:
-        """JellyError where it is not an offset of ours."""
+        """Raise JellyError if it is not an offset of this data source."""
         try:
             data = base64.b64decode(offset["seen"])
             hashes = frozenset(data[at : at + _HASH] for at in range(0, len(data), _HASH))

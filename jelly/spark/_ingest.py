@@ -216,7 +216,7 @@ def _task_name(task: list[Part]) -> str:
 def _run(
     spark: SparkSession, job: str, work: _Work, tasks: list[list[Part]], commit: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Run the tasks and commit each as soon as it has ended, so that no work is lost whatever happens later."""
+    """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
     from pyspark import InheritableThread
 
     context = spark.sparkContext

@@ -2,7 +2,7 @@
 
 `Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
 renames those of the attempts that counted, removes what was there before if it is to be overwritten, and writes
-``_SUCCESS``. Tasks make no directories: one that goes on after its job was given up shall leave nothing.
+``_SUCCESS``. Tasks make no directories, so that a task that outlives its failed job leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Output:
     overwrite: bool = False
     compression: str = "none"
     patch: bool = False
-    is_new: bool = field(init=False, default=False)  # the directory was not there
+    is_new: bool = field(init=False, default=False)  # the directory did not exist
 
     def __post_init__(self) -> None:
         local = local_path(self.folder)
@@ -144,7 +144,7 @@ class Output:
                 ) from None
             raise
         if self.overwrite:
-            # What was there goes last: whatever happens, it or its successor is there.
+            # The old content goes last, so that at any time either it or its successor exists.
             with contextlib.suppress(FileNotFoundError):
                 os.remove(success)
             _remove(old)

@@ -127,7 +127,7 @@ class Manifest:
         attempt = os.path.join(self.out, TEMPORARY, report["attempt"])
         for name, _ in report["files"]:
             made, final = os.path.join(attempt, name), os.path.join(self.out, name)
-            # What is not there any more was renamed before a crash.
+            # Missing files were renamed before a crash.
             if os.path.exists(made):
                 os.makedirs(os.path.dirname(final), exist_ok=True)
                 os.replace(made, final)

@@ -28,7 +28,7 @@ __all__ = ["Place", "read_between", "scan"]
 
 # A place is part of a streaming offset, which Spark writes for every batch and keeps a hundred of.
 MAX_STATE = 1 << 20
-# A limit of few bytes shall not mean few bytes a read.
+# A small limit must not make each read small.
 MIN_CHUNK = 1 << 12
 
 

@@ -7,7 +7,7 @@ from jelly._core.base.fault cimport Fault
 from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 cdef enum:
-    # Readable bytes behind each value, so that it can be copied in steps of so many.
+    # Readable bytes behind each value, so that it can be copied in steps of this size.
     SLACK = 32
     # Bytes that a value may have: an offset of 32 bits must reach behind it.
     MAX_VALUE = 0x7FFFFFFF - SLACK

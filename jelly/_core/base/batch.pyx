@@ -22,7 +22,7 @@ cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
 
 
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
-    """Set up an empty BatchData with room for so many rows, terms and bytes of text."""
+    """Set up an empty BatchData with room for a number of rows, terms and bytes of text."""
     memset(b, 0, sizeof(BatchData))
     b.arity = arity
     b.text_limit = text_limit

@@ -117,7 +117,7 @@ cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
 
 
 cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
-    """Make room for so many quoted triples."""
+    """Make room for a number of quoted triples."""
     b.quoted = <int32_t*>malloc(3 * n * sizeof(int32_t))
     if b.quoted == NULL:
         raise MemoryError

@@ -8,8 +8,8 @@ from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
 
-# A failed reader is often part of a circle, by way of its error's traceback. The collector must not take the chunk, or
-# what a reader reads into, from it before __dealloc__ is through with them.
+# A failed reader is often in a reference cycle (its error's traceback refers to it). Keep the garbage collector from
+# clearing its buffers before __dealloc__.
 @cython.no_gc_clear
 cdef class PushReader:
     """The base of `Decoder`, `TextReader` and `BinaryReader`: bytes in, Batches out, no I/O.
@@ -205,7 +205,7 @@ cdef class PushReader:
         return self.batch is not None and self.batch.a.n_names > 0
 
     cdef object give_rest(self):
-        """What there is of a Batch at the end of a chunk; None where that is nothing."""
+        """The Batch at the end of a chunk, or None if it is empty."""
         return self.give_batch() if self.has_some() else None
 
     cdef object give_batch(self):

@@ -96,7 +96,7 @@ cdef class Decoder(PushReader):
     cdef bint in_patch
     cdef bint begins  # another stream, when the Batch before it is given away
     cdef int64_t n_warned  # of the restarts
-    cdef public bint quiet  # no warnings: whoever sets it looks at `restarts`
+    cdef public bint quiet  # no warnings: the caller looks at `restarts`
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef readonly object options
 
@@ -359,7 +359,7 @@ cdef class Decoder(PushReader):
         cdef StreamOptionsRow* h = &self.d.header
         cdef bint first = self.options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
-        # A name that is no name shall not stay in the cache.
+        # Very long names must not stay in the cache.
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
         self.options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,

@@ -319,7 +319,7 @@ cdef class RowCounter:
             PyBuffer_Release(&view)
 
     def close(self) -> None:
-        """End the input. JellyTruncatedError where that is inside a frame."""
+        """End the input. Raises JellyTruncatedError inside a frame."""
         self.w.feed.final = True
         self.run(<const uint8_t*>b"", 0)
 

@@ -7,7 +7,7 @@ from jelly._core.base.fault cimport Fault
 cdef enum:
     # No table may have more prefixes than that.
     MAX_PREFIXES = 1 << 16
-    # Names and namespaces together may have so many bytes.
+    # Maximum bytes of all names and namespaces together.
     MAX_PREFIX_TEXT = 1 << 24
 
 

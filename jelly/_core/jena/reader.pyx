@@ -52,7 +52,7 @@ cdef class BinaryReader(PushReader):
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
-    cdef int64_t wait  # it is not looked through before it has so many
+    cdef int64_t wait  # bytes that must be there before it is searched
     cdef bint in_carried  # `t` reads from there
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
     cdef int64_t origin

@@ -82,7 +82,7 @@ ctypedef struct JenaReader:
     int64_t max_rows
     int64_t max_text
     int64_t max_row
-    int64_t need  # bytes that the row which is not whole yet lacks at least
+    int64_t need  # lower bound of the bytes still missing from the incomplete row
     int64_t attempts  # how often it was looked through
     bint patch  # rows of Jena's binary RDF Patch
     int transaction  # CLOSED or OPEN

@@ -26,7 +26,7 @@ cdef enum:
     T_UUID = 13
 
 cdef enum:
-    # A string or list may have so many bytes or items.
+    # Maximum bytes of a string, and items of a list.
     MAX_LENGTH = 0x7FFFFFFF
     # Structs and lists in one another that are skipped.
     MAX_SKIPPED = 192

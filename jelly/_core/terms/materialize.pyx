@@ -16,7 +16,7 @@ from jelly.errors import JellyUnsupportedError
 
 @cython.final
 cdef class Materializer:
-    """The terms of one Batch as objects, ours or those of a `TermAdapter`, each made once, when it is first asked for."""
+    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for."""
 
     def __cinit__(self, Batch batch not None, TermAdapter library=None):
         self.batch = batch

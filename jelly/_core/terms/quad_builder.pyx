@@ -106,7 +106,7 @@ cdef class QuadBatchBuilder:
         self.checked(add_namespace(&self.batch.a, text, value))
 
     def extend(self, quads, int64_t rows, int64_t text) -> bool:
-        """Append from an iterator until there are so many rows or bytes of text (True), or it ends (False).
+        """Append from an iterator until a number of rows or of bytes of text is reached (True), or it ends (False).
 
         What comes before an error of the iterator counts.
         """
