@@ -106,7 +106,9 @@ def public() -> Iterator[tuple[str, Any, type | None]]:
                         continue
                     for member, value in vars(base).items():
                         value = getattr(value, "__func__", value)
-                        is_own = inspect.isroutine(value) or isinstance(value, property)
+                        # Attributes of compiled classes that are no properties cannot have a docstring.
+                        is_documented = inspect.isgetsetdescriptor(value) and value.__doc__
+                        is_own = inspect.isroutine(value) or isinstance(value, property) or is_documented
                         if not member.startswith("_") and is_own and id(value) not in seen:
                             seen.add(id(value))
                             yield f"{module_name}.{name}.{member}", value, base

@@ -435,17 +435,17 @@ cdef class Batch:
 
     @property
     def arity(self) -> int:
-        """3 for triples, 4 for quads."""
+        """Terms per statement: 3 for triples, 4 for quads."""
         return self.a.arity
 
     @property
     def n_terms(self) -> int:
-        """Number of terms in the term table."""
+        """Number of terms in the Batch."""
         return self.a.n_terms
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use by the arrays."""
+        """Bytes of memory that the arrays use."""
         cdef BatchData* a = &self.a
         return (
             a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
