@@ -121,7 +121,7 @@ def _check_entities(piece: bytes, known: dict[bytes, bytes]) -> None:
             name, *rest = (rest or [b""])[0].split(None, 1) or [b""]
             name = b"% " + name
         if not closed or not rest or not text[:1].isspace():
-            raise JellyLimitError(f"an entity stands for more than {MAX_ENTITY} bytes, or its value has < or > in it")
+            raise JellyLimitError(f"an entity is longer than {MAX_ENTITY} bytes, or its value contains < or >")
         value = rest[0]
         if len(value) <= 8 * MAX_ENTITY:
             for reference in set(_REFERENCE.findall(value)):
@@ -130,6 +130,6 @@ def _check_entities(piece: bytes, known: dict[bytes, bytes]) -> None:
                     break
         if len(value) > MAX_ENTITY:
             raise JellyLimitError(
-                f"the entity {name.decode(errors='replace'):.80} stands for more than {MAX_ENTITY} bytes"
+                f"the entity {name.decode(errors='replace'):.80} is longer than {MAX_ENTITY} bytes"
             )
         known[name] = value

@@ -132,7 +132,7 @@ def unpack_options(data: bytes) -> StreamOptions:
     decoder.pull(True)
     options: StreamOptions | None = decoder.options
     if options is None:
-        raise JellyFormatError("these are no stream options")
+        raise JellyFormatError("not stream options")
     return options
 
 

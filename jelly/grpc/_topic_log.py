@@ -366,7 +366,7 @@ class Topic:
                     length, used = take_varint(head, 0)
                 except JellyFormatError:
                     if len(head) == _MAX_LENGTH:
-                        raise JellyFormatError("this is no log of messages", offset=at, source=str(path)) from None
+                        raise JellyFormatError("not a log of messages", offset=at, source=str(path)) from None
                     break
                 if length == 0 or at + used + length > size:
                     break
@@ -390,7 +390,7 @@ class Topic:
             error.source = str(self.path)
             raise
         if decoder.options is None or decoder.options.stream_name != self.name:
-            raise JellyFormatError(f"this is no log of the topic {self.name!r}", offset=at, source=str(self.path))
+            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(self.path))
         if _has_options(frame):
             self._segments.append(_Segment(self.end, at))
         segment = self._segments[-1]

@@ -74,7 +74,7 @@ class _NetChanges:
     def miss(self, key: bytes) -> None:
         """Handle a deletion that does not match any statement."""
         if self.strict:
-            raise JellyFormatError(f"a statement to be deleted is not there: {key.decode().strip()}")
+            raise JellyFormatError(f"a deletion does not match any statement: {key.decode().strip()}")
         self.missing += 1
 
     def batches(self, keys: Iterable[bytes]) -> list[Batch]:
@@ -350,9 +350,9 @@ def apply(
     library = {base.__module__.partition(".")[0] for base in type(target).__mro__} & {"rdflib", "pyoxigraph"}
     if not library:
         if dst is None:
-            raise TypeError("a file is not changed in its place: give a destination, which may have the same name")
+            raise TypeError("a file is not changed in place: pass a destination, which may be the same file")
         return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, progress, settings)
     if dst is not None or to_format is not None or progress is not None or settings:
-        raise TypeError("a graph or store is changed in its place: it takes no destination and no settings of files")
+        raise TypeError("a graph or store is changed in place: it takes no destination and no settings of files")
     wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
     return _apply_to_target(patches_of(patches), wrapped, on_missing)

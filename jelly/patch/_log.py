@@ -86,7 +86,7 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
         ordered.append(by_id[at].patch)
     if after:
         prev, found = next(iter(after.items()))
-        what = f"its prev {prev} is not there" if prev not in by_id else "its prevs go in a circle"
+        what = f"its prev {prev} is missing" if prev not in by_id else "its prevs form a cycle"
         raise by_id[found].wrong(f"the log is broken: patch {found} follows none, {what}", "prev")
     return ordered
 

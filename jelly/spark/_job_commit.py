@@ -65,7 +65,7 @@ class Output:
         if os.path.exists(local) and not os.path.isdir(local):
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
-            raise JellyOptionsError("column 'frame' cannot be written, for rows have no order in Spark: drop it")
+            raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
         object.__setattr__(self, "folder", local)
         object.__setattr__(self, "is_new", not os.path.isdir(local))
         check_columns(list(self.columns), patch=self.patch)

@@ -48,7 +48,7 @@ class Manifest:
         self.out = out
         path = os.path.join(out, JOURNAL)
         if os.path.isdir(out) and os.listdir(out) and not os.path.exists(path):
-            raise JellyError(f"the directory is not empty, and not by an ingest: there is no {JOURNAL}", source=out)
+            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=out)
         os.makedirs(out, exist_ok=True)
         self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by __exit__
         try:

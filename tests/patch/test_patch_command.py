@@ -74,7 +74,7 @@ def test_what_a_file_holds(folder: Path) -> None:
     assert [len(patch) for patch in read_patches("log.jellyp")] == [4, 4]
     found = json.loads(run("inspect", "--json", "log.jellyp"))
     assert found["patches"][0] == {"headers": [["id", "<uuid:1>"]], "rows": {"A": 1, "TX": 1, "TC": 1, "H": 1}}
-    assert "is not there" in run("log", "b.rdfp", code=1)
+    assert "is missing" in run("log", "b.rdfp", code=1)
     assert run("log", "b.rdfp", "--base", "uuid:1").startswith("<uuid:2>")
     assert run("validate", "log.jellyp") == "log.jellyp: no problems, 8 operations\n"
 
