@@ -14,7 +14,7 @@ SANITIZED := $(CURDIR)/build/sanitized
 .PHONY: demo test pytest sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
-	$(BIN)/python -m jelly.demo
+	$(BIN)/python -m jelly._tools.demo
 
 # One after the other also under `make -j`: both build in jelly/_core.
 test:

@@ -1,4 +1,4 @@
-"""RDF in and out of Python and Spark at wire speed."""
+"""Read and write RDF in Jelly, N-Triples, Turtle and other formats, at high speed."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

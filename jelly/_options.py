@@ -1,4 +1,4 @@
-"""Stream options: what a Jelly stream says about itself in its first row."""
+"""Stream options: the first row of a Jelly stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ MAX_TABLE_SIZE = 1 << 20
 
 
 class PhysicalType(IntEnum):
-    """How statements are laid out in the stream (specification, section "Physical stream types")."""
+    """Layout of statements in a stream (Jelly-RDF, section "Physical stream types").
+
+    Attributes
+    ----------
+    UNSPECIFIED : int
+        0. Not given: a writer then takes the type of the first statement.
+    TRIPLES : int
+        1. Rows of triples.
+    QUADS : int
+        2. Rows of quads.
+    GRAPHS : int
+        3. Rows of triples between the start and the end of a graph.
+    """
 
     UNSPECIFIED = 0
     TRIPLES = 1
@@ -23,7 +35,27 @@ class PhysicalType(IntEnum):
 
 
 class LogicalType(IntEnum):
-    """What a frame means, after the RDF Stream Taxonomy (section "Logical stream types")."""
+    """Meaning of a frame, after the RDF Stream Taxonomy (Jelly-RDF, section "Logical stream types").
+
+    Attributes
+    ----------
+    UNSPECIFIED : int
+        0. Not given.
+    FLAT_TRIPLES : int
+        1. A stream of triples; frames have no meaning.
+    FLAT_QUADS : int
+        2. A stream of quads; frames have no meaning.
+    GRAPHS : int
+        3. Each frame is a graph.
+    DATASETS : int
+        4. Each frame is a dataset.
+    SUBJECT_GRAPHS : int
+        13. Each frame is a graph about one subject.
+    NAMED_GRAPHS : int
+        14. Each frame is a dataset with one named graph.
+    TIMESTAMPED_NAMED_GRAPHS : int
+        114. Each frame is a dataset with one named graph and a timestamp.
+    """
 
     UNSPECIFIED = 0
     FLAT_TRIPLES = 1
@@ -36,8 +68,10 @@ class LogicalType(IntEnum):
 
     @property
     def base(self) -> LogicalType:
-        """The base type: the last digit.
+        """The base type: the last digit of the number.
 
+        Examples
+        --------
         >>> LogicalType.TIMESTAMPED_NAMED_GRAPHS.base.name
         'DATASETS'
         """
@@ -45,7 +79,7 @@ class LogicalType(IntEnum):
 
     @property
     def is_grouped(self) -> bool:
-        """Whether each frame is an element of the stream: one graph or one dataset."""
+        """Whether each frame is one graph or one dataset."""
         return self.base in (LogicalType.GRAPHS, LogicalType.DATASETS)
 
 
@@ -67,12 +101,37 @@ def _check_sizes(options: StreamOptions | PatchOptions) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """The options of a Jelly-RDF stream (section "Stream options").
+    """Options of a Jelly-RDF stream (Jelly-RDF, section "Stream options").
 
-    ``max_name_table_size`` is at least 8; a prefix or datatype table of 0 entries is off. ``version`` 0 lets the
-    writer choose the lowest that fits: 1, or 2 if there are namespace declarations. JellyOptionsError where the
-    options contradict themselves.
+    Parameters
+    ----------
+    physical_type : PhysicalType, default UNSPECIFIED
+        Layout of the statements. A writer replaces UNSPECIFIED by the type of the first statement.
+    logical_type : LogicalType, default UNSPECIFIED
+        Meaning of a frame.
+    stream_name : str, default ""
+        Name of the stream.
+    generalized_statements : bool, default False
+        Allow any term in any position.
+    rdf_star : bool, default False
+        Allow quoted triples.
+    max_name_table_size : int, default 4000
+        Entries in the name table, at least 8.
+    max_prefix_table_size : int, default 150
+        Entries in the prefix table (0 disables it).
+    max_datatype_table_size : int, default 32
+        Entries in the datatype table (0 disables it).
+    version : int, default 0
+        Version of the format, 1 or 2. With 0 the writer chooses the lowest that fits: 2 if there are namespace
+        declarations, else 1.
 
+    Raises
+    ------
+    JellyOptionsError
+        If a value is out of range or the options contradict each other.
+
+    Examples
+    --------
     >>> StreamOptions.small(physical_type=PhysicalType.QUADS).max_name_table_size
     128
     """
@@ -105,27 +164,70 @@ class StreamOptions:
 
     @classmethod
     def small(cls, **changes: Any) -> StreamOptions:
-        """A preset for many small streams: 128 names, 16 prefixes, 16 datatypes."""
+        """Options for many small streams: 128 names, 16 prefixes, 16 datatypes.
+
+        Parameters
+        ----------
+        **changes : Any
+            Fields with other values.
+
+        Returns
+        -------
+        StreamOptions
+            The options.
+        """
         tables = {"max_name_table_size": 128, "max_prefix_table_size": 16, "max_datatype_table_size": 16}
         return cls(**(tables | changes))
 
     @classmethod
     def big(cls, **changes: Any) -> StreamOptions:
-        """The default preset: 4000 names, 150 prefixes, 32 datatypes."""
+        """The default options: 4000 names, 150 prefixes, 32 datatypes.
+
+        Parameters
+        ----------
+        **changes : Any
+            Fields with other values.
+
+        Returns
+        -------
+        StreamOptions
+            The options.
+        """
         return cls(**changes)
 
     def replace(self, **changes: Any) -> StreamOptions:
-        """A copy with some fields changed."""
+        """Copy the options with some fields changed.
+
+        Parameters
+        ----------
+        **changes : Any
+            Fields with other values.
+
+        Returns
+        -------
+        StreamOptions
+            The copy.
+        """
         return replace(self, **changes)
 
     @property
     def is_grouped(self) -> bool:
-        """Whether each frame is an element of the stream, rather than just a part of it."""
+        """Whether each frame is an element of the stream (a graph or a dataset), not just a part of it."""
         return self.logical_type.is_grouped
 
 
 class PatchStreamType(IntEnum):
-    """What a patch is in a Jelly-Patch stream (specification of Jelly-Patch, section "Patch stream types")."""
+    """What one patch is in a Jelly-Patch stream (Jelly-Patch, section "Patch stream types").
+
+    Attributes
+    ----------
+    FRAME : int
+        1. Each frame is a patch.
+    FLAT : int
+        2. The whole stream is one patch.
+    PUNCTUATED : int
+        3. A punctuation row ends a patch.
+    """
 
     FRAME = 1
     FLAT = 2
@@ -133,7 +235,15 @@ class PatchStreamType(IntEnum):
 
 
 class StatementType(IntEnum):
-    """What the statements of a Jelly-Patch stream are (section "Statement types")."""
+    """Kind of statements in a Jelly-Patch stream (Jelly-Patch, section "Statement types").
+
+    Attributes
+    ----------
+    TRIPLES : int
+        1. Triples.
+    QUADS : int
+        2. Quads.
+    """
 
     TRIPLES = 1
     QUADS = 2
@@ -141,11 +251,34 @@ class StatementType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PatchOptions:
-    """The options of a Jelly-Patch stream (section "Patch stream options").
+    """Options of a Jelly-Patch stream (Jelly-Patch, section "Patch stream options").
 
-    ``stream_type`` says what a patch is: a frame each (FRAME), the whole stream (FLAT), or what a punctuation row ends
-    (PUNCTUATED). The rest is as in `StreamOptions`. JellyOptionsError where a value is out of range.
+    Parameters
+    ----------
+    stream_type : PatchStreamType, default PUNCTUATED
+        What one patch is: a frame, the whole stream, or the rows up to a punctuation row.
+    statement_type : StatementType, default QUADS
+        Whether the statements are triples or quads.
+    generalized_statements : bool, default False
+        Allow any term in any position.
+    rdf_star : bool, default True
+        Allow quoted triples.
+    max_name_table_size : int, default 4000
+        Entries in the name table, at least 8.
+    max_prefix_table_size : int, default 150
+        Entries in the prefix table (0 disables it).
+    max_datatype_table_size : int, default 32
+        Entries in the datatype table (0 disables it).
+    version : int, default 1
+        Version of the format, which must be 1.
 
+    Raises
+    ------
+    JellyOptionsError
+        If a value is out of range.
+
+    Examples
+    --------
     >>> PatchOptions().stream_type.name, PatchOptions(statement_type=StatementType.TRIPLES).version
     ('PUNCTUATED', 1)
     """
@@ -170,7 +303,18 @@ class PatchOptions:
             raise JellyOptionsError(f"version is {self.version}: expected 1")
 
     def replace(self, **changes: Any) -> PatchOptions:
-        """A copy with some fields changed."""
+        """Copy the options with some fields changed.
+
+        Parameters
+        ----------
+        **changes : Any
+            Fields with other values.
+
+        Returns
+        -------
+        PatchOptions
+            The copy.
+        """
         return replace(self, **changes)
 
     @property

@@ -1,4 +1,4 @@
-"""Public classes and functions say that they are from the module that users import them from."""
+"""Public classes and functions report the module from which users import them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Statements as tables: any format that `Reader` reads to Arrow and back, for pyarrow, polars, pandas and DuckDB.
+"""Statements as Arrow tables and back, in all formats, for pyarrow, polars, pandas and DuckDB.
 
-`read_arrow` gives a ``pyarrow.RecordBatchReader``, which everything that speaks the Arrow PyCapsule interface takes as
-it is; `write_arrow` takes whatever speaks it. Two layouts:
+`read_arrow` returns a ``pyarrow.RecordBatchReader``, which any consumer of the Arrow PyCapsule interface accepts;
+`write_arrow` accepts any producer of it. There are two layouts:
 
 ``layout="flat"``
-    ``subject, predicate, object, object_kind, datatype, lang, graph``: IRIs and lexical forms as they are, blank nodes
-    as ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
+    ``subject, predicate, object, object_kind, datatype, lang, graph``: plain IRIs and lexical forms, blank nodes as
+    ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
     is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
 ``layout="ntriples"``
-    ``s, p, o, g`` in N-Triples syntax: holds everything, literals as subjects too.
+    ``s, p, o, g`` in N-Triples syntax. It can hold all statements, also those with literals as subjects.
 
 Recipes. pandas:
 
@@ -108,8 +108,29 @@ _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
 def schema(
     layout: Layout = "flat", *, dictionary: bool = False, columns: Sequence[str] | None = None
 ) -> pa.Schema:
-    """The Arrow schema of `read_arrow` with these settings.
+    """The Arrow schema of the record batches of `read_arrow`.
 
+    Parameters
+    ----------
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    dictionary : bool, default False
+        Make dictionary columns.
+    columns : sequence of str, optional
+        Names of the columns. By default all columns of the layout.
+
+    Returns
+    -------
+    pyarrow.Schema
+        The schema.
+
+    Raises
+    ------
+    ValueError
+        If the layout or a column is unknown.
+
+    Examples
+    --------
     >>> schema("ntriples", columns=["s", "frame"]).names
     ['s', 'frame']
     """
@@ -264,10 +285,30 @@ def from_batches(
     batch_rows: int = BATCH_ROWS,
     keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
-    """Batches, of a `Decoder` say, as Arrow. See `read_arrow` for the keywords.
+    """Convert Batches to Arrow record batches.
 
-    ``keep`` tells which rows of a Batch are meant, an int64 array in order: no text is built for the others.
+    Parameters
+    ----------
+    batches : iterable of Batch
+        The Batches, for example from a `Decoder`.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    dictionary : bool, default False
+        Make dictionary columns, see `read_arrow`.
+    columns : sequence of str, optional
+        Names of the columns to build. By default all columns of the layout.
+    batch_rows : int, default 32768
+        Maximum rows per record batch.
+    keep : callable, optional
+        Takes a Batch and returns an int64 array of the rows to convert, in ascending order.
 
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Record batches, built as they are taken.
+
+    Examples
+    --------
     >>> import jelly
     >>> from_batches(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"), columns=["object"]).read_all().to_pylist()
     [{'object': 'a:o'}]
@@ -280,9 +321,29 @@ def from_batches(
 def from_results(
     variables: Sequence[str], pairs: Iterable[tuple[Batch, Any]], *, layout: Layout = "flat"
 ) -> pa.RecordBatchReader:
-    """Results of a query, as `jelly.results.Results.pairs` gives them, as Arrow: one column of strings a variable, null
-    where it is unbound. ``layout="flat"`` has IRIs and lexical forms as they are, ``"ntriples"`` N-Triples syntax.
+    """Convert query results to Arrow record batches: a column of strings for each variable, null where it is unbound.
 
+    Parameters
+    ----------
+    variables : sequence of str
+        Names of the variables.
+    pairs : iterable of (Batch, numpy.ndarray)
+        What `jelly.results.Results.pairs` yields.
+    layout : {"flat", "ntriples"}, default "flat"
+        ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Record batches, built as they are taken.
+
+    Raises
+    ------
+    ValueError
+        If the layout is unknown.
+
+    Examples
+    --------
     >>> import jelly
     >>> results = jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
     >>> from_results(results.variables, results.pairs()).read_all().to_pylist()
@@ -335,21 +396,45 @@ def read_arrow(
     stop: int | None = None,
     **settings: Any,
 ) -> pa.RecordBatchReader:
-    """The statements of ``src`` as a stream of record batches, made as they are taken.
+    """Read statements as a stream of Arrow record batches.
 
-    ``src`` and ``settings`` are those of `Reader`. ``layout`` is ``"flat"`` or ``"ntriples"`` (see the module);
-    ``columns`` names the columns to make, no others are built. Two more can be asked for: ``frame``, the number of the
-    frame in the stream, and ``metadata``, that of the frame (rows then come when their frame has ended, because
-    metadata stands at its end). A record batch has at most ``batch_rows`` rows, fewer where text is long.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `Reader`.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    dictionary : bool, default False
+        Make dictionary columns. Each record batch has dictionaries of its own, without duplicates. The dictionary of
+        subjects or objects may hold unused values: it is then the term table of the Batch.
+    columns : sequence of str, optional
+        Names of the columns to build. Besides those of the layout there are ``frame`` (number of the frame in the
+        stream) and ``metadata`` (metadata of the frame; rows then come when their frame has ended).
+    batch_rows : int, default 32768
+        Maximum rows per record batch. There are fewer rows where text is long.
+    threads : int, default 1
+        Number of threads that decode. Only for Jelly files with an index.
+    start, stop : int, optional
+        Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
+    **settings : Any
+        Further keywords of `Reader`.
 
-    ``dictionary=True`` makes dictionary columns: each record batch has its own dictionaries, without duplicates. One
-    of subjects or objects may hold more values than the column uses: it is then the term table of the Batch itself.
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Record batches, built as they are taken.
 
-    For a Jelly file with an index, ``start`` and ``stop`` choose statements by number, and ``threads`` decode parts of
-    the file at once, in order. Without an index ``threads`` makes no difference.
+    Raises
+    ------
+    JellyOptionsError
+        If a subject, predicate or graph is a literal and ``layout`` is ``"flat"``.
+    JellyError
+        If the input is wrong, or if ``start`` or ``stop`` is given for a source without an index.
+    MissingExtraError
+        If pyarrow is not installed.
 
-    JellyOptionsError where a literal that is no object meets ``layout="flat"``.
-
+    Examples
+    --------
     >>> import jelly
     >>> table = jelly.read_arrow(b'<a:s> <a:p> "o"@en .', format="nt").read_all()
     >>> table.to_pylist()[0]["lang"], table["datatype"].to_pylist()
@@ -411,8 +496,22 @@ def _segments(
 
 @checked(READING, signature(read_arrow).parameters)
 def to_table(src: Any, **settings: Any) -> pa.Table:
-    """The statements of ``src`` as one ``pyarrow.Table``, all in memory. See `read_arrow` for the keywords.
+    """Read all statements as one ``pyarrow.Table`` in memory.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `Reader`.
+    **settings : Any
+        Keywords of `read_arrow`.
+
+    Returns
+    -------
+    pyarrow.Table
+        The statements.
+
+    Examples
+    --------
     >>> to_table(b"<a:s> <a:p> <a:o> .", format="nt").num_rows
     1
     """
@@ -425,16 +524,40 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 def write_arrow(
     dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | None = None, **settings: Any
 ) -> int:
-    """Write a table to ``dst``, which with ``options`` and ``settings`` goes to `Writer`; the number of statements.
+    """Write a table of statements.
 
-    ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of
-    pyarrow, frames of polars and pandas, results of DuckDB. Its columns are those of a layout, in any order, plain or
-    dictionary strings; the names tell which layout. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing, other
-    columns may not be there, but for ``frame``: where it changes, a frame ends in a grouped stream.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `Writer`.
+    data : Any
+        Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of pyarrow,
+        frames of polars and pandas, results of DuckDB. The columns are those of a layout, in any order, as plain or
+        dictionary strings. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing. There may be a column ``frame``:
+        in a grouped stream a frame ends where it changes.
+    layout : {"flat", "ntriples"}, optional
+        Layout of the columns. By default their names tell.
+    options : StreamOptions, optional
+        Options of the Jelly stream. By default the stream has quads if one of the first 64 MiB of the table names a
+        graph.
+    **settings : Any
+        Further keywords of `Writer`.
 
-    Without options the stream is one of quads if a graph is named in the first 64 MB of it. A later one is an error:
-    give ``options=StreamOptions(physical_type=PhysicalType.QUADS)`` where that can be.
+    Returns
+    -------
+    int
+        Number of statements written.
 
+    Raises
+    ------
+    JellyOptionsError
+        If columns are missing or unknown, or if a named graph comes after the first 64 MiB. In the latter case pass
+        ``options=StreamOptions(physical_type=PhysicalType.QUADS)``.
+    MissingExtraError
+        If pyarrow is not installed.
+
+    Examples
+    --------
     >>> import io, jelly, pyarrow
     >>> out = io.BytesIO()
     >>> jelly.write_arrow(out, pyarrow.table({"s": ["<a:s>"], "p": ["<a:p>"], "o": ['"o"@en']}))

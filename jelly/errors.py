@@ -1,4 +1,4 @@
-"""The one family of errors. Each is also the builtin that fits, so that code that does not know us can catch it."""
+"""The errors of this package. Each is also the fitting builtin exception, so that any code can catch it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,29 @@ __all__ = [
 
 
 class JellyError(Exception):
-    """Anything that this package refuses, with the place where it is known.
+    """Base of all errors of this package.
 
-    ``reason`` is what is wrong, without the place. ``frame``, ``row`` and ``message`` (of a message log) count from 0,
-    ``offset`` is the byte in the (decompressed) stream, ``line`` and ``column`` (in characters) count from 1; each is
-    None where it does not apply.
+    Attributes
+    ----------
+    reason : str
+        What is wrong, without the location.
+    frame : int or None
+        Number of the frame, from 0.
+    row : int or None
+        Number of the row in the frame or in the Batch, from 0.
+    offset : int or None
+        Byte in the decompressed stream, from 0.
+    line : int or None
+        Line of a text, from 1.
+    source : str or None
+        Name of the input or output.
+    message : int or None
+        Number of the message in a message log, from 0.
+    column : int or None
+        Column in the line, in characters, from 1.
 
+    Examples
+    --------
     >>> import jelly
     >>> try:
     ...     jelly.loads(b"\\x05hello")
@@ -100,31 +117,31 @@ class JellyFormatError(JellyError, ValueError):
 
 
 class JellySyntaxError(JellyFormatError):
-    """A text format has a syntax error; ``line`` and ``column`` tell where, and ``reason`` begins with the column."""
+    """A text has a syntax error; ``line`` and ``column`` give its position, and ``reason`` begins with the column."""
 
 
 class JellyTruncatedError(JellyFormatError, EOFError):
-    """The input ends in the middle of something."""
+    """The input ends in the middle of a frame, a statement or a compressed block."""
 
 
 class JellyLimitError(JellyFormatError):
-    """The input asks for more than a limit allows. The message names the limit."""
+    """The input exceeds a limit. The message names the limit."""
 
 
 class JellyUnsupportedError(JellyError, NotImplementedError):
-    """A version or feature that this package does not read."""
+    """A version or feature that this package does not read, or a term that a format cannot hold."""
 
 
 class JellyOptionsError(JellyError, ValueError):
-    """The stream options forbid what was to be written, or contradict themselves."""
+    """The stream options do not allow a statement, or contradict each other."""
 
 
 class JellyArgumentError(JellyError, TypeError):
-    """A call has a keyword that is not known, or an argument of a wrong type."""
+    """A call has an unknown keyword or an argument of a wrong type."""
 
 
 class JellyServiceError(JellyError, ConnectionError):
-    """A call of a service failed. ``code`` is the name of its status, ``UNAVAILABLE`` say."""
+    """A call to a service failed. ``code`` is the name of its status, for example ``UNAVAILABLE``."""
 
     def __init__(self, reason: str, code: str = "UNKNOWN", **place: Any) -> None:
         self.code = code
@@ -135,19 +152,19 @@ class JellyServiceError(JellyError, ConnectionError):
 
 
 class JellyTimeoutError(JellyServiceError, TimeoutError):
-    """A call was not over by its deadline."""
+    """A call did not finish before its deadline."""
 
 
 class JellyWarning(UserWarning):
-    """Something that is probably not what was meant, where nothing is against the specification."""
+    """Something valid that is probably a mistake."""
 
 
 class JoinedWarning(JellyWarning):
-    """A Jelly stream seems to be several that were joined with ``cat``, and is not read with ``joined=True``."""
+    """A Jelly stream seems to consist of several streams joined with ``cat``, but is not read with ``joined=True``."""
 
 
 class MissingExtraError(JellyError, ImportError):
-    """An optional dependency is not installed. The message names the extra that brings it."""
+    """An optional dependency is not installed. The message names the extra that installs it."""
 
     def __init__(self, reason: str, **place: object) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""The terms of pyoxigraph in and out of every format.
+"""Terms of pyoxigraph to and from all formats.
 
 >>> import jelly.oxigraph
 >>> [str(triple) for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt")]
@@ -26,16 +26,33 @@ __all__ = ["library_of", "load", "ox", "read", "write"]
 def read(
     src: Any, *, rename_blank_nodes: bool = False, without_named_graphs: bool = False, **settings: Any
 ) -> Iterator[Any]:
-    """The statements of ``src``, in any format, as pyoxigraph's Triples or Quads. Memory stays flat.
+    """Read statements as Triples or Quads of pyoxigraph, from any format. Memory stays bounded.
 
-    ``src`` and ``settings`` are those of `jelly.Reader`. pyoxigraph holds quoted triples as objects only and no
-    generalized statements: others raise `JellyUnsupportedError`. Its language tags are in lower case. IRIs are not
-    checked.
+    IRIs are not validated. Language tags are in lower case, as always in pyoxigraph.
 
-    As in ``pyoxigraph.parse``, ``rename_blank_nodes=True`` gives blank nodes new labels, so that those of several files
-    are never taken for one another, and ``without_named_graphs=True`` raises `JellyUnsupportedError` for a statement in
-    a named graph. Both are False by default.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    rename_blank_nodes : bool, default False
+        Give blank nodes new labels, so that nodes of several files stay apart.
+    without_named_graphs : bool, default False
+        Raise an error for a statement in a named graph.
+    **settings : Any
+        Keywords of `jelly.Reader`.
 
+    Returns
+    -------
+    Iterator of pyoxigraph.Triple or pyoxigraph.Quad
+        The statements in order.
+
+    Raises
+    ------
+    JellyUnsupportedError
+        If pyoxigraph cannot hold a statement: it has quoted triples as objects only and no generalized statements.
+
+    Examples
+    --------
     >>> import jelly.oxigraph
     >>> for triple in jelly.oxigraph.read(b'<a:s> <a:p> "o"@en .', format="nt"):
     ...     print(triple.object)
@@ -84,10 +101,31 @@ def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]
 
 
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
-    """Write Quads, or Triples, of pyoxigraph to ``dst`` in any format; the number of them.
+    """Write Quads or Triples of pyoxigraph in any format.
 
-    ``dst``, ``options`` and ``settings`` are those of `jelly.Writer`; the first statement tells whether all are Quads.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    statements : iterable of pyoxigraph.Quad or of pyoxigraph.Triple
+        The statements. The first one decides which of the two all must be.
+    options : StreamOptions, optional
+        Options of a Jelly stream.
+    **settings : Any
+        Keywords of `jelly.Writer`.
 
+    Returns
+    -------
+    int
+        Number of statements written.
+
+    Raises
+    ------
+    TypeError
+        If the statements are not all of one class.
+
+    Examples
+    --------
     >>> import io, jelly.oxigraph, pyoxigraph
     >>> quads = pyoxigraph.parse(b"<a:s> <a:p> <a:o> .", pyoxigraph.RdfFormat.TURTLE)
     >>> jelly.oxigraph.write(io.BytesIO(), quads)
@@ -117,12 +155,34 @@ def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:
 
 
 def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
-    """Load ``src``, in any format, into a pyoxigraph ``Store`` by its ``bulk_load``; the number of statements.
+    """Load statements of any format into a pyoxigraph ``Store`` with its ``bulk_load``.
 
-    Triples go into the graph ``to_graph``, by default the default graph. Blank nodes are new ones, so that nodes of
-    different files are never mixed up; for those with the labels that they have, give `read` to ``bulk_extend``. See
-    `read` for the rest.
+    Blank nodes get new labels, so that nodes of different files stay apart. To keep the labels, pass the result of
+    `read` to ``store.bulk_extend``.
 
+    Parameters
+    ----------
+    store : pyoxigraph.Store
+        The store.
+    src : Any
+        The input, as for `jelly.Reader`.
+    to_graph : pyoxigraph.NamedNode or pyoxigraph.BlankNode, optional
+        Graph for triples. By default the default graph.
+    **settings : Any
+        Keywords of `jelly.Reader`.
+
+    Returns
+    -------
+    int
+        Number of statements loaded.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, or if ``to_graph`` is given and the input has quads.
+
+    Examples
+    --------
     >>> import jelly.oxigraph, pyoxigraph
     >>> store = pyoxigraph.Store()
     >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)

@@ -1,4 +1,4 @@
-"""Pictures of `jelly.stats`: one figure of bar charts and distributions. The only place that imports matplotlib."""
+"""Plots of `jelly.stats` in one figure. Only this module imports matplotlib."""
 
 from __future__ import annotations
 
@@ -30,8 +30,24 @@ _INK, _DIM, _GRID, _LINE = "#22303c", "#66757f", "#e3e8ec", "#c3ccd3"
 
 
 def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> None:
-    """Draw `Stats` into a file; its suffix says whether it is PNG, SVG or PDF.
+    """Plot `Stats` to a file.
 
+    Parameters
+    ----------
+    found : Stats
+        Result of `jelly.stats.stats`.
+    path : str or os.PathLike
+        The file. Its suffix chooses PNG, SVG or PDF.
+    title : str, default ""
+        Title above the plots.
+
+    Raises
+    ------
+    JellyError
+        If the suffix is unknown.
+
+    Examples
+    --------
     >>> import jelly.plot, jelly.stats, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "numbers.png")
     >>> jelly.plot.plot_stats(jelly.stats.stats(b'<a:s> <a:p> "o" .', format="nt"), path)
@@ -55,7 +71,23 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix of a file to draw into. JellyError where it is none that can be drawn."""
+    """Check that a file name has the suffix of a plot.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    str
+        The suffix.
+
+    Raises
+    ------
+    JellyError
+        If it is not the suffix of a format that can be plotted.
+    """
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in (".png", ".svg", ".pdf"):
         raise JellyError(f"cannot draw into {os.fspath(path)}: expected the suffix .png, .svg or .pdf")

@@ -1,7 +1,7 @@
-"""RDFLib: its plug-ins for Jelly, and statements of its terms without a graph.
+"""RDFLib plug-ins for Jelly, and functions that read and write RDFLib terms without a graph.
 
-With the package installed, RDFLib finds the plug-ins by itself, as ``jelly`` and ``application/x-jelly-rdf``. Where
-pyjelly is installed too, which calls its own the same, chance decides; `register` makes it these.
+RDFLib finds the plug-ins of the installed package by itself, as ``jelly`` and ``application/x-jelly-rdf``. If pyjelly,
+which uses the same names, is also installed, it is undefined which one RDFLib takes; call `register` to choose these.
 
 >>> from jelly.rdflib import register
 >>> register()
@@ -12,12 +12,12 @@ pyjelly is installed too, which calls its own the same, chance decides; `registe
 >>> len(rdflib.Graph().parse(data=data, format="jelly"))
 1
 
-The suffix alone, ``Graph.parse("x.jelly")``, is enough once this module was imported or a plug-in used: RDFLib knows
-suffixes by a table in the program (``rdflib.util.SUFFIX_FORMAT_MAP``) that no entry point reaches, and takes others for
-Turtle; with ``format=``, or a media type from a web server, nothing need be imported.
+``Graph.parse("x.jelly")`` without a format works once this module has been imported or a plug-in has been used. RDFLib
+maps suffixes by a table (``rdflib.util.SUFFIX_FORMAT_MAP``) that plug-ins cannot reach, and reads unknown suffixes as
+Turtle. With ``format=``, or with a media type from a web server, no import is needed.
 
-What RDFLib cannot hold is an error: quoted triples, literals as subjects, language tags that it refuses. Lexical forms
-stay as they are (``"01"^^xsd:integer``), also where RDFLib would normalise them; labels of blank nodes do too.
+Terms that RDFLib cannot hold are errors: quoted triples, literals as subjects, and some language tags. Lexical forms
+(``"01"^^xsd:integer``) and labels of blank nodes are kept, even where RDFLib would normalise them.
 """
 
 from __future__ import annotations
@@ -77,8 +77,12 @@ _first = itemgetter(0)
 
 
 def register() -> None:
-    """Make these the plug-ins of RDFLib for Jelly, whatever else is installed, or where this package is not.
+    """Register the RDFLib plug-ins of this package for Jelly.
 
+    They then replace those of other packages with the same names, such as pyjelly.
+
+    Examples
+    --------
     >>> register()
     >>> rdflib.plugin.get("jelly", rdflib.parser.Parser).__name__
     'JellyParser'
@@ -164,11 +168,29 @@ def _library(**settings: Any) -> TermAdapter:
 
 @checked(READING)
 def read(src: Any, **settings: Any) -> StatementIterator:
-    """The statements of ``src`` one by one as tuples of RDFLib terms, 3 or 4; memory stays flat.
+    """Read statements one by one as tuples of 3 or 4 RDFLib terms. Memory stays bounded.
 
-    The fourth is the graph's name, ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID`` in the default graph. See `jelly.Reader`
-    for the sources (compressed ones too) and the keywords.
+    The fourth term is the name of the graph, ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID`` for the default graph.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    **settings : Any
+        Keywords of `jelly.Reader`.
+
+    Returns
+    -------
+    StatementIterator
+        An iterator of tuples.
+
+    Raises
+    ------
+    JellyUnsupportedError
+        If RDFLib cannot hold a term.
+
+    Examples
+    --------
     >>> from jelly.rdflib import read
     >>> [(str(s), o.language) for s, p, o in read(b'<a:s> <a:p> "o"@en .', format="nt")]
     [('a:s', 'en')]
@@ -179,8 +201,22 @@ def read(src: Any, **settings: Any) -> StatementIterator:
 
 @checked(READING)
 def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
-    """The frames of ``src``, each a `jelly._io.reader.Frame` whose statements are those of `read`.
+    """Read frames of statements with RDFLib terms.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    **settings : Any
+        Keywords of `jelly.Reader`.
+
+    Returns
+    -------
+    Iterator[jelly.Frame]
+        The frames in order, including empty ones.
+
+    Examples
+    --------
     >>> import jelly
     >>> from jelly.rdflib import read_frames
     >>> [len(frame) for frame in read_frames(jelly.dumps([]))]
@@ -196,10 +232,26 @@ def read_graphs(
     dataset: Callable[[], Dataset] = Dataset,
     **settings: Any,
 ) -> Iterator[Graph]:
-    """For each frame of ``src`` a graph, or a dataset where the stream is one of quads; empty ones included.
+    """Read each frame as a graph, or as a dataset if the stream has quads.
 
-    ``graph`` and ``dataset`` make the empty ones. A graph has the namespaces that its frame declares.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    graph : callable, default rdflib.Graph
+        Creates an empty graph.
+    dataset : callable, default rdflib.Dataset
+        Creates an empty dataset.
+    **settings : Any
+        Keywords of `jelly.Reader`.
 
+    Returns
+    -------
+    Iterator[rdflib.Graph]
+        One graph or dataset for each frame, including empty ones, with the namespaces that the frame declares.
+
+    Examples
+    --------
     >>> import io
     >>> from jelly.rdflib import read_graphs, write_graphs
     >>> out = io.BytesIO()
@@ -306,11 +358,13 @@ def _declare(batches: Iterable[Batch], sink: Graph) -> Iterator[Batch]:
 
 
 class JellyParser(Parser):
-    """RDFLib's plug-in that reads Jelly: ``graph.parse("x.jelly", format="jelly")``.
+    """RDFLib plug-in that reads Jelly: ``graph.parse("x.jelly", format="jelly")``.
 
-    Statements of the default graph go to the graph that is parsed into, others to the graph of their name in its store:
-    parse quads into a ``Dataset``. gzip, zstd, bz2 and xz are recognised.
+    Statements of the default graph go to the graph that is parsed into. Statements of named graphs go to the graph of
+    that name in its store, so parse quads into a ``Dataset``. gzip, zstd, bz2 and xz are recognised.
 
+    Examples
+    --------
     >>> import jelly
     >>> data = jelly.dumps([jelly.Quad(*map(jelly.IRI, ("a:s", "a:p", "a:o", "a:g")))])
     >>> dataset = rdflib.Dataset().parse(data=data, format="jelly")
@@ -321,11 +375,26 @@ class JellyParser(Parser):
     def parse(
         self, source: InputSource, sink: Graph, bnode_context: MutableMapping[str, BNode] | None = None, **settings: Any
     ) -> None:
-        """Add the statements of ``source`` to ``sink``.
+        """Add the statements of a source to a graph. RDFLib calls this.
 
-        Blank nodes keep their labels. With ``bnode_context``, a dict of labels and blank nodes (as for RDFLib's
-        N-Triples), those of other labels are new ones: give ``{}`` so that files do not share any. Further keywords are
-        those of `jelly.Reader`.
+        Parameters
+        ----------
+        source : rdflib.parser.InputSource
+            The input; it must give bytes.
+        sink : rdflib.Graph
+            The graph or dataset.
+        bnode_context : mutable mapping of str to rdflib.BNode, optional
+            Blank nodes by label, as for RDFLib's N-Triples. Other labels get new blank nodes; pass ``{}`` so that files
+            share none. By default blank nodes keep their labels.
+        **settings : Any
+            Keywords of `jelly.Reader`.
+
+        Raises
+        ------
+        TypeError
+            If the source is text.
+        JellyError
+            If the input is wrong or RDFLib cannot hold a term.
         """
         stream = source.getByteStream()
         if stream is None:
@@ -461,13 +530,39 @@ def write(
     namespaces: bool | None = None,
     **settings: Any,
 ) -> int:
-    """Write a graph, a dataset, or statements (tuples of 3 or 4 RDFLib terms) to ``dst``; the number of statements.
+    """Write a graph, a dataset or statements.
 
-    Of a graph the namespaces are declared too, unless ``namespaces=False``. Further keywords are fields of
-    `StreamOptions` and those of `jelly.Writer`, which tells of ``dst`` too. In a stream of the logical type GRAPHS each
-    graph of a dataset is a frame. ``options`` may be ``SerializerOptions`` of pyjelly: these say by default whether
-    namespaces are declared. JellyArgumentError for other options.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    statements : rdflib.Graph or iterable of tuples
+        A graph, a dataset, or tuples of 3 or 4 RDFLib terms.
+    options : StreamOptions, optional
+        Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
+    namespaces : bool, optional
+        Whether to declare the namespaces of a graph. By default True, or what options of pyjelly say.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
 
+    Returns
+    -------
+    int
+        Number of statements written.
+
+    Raises
+    ------
+    JellyArgumentError
+        If a keyword is unknown or ``options`` have another type.
+    JellyUnsupportedError
+        If the format cannot hold a term or graph.
+
+    Notes
+    -----
+    In a stream of the logical type GRAPHS each graph of a dataset becomes a frame.
+
+    Examples
+    --------
     >>> import io
     >>> from jelly.rdflib import write
     >>> write(io.BytesIO(), [(rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property)], stream_name="types")
@@ -503,11 +598,24 @@ def write(
 
 @checked(WRITING - {"library"}, _OPTIONS)
 def writer(dst: Any, options: StreamOptions | None = None, **settings: Any) -> Writer:
-    """A `jelly.Writer` that takes statements of RDFLib's terms, one by one, and ends frames where it is told to.
+    """Create a `jelly.Writer` that accepts RDFLib terms.
 
-    Further keywords are fields of `StreamOptions` and those of `jelly.Writer`. Where they leave the physical type open,
-    the first statement decides.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    options : StreamOptions, optional
+        Options of the stream. Where they leave the physical type open, the first statement decides.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
 
+    Returns
+    -------
+    jelly.Writer
+        The writer.
+
+    Examples
+    --------
     >>> import io
     >>> import jelly.rdflib
     >>> out = io.BytesIO()
@@ -534,11 +642,28 @@ def write_graphs(
     namespaces: bool | None = None,
     **settings: Any,
 ) -> int:
-    """Write graphs, or datasets, one frame each; the number of them. The first one decides which.
+    """Write graphs or datasets, one frame each. The first one decides whether the stream has triples or quads.
 
-    A graph may come in a pair with the metadata of its frame, text to bytes. With ``namespaces=True`` each frame
-    declares those of its graph. The rest is as for `write`.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    graphs : iterable of rdflib.Graph or of (rdflib.Graph, mapping of str to bytes)
+        The graphs, or pairs of a graph and the metadata of its frame.
+    options : StreamOptions, optional
+        Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
+    namespaces : bool, optional
+        Whether each frame declares the namespaces of its graph. By default False, or what options of pyjelly say.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
 
+    Returns
+    -------
+    int
+        Number of graphs written.
+
+    Examples
+    --------
     >>> import io
     >>> from jelly.rdflib import read_frames, write_graphs
     >>> out = io.BytesIO()
@@ -566,11 +691,15 @@ def write_graphs(
 
 
 class JellySerializer(Serializer):
-    """RDFLib's plug-in that writes Jelly: ``graph.serialize("x.jelly", format="jelly")``.
+    """RDFLib plug-in that writes Jelly: ``graph.serialize("x.jelly", format="jelly")``.
 
-    Keywords are those of `write`: ``namespaces``, fields of `StreamOptions` such as ``stream_name``, ``frame_rows``...
-    Those of pyjelly's plug-in that mean something else here raise JellyArgumentError; its options are taken.
+    Parameters
+    ----------
+    store : rdflib.Graph
+        The graph or dataset to write.
 
+    Examples
+    --------
     >>> len(rdflib.Graph().serialize(format="jelly", encoding="utf-8", stream_name="nothing")) > 0
     True
     """
@@ -578,7 +707,24 @@ class JellySerializer(Serializer):
     def serialize(  # type: ignore[override]
         self, stream: Any, /, base: str | None = None, encoding: str | None = None, **settings: Any
     ) -> None:
-        """Write the graph to ``stream``. Jelly has no use for ``base`` and ``encoding``."""
+        """Write the graph to a binary stream. RDFLib calls this.
+
+        Parameters
+        ----------
+        stream : binary file object
+            The output.
+        base : str, optional
+            Ignored: Jelly has no relative IRIs.
+        encoding : str, optional
+            Ignored: Jelly is binary.
+        **settings : Any
+            Keywords of `write`.
+
+        Raises
+        ------
+        JellyUnsupportedError
+            If Jelly cannot hold the graph.
+        """
         for name in settings:
             if name in _PYJELLY:
                 raise _refuse(name)

@@ -1,4 +1,4 @@
-"""SPARQL results (of SELECT queries) in RDF Thrift and RDF Protobuf, and to and from JSON, XML, CSV and TSV.
+"""SPARQL results of SELECT queries in RDF Thrift, RDF Protobuf, JSON, XML, CSV and TSV.
 
 =========== ============= ============================================
 format      suffixes      media type
@@ -7,11 +7,11 @@ thrift      .srt          application/sparql-results+thrift
 protobuf    .srp          application/sparql-results+protobuf
 json        .srj .json    application/sparql-results+json
 xml         .srx .xml     application/sparql-results+xml
-csv         .csv          text/csv (is written only)
+csv         .csv          text/csv (write only)
 tsv         .tsv          text/tab-separated-values
 =========== ============= ============================================
 
-Files may be compressed. TSV is read by pyoxigraph. The first two hold no results of ASK queries.
+Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not supported.
 
 >>> import io, jelly
 >>> out = io.BytesIO()
@@ -55,9 +55,23 @@ ResultFormat = Format
 
 
 class Results:
-    """The results of a SELECT query being read: ``variables``, and rows to be taken once, as they are read.
+    """Results of a SELECT query, as `read_results` returns them. They can be consumed only once.
 
-    Iterate over it for rows of terms, each a tuple with None where a variable is unbound; or take `arrow` or `pairs`.
+    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow` or `pairs`.
+
+    Parameters
+    ----------
+    source : Source
+        The input.
+    format : ResultFormat
+        Its format.
+    **limits : Any
+        Limits of the format.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        Names of the variables.
     """
 
     def __init__(self, source: Source, format: ResultFormat, **limits: Any) -> None:
@@ -92,8 +106,14 @@ class Results:
         return error
 
     def pairs(self) -> Iterator[Pair]:
-        """Batches that have terms but no rows, each with its cells: a numpy int32 array of term ids, one row a result,
-        one column a variable, -1 where it is unbound."""
+        """Iterate over the rows as arrays of term ids.
+
+        Yields
+        ------
+        (Batch, numpy.ndarray)
+            A Batch with terms but no statements, and its cells: an int32 array of term ids with one row per result and
+            one column per variable, -1 where the variable is unbound.
+        """
         try:
             yield from self._pairs
         except JellyError as error:
@@ -108,7 +128,18 @@ class Results:
                 yield tuple([None if i < 0 else terms.term(i) for i in row])
 
     def arrow(self, layout: Any = "flat") -> Any:
-        """The rows as a ``pyarrow.RecordBatchReader``: a column of strings for each variable. See `from_results`."""
+        """Convert the rows to Arrow record batches with a column of strings for each variable.
+
+        Parameters
+        ----------
+        layout : {"flat", "ntriples"}, default "flat"
+            See `jelly.arrow.from_results`.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            Record batches, built as they are taken.
+        """
         from jelly.arrow import from_results
 
         return from_results(self.variables, self.pairs(), layout=layout)
@@ -151,12 +182,33 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
 
 @checked(RESULT_READING)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
-    """The results of a SELECT query in ``src``, which is what `Reader` takes.
+    """Read the results of a SELECT query.
 
-    ``format`` is one of `RESULT_FORMATS` by name, suffix or media type; by default the suffix of the file decides. For
-    RDF Thrift and RDF Protobuf ``limits`` are those of `BinaryReader`. XML and TSV have ``max_text_bytes`` (64 MiB),
-    for what is between two tags and for a line; JSON, which is read as a whole, ``max_document_bytes`` (256 MiB).
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    format : str, optional
+        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
+    **limits : Any
+        Limits of the format. RDF Thrift and RDF Protobuf: ``max_row_bytes`` and others. XML and TSV: ``max_text_bytes``
+        (default 64 MiB) for the text between two tags or for a line. JSON, which is read as a whole:
+        ``max_document_bytes`` (default 256 MiB).
 
+    Returns
+    -------
+    Results
+        The variables and an iterator of rows.
+
+    Raises
+    ------
+    JellyUnsupportedError
+        If the format is CSV, which cannot be read because it does not tell IRIs from literals.
+    JellyError
+        If the input is wrong or its format is unknown.
+
+    Examples
+    --------
     >>> import jelly
     >>> results = jelly.read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
     >>> results.variables, list(results)
@@ -175,11 +227,34 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
 def write_results(
     dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
 ) -> int:
-    """Write results to ``dst``, which is what `Writer` takes; the number of rows.
+    """Write results of a SELECT query. If writing fails, no partial file is left.
 
-    A row is a sequence of terms, None where a variable is unbound, or a dict of terms by variable. A file that cannot
-    be finished is removed.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    variables : sequence of str
+        Names of the variables.
+    rows : iterable of sequences or mappings
+        Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
+        terms by variable.
+    format : str, optional
+        One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
 
+    Returns
+    -------
+    int
+        Number of rows written.
+
+    Raises
+    ------
+    ValueError
+        If a row has the wrong number of terms or an unknown variable.
+    JellyError
+        If the format is unknown or cannot hold a term.
+
+    Examples
+    --------
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
@@ -194,8 +269,26 @@ def write_results(
 def convert_results(
     src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
 ) -> int:
-    """Read results and write them in another format; the number of rows. ``limits`` are those of `read_results`.
+    """Convert results of a SELECT query to another format.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    dst : Any
+        The output, as for `jelly.Writer`.
+    from_format, to_format : str, optional
+        Formats of input and output. By default the suffixes decide.
+    **limits : Any
+        Limits of `read_results`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
     >>> import io
     >>> out = io.BytesIO()
     >>> convert_results(bytes.fromhex("191c1801780000191c3c180161000000"), out, from_format="srt", to_format="tsv")

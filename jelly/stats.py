@@ -1,4 +1,4 @@
-"""What a stream says, in numbers: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
+"""Statistics of a stream: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
 
 Computed on the columns of each Batch; a loop in Python goes over the distinct terms of a Batch, never over statements.
 """
@@ -54,11 +54,19 @@ _MAX_NAMESPACES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often each of some things occurs: the most frequent ones in ``top``, all others together in ``other``.
+    """How often each of several keys occurs.
 
-    ``distinct`` is how many different ones there are. Memory is bounded: after a million different ones, new ones are
-    counted together; ``folded`` says how many occurrences that were (part of ``other``), and ``distinct`` is then a
-    lower bound.
+    Attributes
+    ----------
+    top : dict of str to int
+        The most frequent keys with their counts.
+    other : int
+        Occurrences of all other keys.
+    distinct : int
+        Number of different keys; a lower bound if ``folded`` is not 0.
+    folded : int
+        Occurrences of keys that were not told apart, because there were too many different keys (by default a million).
+        They are part of ``other``.
     """
 
     top: dict[str, int]
@@ -68,25 +76,36 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All occurrences."""
+        """Number of all occurrences."""
         return sum(self.top.values()) + self.other
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What `stats` found.
+    """Result of `stats`.
 
-    ``terms`` tells for each position how many terms of each kind stand there. ``predicates``, ``classes`` (objects of
-    rdf:type), ``graphs``, ``datatypes`` and ``languages`` are `Counts` by IRI or language tag; other terms are named in
-    N-Triples syntax. Literals are counted where they stand in a statement, not inside quoted triples; plain ones have
-    the datatype xsd:string.
-
-    The distributions are by powers of two, keyed by the lower bound: ``degrees`` has under 4 the number of subjects
-    with 4 to 7 statements, ``in_degrees`` that of IRIs and blank nodes that are the object of 4 to 7, ``runs`` that of
-    runs of statements with the same subject, ``literal_bytes`` that of literals with 4 to 7 bytes of UTF-8.
-    ``subjects`` is the number of different subjects, ``objects`` that of different IRIs and blank nodes as objects;
-    from a million on they are lower bounds, and ``subjects_folded`` and ``objects_folded`` tell how many statements
-    have others.
+    Attributes
+    ----------
+    statements : int
+        Number of statements.
+    terms : dict of str to dict of str to int
+        For each position the number of terms of each kind.
+    predicates, classes, graphs, datatypes, languages : Counts
+        Counts by IRI, or by language tag; other terms are written in N-Triples syntax. Classes are the objects of
+        rdf:type. Literals inside quoted triples are not counted. Plain literals have the datatype xsd:string.
+    subjects, objects : int
+        Number of different subjects, and of different IRIs and blank nodes as objects. Lower bounds from a million on.
+    subjects_folded, objects_folded : int
+        Statements whose subject or object was not told apart after that million.
+    degrees, in_degrees : dict of int to int
+        Number of subjects by number of statements, and of IRIs and blank nodes by the number of statements with them as
+        the object. The keys are powers of two: 4 stands for 4 to 7.
+    runs : dict of int to int
+        Number of runs of statements with the same subject, by length, with keys as above.
+    literal_bytes : dict of int to int
+        Number of literals by bytes of UTF-8, with keys as above.
+    namespaces : dict of str to str
+        Namespace declarations of the stream.
     """
 
     statements: int
@@ -107,7 +126,13 @@ class Stats:
     namespaces: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain dicts and numbers."""
+        """Convert to plain dicts and numbers.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         plain: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -117,9 +142,21 @@ class Stats:
         return plain
 
     def shorten(self, name: str) -> str:
-        """An IRI as a label: prefix:name by the namespaces of the stream or known ones, else its last segment,
-        or all of it but the scheme where that is empty.
+        """Shorten an IRI to a label.
 
+        Parameters
+        ----------
+        name : str
+            The IRI.
+
+        Returns
+        -------
+        str
+            ``prefix:name`` by the namespaces of the stream or by well-known ones, else the last segment of the IRI, or
+            the IRI without its scheme if that segment is empty.
+
+        Examples
+        --------
         >>> import jelly.stats
         >>> jelly.stats.stats(b"", format="nt").shorten("http://www.w3.org/2002/07/owl#Class")
         'owl:Class'
@@ -139,7 +176,13 @@ class Stats:
 
 
 class Tally:
-    """Counts by key with bounded memory: new keys are folded into one number when there are too many."""
+    """Counts by key with bounded memory.
+
+    Parameters
+    ----------
+    max_keys : int, default 1000000
+        Number of different keys to tell apart. Further keys are counted together.
+    """
 
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
         self.counts: dict[Any, int] = {}
@@ -148,7 +191,17 @@ class Tally:
         self._room = _MAX_TEXT
 
     def add(self, key: Any, n: int, size: int = 0) -> None:
-        """Count ``n`` more of ``key``, which takes so much room."""
+        """Count occurrences of a key.
+
+        Parameters
+        ----------
+        key : Any
+            The key.
+        n : int
+            Number of occurrences.
+        size : int, default 0
+            Bytes that the key takes.
+        """
         if key in self.counts:
             self.counts[key] += n
         elif len(self.counts) < self._max_keys and size <= self._room:
@@ -158,13 +211,30 @@ class Tally:
             self.folded += n
 
     def merge(self, other: Tally) -> None:
-        """Add what another one has counted."""
+        """Add the counts of another Tally.
+
+        Parameters
+        ----------
+        other : Tally
+            Counts of other data.
+        """
         for key, n in other.counts.items():
             self.add(key, n, len(key) if isinstance(key, str) else 0)
         self.folded += other.folded
 
     def result(self, top: int) -> Counts:
-        """The most frequent keys, ties by name."""
+        """The most frequent keys; equal counts are sorted by name.
+
+        Parameters
+        ----------
+        top : int
+            Number of keys.
+
+        Returns
+        -------
+        Counts
+            The counts.
+        """
         ranked = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         rest = sum(n for _, n in ranked[top:])
         return Counts(dict(ranked[:top]), rest + self.folded, len(ranked), self.folded)
@@ -174,10 +244,18 @@ _TALLIES = ("predicates", "classes", "graphs", "datatypes", "languages", "subjec
 
 
 class Counting:
-    """All the counters, fed Batch by Batch.
+    """All the counters of `stats`, to be fed with Batches.
 
-    They can be pickled and merged, if the processes hash alike (PYTHONHASHSEED): nodes are told apart by hash.
+    Countings can be pickled and merged if the processes have the same PYTHONHASHSEED, because nodes are compared by
+    hash.
 
+    Parameters
+    ----------
+    max_keys : int, default 1000000
+        Number of different keys to tell apart in each counter.
+
+    Examples
+    --------
     >>> import jelly
     >>> one, two = Counting(), Counting()
     >>> one.add(next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")))
@@ -201,7 +279,13 @@ class Counting:
         self.run = 0
 
     def add(self, batch: Batch) -> None:
-        """Count the statements of a Batch."""
+        """Count the statements of a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        """
         if len(self.namespaces) < _MAX_NAMESPACES:
             self.namespaces |= {name: iri for _, _, name, iri in batch.namespaces if name}
         if not len(batch):
@@ -279,7 +363,13 @@ class Counting:
         self.last, self.run = keys[column[-1]], int(lengths[-1])
 
     def merge(self, other: Counting) -> None:
-        """Add what another one has counted of other statements. A run does not go on from one to the other."""
+        """Add the counts of another Counting. A run of one subject does not continue from one to the other.
+
+        Parameters
+        ----------
+        other : Counting
+            Counts of other statements.
+        """
         self._end_run()
         other._end_run()
         self.statements += other.statements
@@ -297,7 +387,18 @@ class Counting:
         self.last, self.run = None, 0
 
     def result(self, top: int = 20) -> Stats:
-        """What was found, with so many entries in each of the `Counts`."""
+        """Summarise the counts.
+
+        Parameters
+        ----------
+        top : int, default 20
+            Number of entries in each of the `Counts`.
+
+        Returns
+        -------
+        Stats
+            The summary.
+        """
         self._end_run()
         return Stats(
             statements=self.statements,
@@ -365,12 +466,30 @@ def stats(
     max_keys: int = MAX_KEYS,
     **settings: Any,
 ) -> Stats:
-    """Count what the statements of ``src`` consist of. Memory is bounded.
+    """Count predicates, classes, datatypes, languages and more in a stream. Memory is bounded.
 
-    ``src`` and ``settings`` are those of `Reader`. A Jelly file with an index is decoded by so many ``threads`` where
-    no other settings are given; anything else by one. ``top`` is the number of entries in each of the `Counts`,
-    ``max_keys`` that of the different ones that are told apart. ``progress`` is as for `convert`.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    threads : int, default 1
+        Number of threads that decode. Only for Jelly files with an index, and only without further settings.
+    top : int, default 20
+        Number of entries in each of the `Counts`.
+    progress : callable, optional
+        See `jelly.convert`.
+    max_keys : int, default 1000000
+        Number of different keys to tell apart in each counter.
+    **settings : Any
+        Keywords of `jelly.Reader`.
 
+    Returns
+    -------
+    Stats
+        What was counted.
+
+    Examples
+    --------
     >>> import jelly.stats
     >>> found = jelly.stats.stats(b'<a:s> <a:p> "o"@en .\\n<a:s> <a:q> <a:o> .', format="nt")
     >>> found.statements, found.languages.top, found.degrees

@@ -127,7 +127,7 @@ def test_convert_prefixes_and_values(folder):
     assert b"http://a/s" not in Path("n.rt").read_bytes()
     assert run("cat", "n.rt").stdout_bytes == numbers.replace(b'"01"', b'"1"')
     for args, message in (
-        (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has none"),
+        (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has no prefixes"),
         (["--prefix", "a", "n.nt", "n.ttl"], "--prefix a: expected NAME=IRI"),
         (["--values", "n.nt", "n.rpb"], "--values does not go with RDF Protobuf, only with RDF Thrift"),
         (["--values", "n.nt", "n.csv"], "--prefix and --values do not go with tables"),
@@ -184,7 +184,7 @@ def test_convert_errors(folder):
     assert re.match(r"error: bad\.nt: byte \d+, line 31: .*\n$", result.stderr)
     assert sorted(os.listdir()) == ["a.jelly", "a.nt", "bad.nt", "q.jelly"]
     result = run("convert", "bad.nt", "b.jelly", "--skip-errors")
-    assert "1 line was left out" in result.stderr
+    assert "Skipped 1 line with errors" in result.stderr
     assert "line 31: " in result.stderr
     Path("relative.nt").write_bytes(b"<s> <a:p> <a:o> .\n")
     run("convert", "relative.nt", "b.jelly")
@@ -292,7 +292,7 @@ def test_validate_prints_every_problem(folder):
     lines = run("validate", "bad.jelly", code=1).stdout.splitlines()
     assert len(lines) == 3
     assert re.match(r"bad\.jelly: frame 0, row 1, byte \d+: predicate is a blank node", lines[0])
-    assert "nothing behind it was checked" in lines[2]
+    assert "the rest of the file was not checked" in lines[2]
     found = json.loads(run("validate", "bad.jelly", "--json", code=1).stdout)
     assert [(problem["frame"], problem["row"]) for problem in found] == [(0, 1), (0, 2), (1, None)]
     assert len(run("validate", "bad.jelly", "--limit", 1, code=1).stdout.splitlines()) == 2
@@ -798,7 +798,7 @@ def test_validate_takes_other_formats(tmp_path, monkeypatch):
     run("validate", "--from", "nt", "-", "--against", "b.jelly", stdin=Path("b.nt").read_bytes())
     pytest.importorskip("pyoxigraph")
     Path("c.ttl").write_bytes(b"<a:s> <a:p> <a:o>, .")
-    assert "nothing behind it was checked" in run("validate", "c.ttl", code=1).stdout
+    assert "the rest of the file was not checked" in run("validate", "c.ttl", code=1).stdout
 
 
 def test_labels_that_a_format_cannot_hold(tmp_path):

@@ -31,7 +31,7 @@ def test_run(monkeypatch, capsys):
     monkeypatch.setattr(demo, "PATIENCE", 0.01)
     assert demo.main() == 0
     out = capsys.readouterr().out
-    assert "came back as they were" in out
+    assert "are the same after the round trip" in out
     assert "catalogue" in out
 
 

@@ -262,7 +262,7 @@ def test_sizes(text: str, value: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "x", "1.5G", "1 G", "1P", "64MM", "K"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is no size"):
+    with pytest.raises(click.BadParameter, match="is not a size"):
         Size().convert(text, None, None)
 
 

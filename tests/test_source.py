@@ -87,6 +87,13 @@ def test_every_pxd_with_code_has_a_pyx() -> None:
             assert path.with_suffix(".pyx").exists(), ids(path)
 
 
+@pytest.mark.parametrize("path", [path for path in CYTHON if path.suffix == ".pyx"], ids=ids)
+def test_a_compiled_module_says_what_it_is(path: Path) -> None:
+    first = path.read_text().split('"""')
+    assert first[0] == "", "no docstring"
+    assert first[1].split("\n\n")[0].rstrip().endswith("."), first[1]
+
+
 def test_core_is_compiled_and_nothing_else_is() -> None:
     assert [ids(path) for path in (ROOT / "jelly").rglob("*.pyx") if path.parent.parent != CORE] == []
     assert [ids(path) for path in CORE.rglob("*.py") if path.read_text()] == []
@@ -94,10 +101,10 @@ def test_core_is_compiled_and_nothing_else_is() -> None:
 
 @pytest.mark.parametrize("path", EVERYTHING, ids=ids)
 def test_a_file_fits_in_one_head(path: Path) -> None:
-    # Generated files are not read.
+    # Generated files are not read. Docstrings do not count: whoever documents a function must not have to move it.
     limit = 600 if path.name != "schema.pxd" else 10_000
     if path.parts[len(ROOT.parts)] == "jelly":
-        assert len(path.read_text().splitlines()) <= limit
+        assert len(re.sub(r'"""(?:.|\n)*?"""\n*', "", path.read_text()).splitlines()) <= limit
 
 
 def imported_by(path: Path) -> set[str]:

@@ -114,13 +114,13 @@ def test_goes_on_until_the_decoder_cannot():
     problems = jelly.validate(data)
     assert len(problems) == 4
     assert [(p.frame, p.row) for p in problems] == [(0, 1), (0, 2), (1, 0), (1, 1)]
-    assert problems[-1].message == "name entry 99 is outside the table of 16; nothing behind it was checked"
+    assert problems[-1].message == "name entry 99 is outside the table of 16; the rest of the file was not checked"
 
 
 def test_not_jelly():
     for data in (b"", b"\x05hello", b"<a:s> <a:p> <a:o> .\n" * 3, gzip.compress(b"text")):
         (problem,) = jelly.validate(data)
-        assert "nothing behind it was checked" in problem.message
+        assert "the rest of the file was not checked" in problem.message
 
 
 def test_cut_off_compressed_file(tmp_path):

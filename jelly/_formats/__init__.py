@@ -1,1 +1,1 @@
-"""The formats: one registry, and one codec a module."""
+"""The registry of formats, and one codec per family of formats."""

@@ -1,4 +1,4 @@
-"""Tables on their way into Batches: what they may be, what their columns must be, and that they are whole.
+"""Tables as input: checks of a table and its columns before they become Batches.
 
 Arrow data from a file or another library may be damaged, and the functions of pyarrow trust it: so each record batch is
 validated before any of them sees it.

@@ -1,4 +1,4 @@
-"""Apache Jena's RDF Binary: graphs and datasets in RDF Thrift and RDF Protobuf (SPARQL results: `jelly.results`).
+"""Codec of RDF Thrift and RDF Protobuf, the RDF Binary of Apache Jena (SPARQL results: `jelly.results`).
 
 They are formats like any other, by suffix (``.rt .trdf``, ``.rpb .pbrdf``), media type or as ``format="thrift"`` and
 ``format="protobuf"``. One format serves graphs and datasets: Batches are of triples until the first quad comes, or of
@@ -44,9 +44,9 @@ def open_reader(
     on_error: Literal["raise", "skip"],
     **settings: Any,
 ) -> BinaryReader:
-    """What reads RDF Thrift or RDF Protobuf: see `BinaryReader` for the keywords."""
+    """Make a reader of RDF Thrift or RDF Protobuf. The keywords are those of `BinaryReader`."""
     if on_error != "raise":
-        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: nothing says where a row begins")
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its rows have no marks")
     return BinaryReader(format.name, **settings)
 
 
@@ -62,5 +62,5 @@ def open_writer(
     keep_labels: bool,
     **settings: Any,
 ) -> BinaryWriter:
-    """What writes RDF Thrift or RDF Protobuf: see `BinaryWriter` for the keywords. There are no frames."""
+    """Make a writer of RDF Thrift or RDF Protobuf, which have no frames. The keywords are those of `BinaryWriter`."""
     return BinaryWriter(format.name, **settings)

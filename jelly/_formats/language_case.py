@@ -1,5 +1,6 @@
-"""What a document says is marked on the way through software that would lose it: the capitals of language tags, and
-which labels of blank nodes the document writes itself."""
+"""Marks that keep information which pyoxigraph drops: the letter case of language tags, and which blank node
+labels are written in the document.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reads and writes the formats of our own core: see `jelly._formats.registry.Format.codec`."""
+"""Codec of the formats of the compiled core: see `jelly._formats.registry.Format.codec`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
 @cache
 def default_options(arity: int) -> StreamOptions:
-    """Options for those who give none: flat triples or quads, quoted triples allowed."""
+    """The default options: flat triples or quads, quoted triples allowed."""
     return StreamOptions(
         physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
         logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
@@ -34,7 +34,7 @@ def open_reader(
     on_error: Literal["raise", "skip"],
     **settings: Any,
 ) -> Decoder | TextReader:
-    """What reads Jelly, N-Triples or N-Quads."""
+    """Make a reader of Jelly, N-Triples or N-Quads."""
     if format is JELLY:
         return Decoder(delimited=delimited, **settings)
     return TextReader(quads=format.quads, strict=strict, on_error=on_error, **settings)
@@ -52,14 +52,14 @@ def open_writer(
     keep_labels: bool,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
 ) -> StreamEncoder | TextWriter:
-    """What writes Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
+    """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
 
     ``quoted`` is that of `jelly._core.ntriples.text.TextWriter`, for text.
     """
     if format is not JELLY:
         return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
     if quoted != "rdf-1.2":
-        raise JellyOptionsError(f"quoted={quoted!r} does not go with Jelly, only with N-Triples and N-Quads")
+        raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
     return StreamEncoder(
         options or default_options(arity),
         frame_rows=frame_rows,
@@ -70,10 +70,10 @@ def open_writer(
 
 
 class StreamEncoder(Encoder):
-    """An Encoder that ends the stream with the index, where it has keyframes."""
+    """An Encoder that ends a stream with keyframes with their index."""
 
     def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
-        """The bytes of what is left, with the index."""
+        """End the stream: the remaining frames, with the index."""
         if not self.keyframe_rows:
             return super().close(metadata)
         self.finish()

@@ -105,15 +105,52 @@ class Format:
         return capabilities_of(self.capability or self.name)
 
     def is_called(self, name: str) -> bool:
-        """Whether ``name`` (lower case) is its name, one of its suffixes with or without the dot, or a media type."""
+        """Tell whether the format has this name.
+
+        Parameters
+        ----------
+        name : str
+            A name, a suffix with or without the dot, or a media type, in lower case.
+
+        Returns
+        -------
+        bool
+            Whether it is one of this format.
+        """
         return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """The reader of this format, see ``codec``."""
+        """Make a reader of this format.
+
+        Parameters
+        ----------
+        **settings : Any
+            Keywords of `jelly.Reader` or `jelly.patch.PatchReader`.
+
+        Returns
+        -------
+        BatchReader or BatchSource
+            The reader.
+        """
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
-        """The writer of this format, see ``codec``."""
+        """Make a writer of this format.
+
+        Parameters
+        ----------
+        options : StreamOptions, PatchOptions or None
+            Options of the stream.
+        *arity : int
+            Of statements: 3 for triples, 4 for quads. Of patches nothing.
+        **settings : Any
+            Keywords of `jelly.Writer` or `jelly.patch.PatchWriter`.
+
+        Returns
+        -------
+        BatchWriter
+            The writer.
+        """
         writer: BatchWriter = importlib.import_module(self.codec).open_writer(self, options, *arity, **settings)
         return writer
 
@@ -385,7 +422,7 @@ _REGISTRY = {
 # The formats where nothing says which. Results and tables have none.
 _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
-# The keywords of those who read a part of a Jelly file: it is one stream.
+# Keywords for reading a part of a Jelly file, which must be one stream.
 SEEKING = JELLY.reading - {"joined"}
 
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
@@ -418,11 +455,11 @@ def find(format: str | None, path: str = "", *, content: Content = Content.STATE
             return known
     what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {path}" if path else "no format"
     kind = "" if content is Content.STATEMENTS else f" of {content.value}"
-    raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; give it as format=")
+    raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; pass format=...")
 
 
 def format_of(src: Any, format: str | None = None) -> Format:
-    """The format of what `Reader` takes, if it is called ``format`` or its name tells.
+    """Find the format of a source of `Reader`, by ``format`` or by its name.
 
     >>> format_of("people.nt").title, format_of("-").title, format_of("people.nt", "nq").title
     ('N-Triples', 'Jelly', 'N-Quads')

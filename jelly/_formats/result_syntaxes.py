@@ -1,4 +1,4 @@
-"""SPARQL results as text: JSON, XML, CSV and TSV in and out, rows of terms of ours, None where unbound.
+"""SPARQL results in JSON, XML, CSV and TSV. Each row is a tuple of `jelly` terms; None marks an unbound variable.
 
 TSV is read by pyoxigraph. (Its parser of XML takes the spaces around values away.) CSV is written only: it does not
 tell what its values are.
@@ -88,7 +88,7 @@ def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
         try:
             yield [None if name not in binding else _from_json(binding[name]) for name in variables]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise JellyFormatError(f"a binding is no term: {error!r:.200}", row=i) from None
+            raise JellyFormatError(f"a binding is not a term: {error!r:.200}", row=i) from None
 
 
 def _from_json(term: dict[str, Any]) -> Any:
@@ -493,7 +493,7 @@ def _error(error: SyntaxError) -> JellySyntaxError:
     return JellySyntaxError(str(error.msg), line=error.lineno)
 
 
-# What reads each format, and the limit that it has.
+# For each format its reader and the name of its limit.
 READERS: dict[str, tuple[Callable[..., tuple[list[str], Iterator[Row]]], str]] = {
     "json": (read_json, "max_document_bytes"),
     "xml": (read_xml, "max_text_bytes"),

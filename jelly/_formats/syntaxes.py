@@ -1,4 +1,4 @@
-"""The syntaxes that pyoxigraph parses and serializes, as formats: see `jelly._formats.registry.Format.codec`.
+"""Codec of the formats that pyoxigraph parses and serializes: see `jelly._formats.registry.Format.codec`.
 
 Turtle, TriG, RDF/XML, JSON-LD and N3 come in pieces from a `Source` and go out Batch by Batch, so memory stays flat.
 Labels of blank nodes are kept. Nodes without one are anon0, anon1 and so on, in the order in which pyoxigraph gives
@@ -295,7 +295,7 @@ def open_reader(
     on_error: Literal["raise", "skip"],
     **settings: Any,
 ) -> SyntaxReader:
-    """What reads one of the `SYNTAXES`. ``strict`` overrules ``lenient``."""
+    """Make a reader of one of the `SYNTAXES`. ``strict`` overrides ``lenient``."""
     if on_error != "raise":
         raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: its statements are not lines")
     if strict:
@@ -307,7 +307,18 @@ def open_reader(
 
 
 def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
-    """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
+    """The adapter for terms of pyoxigraph, for the ``library`` of `jelly.Writer` and `jelly.Reader.frames`.
+
+    Parameters
+    ----------
+    mark : callable, optional
+        `Marks.put`, if language tags are to keep their letter case.
+
+    Returns
+    -------
+    TermAdapter
+        The adapter.
+    """
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
@@ -536,5 +547,5 @@ def open_writer(
     keep_labels: bool,
     **settings: Any,
 ) -> SyntaxWriter:
-    """What writes one of the `SYNTAXES`, which have neither frames nor stream options."""
+    """Make a writer of one of the `SYNTAXES`, which have neither frames nor stream options."""
     return SyntaxWriter(format, keep_labels=keep_labels, **settings)

@@ -1,4 +1,4 @@
-"""Files of tables: Parquet, Arrow IPC and CSV, for `jelly.read_arrow` and `jelly.write_arrow`."""
+"""Table files (Parquet, Arrow IPC and CSV) for `jelly.read_arrow` and `jelly.write_arrow`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jelly.errors import JellyError
 
 __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
 
-# A row group of Parquet ends at so many rows or bytes.
+# Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
 # The longest row of CSV that can be read.
@@ -103,7 +103,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
             return stream.schema, stream
         opened = pa.ipc.open_file(source)
         return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
-    raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+    raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
 
 
 class _Out(io.RawIOBase):
@@ -125,7 +125,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
     number of rows. The file gets its name only when it is complete."""
     kind = table_kind(path)
     if kind is None:
-        raise JellyError(f"no table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
+        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
     stream = to_stream(data)
     rows = 0
     sink = Sink(path)
@@ -153,7 +153,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
 
 @contextmanager
 def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
-    """What writes a table, and whether it wants each record batch by itself."""
+    """Make a writer of a table file, and tell whether it takes single record batches."""
     if kind == "parquet":
         with parquet.ParquetWriter(out, schema, compression="zstd") as file:
             yield file.write_table, False

@@ -1,1 +1,1 @@
-"""Bytes in and out: sources, sinks, compression, and the readers and writers of statements."""
+"""Input and output: sources, sinks, compression, and the readers and writers of statements."""

@@ -1,4 +1,4 @@
-"""Decompression: memory stays flat whatever a file asks for, and a file that is cut off is an EOFError."""
+"""Decompression with bounded memory. A truncated file raises EOFError."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class _Blocks:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self._frames = _zstd_frames()
-        # Pass over so many bytes, then hand so many to _frames.
+        # First the number of bytes to skip, then the number of bytes to pass to _frames.
         self._skip, self._need, self._whole = next(self._frames)
         self._part = b""
 

@@ -1,4 +1,4 @@
-"""Frame metadata for rows: it stands at the end of a frame, so rows wait for it."""
+"""Frame metadata for rows: it is at the end of a frame, so rows wait for the end of their frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame 
 
 
 def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metadata]]:
-    """Hold rows back until their frame ends: its metadata comes last. Cut them so that they hold not too much of it."""
+    """Hold rows back until their frame ends, because its metadata comes last.
+
+    Keep the row ranges small: they are held in memory until the frame ends.
+    """
     held: list[Rows] = []
     metadata: Metadata = {}
     try:

@@ -1,4 +1,4 @@
-"""Input that would end the process, fill the memory or take for ever is refused before pyoxigraph sees it."""
+"""Rejects input that would crash the process, exhaust the memory or take too long, before pyoxigraph parses it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
     """What a library's MemoryError is to callers. pyoxigraph raises it for a token that is longer than its buffer."""
     text = str(error)
     if "buffer" not in text:
-        return JellyLimitError(f"the memory does not suffice: {text or 'an allocation failed'}", **place)
+        return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
     return JellyLimitError(
         "a string or IRI is longer than the 16 MiB that pyoxigraph can read (no setting raises that): Jelly, N-Triples"
         " and N-Quads hold longer ones",
@@ -121,7 +121,7 @@ def _check_entities(piece: bytes, known: dict[bytes, bytes]) -> None:
             name, *rest = (rest or [b""])[0].split(None, 1) or [b""]
             name = b"% " + name
         if not closed or not rest or not text[:1].isspace():
-            raise JellyLimitError(f"an entity stands for more than {MAX_ENTITY} bytes, or its value has < or > in it")
+            raise JellyLimitError(f"an entity is longer than {MAX_ENTITY} bytes, or its value contains < or >")
         value = rest[0]
         if len(value) <= 8 * MAX_ENTITY:
             for reference in set(_REFERENCE.findall(value)):
@@ -130,6 +130,6 @@ def _check_entities(piece: bytes, known: dict[bytes, bytes]) -> None:
                     break
         if len(value) > MAX_ENTITY:
             raise JellyLimitError(
-                f"the entity {name.decode(errors='replace'):.80} stands for more than {MAX_ENTITY} bytes"
+                f"the entity {name.decode(errors='replace'):.80} is longer than {MAX_ENTITY} bytes"
             )
         known[name] = value

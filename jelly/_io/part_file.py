@@ -1,4 +1,4 @@
-"""A file that is written under another name and renamed when it is complete.
+"""A file that is written under a temporary name and renamed when it is complete.
 
 The other name is ``.NAME.0.part``, in the same directory, or with the next number that is free. Its writer holds a
 lock on it (flock), which the system releases when the writer closes the file or dies. A part file without a lock has no
@@ -22,7 +22,8 @@ from typing import Any
 __all__ = ["PartFile", "hold"]
 
 # Names that are looked at for part files of dead writers. Listing the directory would find more, but takes time in a
-# directory of many files. Writers of one target beyond so many at a time take random names, which nobody removes.
+# directory of many files. If more writers of one target run at a time, the others take random names, which nobody
+# removes.
 SLOTS = 8
 # Names that are tried; each one fails only where another process has just taken it.
 TRIES = 100

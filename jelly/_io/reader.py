@@ -1,4 +1,4 @@
-"""Reading and writing streams: choose the format, loop bytes -> Batch -> objects and back, name the place of errors."""
+"""Reader and Writer: they choose the format, convert bytes to Batches to objects and back, and locate errors."""
 
 from __future__ import annotations
 
@@ -33,26 +33,49 @@ READ_ROWS = 8192
 
 
 class Reader(SourceReader):
-    """A stream being read. Take its statements, its frames or its Batches, one of them, once.
+    """Read a stream of RDF in any format.
 
-    ``src`` is a path (``-`` is standard input), bytes-like, a binary file object or an iterable of chunks of bytes;
-    gzip, zstd, bz2 and xz are recognised. ``format`` is ``"jelly"``, ``"nt"``, ``"nq"``, or with pyoxigraph ``"ttl"``,
-    ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"`` (or a suffix or media type); by default the suffix of the file
-    decides, else it is Jelly.
+    Iterate over the Reader for statements, or call `frames` or `batches`. A Reader can be consumed only once, in one of
+    these ways. Memory stays bounded, whatever the size of the input.
 
-    Of Jelly, ``joined=True`` reads files that were joined with ``cat`` as the streams they are, and
-    ``unknown_rows="skip"`` leaves out rows of a kind that is not known, which else are an error (see `Decoder`).
+    Parameters
+    ----------
+    src : str, os.PathLike, bytes-like, binary file object or iterable of bytes
+        The input. ``"-"`` is standard input. gzip, zstd, bz2 and xz are recognised by the first bytes.
+    format : str, optional
+        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, and
+        with pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``. By default the suffix of the file
+        decides; a source without a name is Jelly.
+    delimited : bool, optional
+        Jelly only: whether each frame has its length before it. By default the first bytes tell.
+    strict : bool, default False
+        Text only: reject what RDF 1.1 does not allow.
+    on_error : {"raise", "skip"}, default "raise"
+        N-Triples and N-Quads: what to do with a line that has an error. ``"skip"`` notes it in ``skipped`` and
+        continues.
+    **limits : Any
+        Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
+        (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
+        see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
+        ``max_row_bytes`` (default 256 MiB). The formats of pyoxigraph: ``base`` (base IRI for resolving relative IRIs)
+        and ``lenient=True`` (skip most validation).
 
-    For text, ``strict=True`` refuses what RDF 1.1 does not allow, and ``on_error="skip"`` goes on after a bad line and
-    notes it in ``skipped``. For Jelly, ``delimited`` says how it is framed (None: detect). Further keywords are limits
-    of the `Decoder` (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``; for the syntaxes of
-    pyoxigraph also ``base`` (the IRI that relative ones are resolved against) and ``lenient=True`` (check less).
+    Raises
+    ------
+    JellyArgumentError
+        If the format does not have one of the keywords.
+    JellyError
+        If the input is wrong; the message gives frame, row and byte, or line and column. Statements before the error
+        are yielded first.
 
-    ``max_frame_bytes`` (Jelly, default 256 MiB), ``max_line_bytes`` (N-Triples and N-Quads, default 64 MiB) and
-    ``max_row_bytes`` (RDF Thrift and RDF Protobuf, default 256 MiB) are at least 16 times the size of a file, so that
-    one that holds a single long literal is read. Compressed data may expand to ``max_expansion`` times their size
-    (default 4096) and 8 MiB. JellyArgumentError for a keyword that the format does not have.
+    Notes
+    -----
+    ``max_frame_bytes``, ``max_line_bytes`` and ``max_row_bytes`` are raised to 16 times the size of the file if that is
+    more, so that a file with one long literal can be read.
 
+    Examples
+    --------
     >>> import jelly
     >>> with jelly.Reader(b"<a:s> <a:p> <a:o> .", format="nt") as reader:
     ...     [str(statement) for statement in reader]
@@ -86,17 +109,17 @@ class Reader(SourceReader):
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream options; None before they are read and for text."""
+        """The stream options, or None for text and before they have been read."""
         return getattr(self._decoder, "options", None)
 
     @property
     def delimited(self) -> bool | None:
-        """Whether the Jelly stream is delimited; None before that is known and for text."""
+        """Whether the Jelly stream is delimited, or None for text and before that is known."""
         return getattr(self._decoder, "delimited", None)
 
     @property
     def bytes_read(self) -> int:
-        """Bytes taken from the source, before decompression: for progress bars, together with ``source.size``."""
+        """Bytes taken from the source, before decompression. Divide by ``source.size`` for a progress bar."""
         return self.source.bytes_read
 
     @property
@@ -106,33 +129,62 @@ class Reader(SourceReader):
 
     @property
     def skipped(self) -> list[tuple[int, str]]:
-        """Line and message of the first 1000 lines of text that were skipped."""
+        """Line number and error message of the first 1000 skipped lines."""
         return list(getattr(self._decoder, "skipped", ()))
 
     @property
     def n_skipped(self) -> int:
-        """How many lines of text were skipped."""
+        """Number of skipped lines."""
         return int(getattr(self._decoder, "n_skipped", 0))
 
     def __iter__(self) -> StatementIterator:
         return StatementIterator(self.batches())
 
     def batches(self) -> Iterator[Batch]:
-        """The Batches of the stream. What comes before an error is given before it is raised."""
+        """Iterate over the Batches of the stream.
+
+        Yields
+        ------
+        Batch
+            The next statements. All statements before an error are yielded before it is raised.
+        """
         decoder = self._decoder
         batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
         with self, self.source.named():
             yield from batches
 
     def frames(self, library: TermAdapter | None = None) -> Iterator[Frame]:
-        """The frames of the stream, empty ones included. A text is one frame. Terms are those of the ``library``."""
+        """Iterate over the frames of the stream, including empty ones. A text is one frame.
+
+        Parameters
+        ----------
+        library : TermAdapter, optional
+            Create the terms of this library (for example RDFLib) instead of ``jelly`` terms.
+
+        Returns
+        -------
+        Iterator[Frame]
+            The frames in order.
+        """
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
         return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
 
 
 class Frame:
-    """One frame of a stream: ``statements`` (a list), ``metadata`` (str to bytes), ``namespaces`` (name, IRI)."""
+    """One frame of a stream.
+
+    Parameters
+    ----------
+    index : int
+        Number of the frame in the stream, from 0.
+    statements : list of Triple or Quad
+        The statements of the frame, in order.
+    metadata : dict of str to bytes, optional
+        Metadata of the frame.
+    namespaces : list of (str, str), optional
+        Prefix and IRI of each namespace declaration in the frame.
+    """
 
     __slots__ = ("index", "metadata", "namespaces", "statements")
 
@@ -186,8 +238,27 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
 
 @checked(READING)
 def read(src: Any, **settings: Any) -> StatementIterator:
-    """The statements of ``src`` one by one, as `Triple` or `Quad`. Memory stays flat. See `Reader` for the keywords.
+    """Read statements one by one, as `Triple` or `Quad`. Memory stays bounded.
 
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    StatementIterator
+        An iterator of `Triple` or `Quad`.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
     >>> import jelly
     >>> for s, p, o in jelly.read(b'<a:s> <a:p> "o"@en .', format="nt"):
     ...     print(o.value, o.language)
@@ -199,8 +270,27 @@ def read(src: Any, **settings: Any) -> StatementIterator:
 
 @checked(READING)
 def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
-    """The Batches of ``src``: statements as numpy arrays of term ids. See `Reader` for the keywords.
+    """Read Batches: statements as numpy arrays of term ids.
 
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Iterator[Batch]
+        The Batches in order.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
     >>> import jelly
     >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
     [1]
@@ -210,8 +300,27 @@ def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
 
 @checked(READING)
 def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
-    """The frames of ``src`` one by one: in a grouped stream each is a graph or dataset. See `Reader` for the keywords.
+    """Read frames one by one. In a grouped stream each frame is a graph or a dataset.
 
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Iterator[Frame]
+        The frames in order, including empty ones.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `Reader`.
+
+    Examples
+    --------
     >>> import jelly
     >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
     [0]
@@ -221,8 +330,27 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
 
 @checked(READING - {"format", "batch_rows"})
 def options(src: Any, **settings: Any) -> StreamOptions:
-    """The stream options at the start of a Jelly stream; no more of it is decoded than that takes.
+    """Read the stream options at the start of a Jelly stream. Only the beginning of the stream is decoded.
 
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+    **settings : Any
+        Keywords of `Reader`, except ``format`` and ``batch_rows``.
+
+    Returns
+    -------
+    StreamOptions
+        The options (Jelly-RDF, section "Stream options").
+
+    Raises
+    ------
+    JellyError
+        If the stream does not begin with valid options.
+
+    Examples
+    --------
     >>> import jelly
     >>> jelly.options(jelly.dumps([])).physical_type.name
     'TRIPLES'
@@ -235,29 +363,59 @@ def options(src: Any, **settings: Any) -> StreamOptions:
 
 
 class Writer(SinkWriter):
-    """Writes a stream: statements, Batches, namespaces, frame by frame or as it comes.
+    """Write a stream of RDF in any format.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object. The suffix of a path chooses format and
-    compression (``.gz .zst .bz2 .xz``). A path gets its final name when the Writer closes without an error; otherwise
-    nothing is left behind. ``format`` is as for `Reader`.
+    Use it in a ``with`` statement, or call ``close()``. A path gets its final name when the Writer closes without an
+    error; if writing fails, no partial file is left. A Writer that is never closed gives a ResourceWarning, and its
+    file is not written.
 
-    ``options`` are the `StreamOptions`; where they leave the physical type open, the first statement decides. Without
-    options, quoted triples are allowed and the logical type is flat. ``frame_rows`` and ``frame_bytes`` bound a frame
-    (0: no bound); in grouped streams only ``end_frame`` ends one. ``delimited=False`` writes one bare frame. Further
-    keywords are those of the format (`jelly._formats.registry.Format`), if it has any: N-Triples and N-Quads have
-    ``quoted="rdf-star"``, for programs that read quoted triples as ``<< s p o >>`` only.
+    Parameters
+    ----------
+    dst : str, os.PathLike or binary file object
+        The output. ``"-"`` is standard output. The suffix of a path chooses format and compression (``.gz .zst .bz2
+        .xz``).
+    options : StreamOptions, optional
+        Options of the Jelly stream. Where they leave the physical type open, the first statement decides. By default a
+        flat stream that may have quoted triples.
+    format : str, optional
+        Name, suffix or media type of the format, as for `Reader`.
+    frame_rows : int, default 256
+        Maximum rows per frame, lookup entries included (0: unlimited). In grouped streams only `end_frame` ends a
+        frame.
+    frame_bytes : int, default 1 MiB
+        Approximate maximum bytes per frame (0: unlimited).
+    delimited : bool, default True
+        Write the length of each frame before it. False writes one frame without its length.
+    seekable : bool, default False
+        Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
+        readers ignore them.
+    keyframe_rows : int, default 131072
+        Statements from one keyframe to the next, if ``seekable``.
+    keep_labels : bool, default False
+        Raise an error for a blank node label that the format cannot hold. By default such a node gets another label,
+        the same one for the same label.
+    library : TermAdapter, optional
+        Also accept the terms of this library (for example RDFLib).
+    **settings : Any
+        Further keywords of the format, if it has any. N-Triples and N-Quads: ``quoted="rdf-star"`` writes quoted
+        triples as ``<< s p o >>`` instead of ``<<( s p o )>>``.
 
-    ``seekable=True`` writes keyframes and an index, so that `jelly.open` and several threads can read any part of the
-    file; other readers see the same statements as ever. A keyframe comes after each ``keyframe_rows`` statements.
+    Attributes
+    ----------
+    statements : int
+        Number of statements written so far.
 
-    What the format cannot hold is a JellyUnsupportedError that names the term and its row. A blank node whose label the
-    format cannot hold gets another one, always the same for the same label; with ``keep_labels=True`` it is an error.
+    Raises
+    ------
+    JellyArgumentError
+        If the format does not have one of the keywords.
+    JellyUnsupportedError
+        If the format cannot hold a term; the message names the term and its row.
+    JellyOptionsError
+        If ``options`` do not allow a statement.
 
-    With a ``library`` its terms are taken besides ours.
-
-    Use it in a ``with`` statement, or call ``close()``: a Writer that is forgotten gives a ResourceWarning, and its
-    file is not written. JellyArgumentError for a keyword that the format does not have.
-
+    Examples
+    --------
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with jelly.Writer(out) as writer:
@@ -312,16 +470,16 @@ class Writer(SinkWriter):
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream options in use; None for text and before the first statement."""
+        """The stream options in use, or None for text and before the first statement."""
         return getattr(self._encoder, "options", None)
 
     def _start(self, arity: int) -> None:
-        """Make the encoder; the first statement has said whether it is one of quads."""
+        """Make the encoder. The arity is that of the first statement."""
         with self._sink.named():
             self._encoder = self.format.open_writer(self._given, arity, **self._settings)
 
     def _collect(self, arity: int) -> BatchBuilder:
-        """The collector that takes objects, of quads if need be."""
+        """The collector of objects, made for the given arity unless the stream has another one."""
         self._check_open()
         if self._encoder is None:
             self._start(arity)
@@ -338,7 +496,13 @@ class Writer(SinkWriter):
         return self._collector
 
     def add(self, statement: Any) -> None:
-        """Write a statement: a `Triple`, a `Quad`, or a sequence of 3 or 4 terms."""
+        """Write one statement.
+
+        Parameters
+        ----------
+        statement : Triple, Quad or sequence of terms
+            A statement; a sequence has 3 or 4 terms.
+        """
         collector = self._collector
         if collector is None:
             collector = self._collect(arity_of(statement))
@@ -346,7 +510,13 @@ class Writer(SinkWriter):
             self._flush()
 
     def extend(self, statements: Iterable[Any]) -> None:
-        """Write statements from an iterable: faster than ``add`` one by one."""
+        """Write many statements. This is faster than `add` in a loop.
+
+        Parameters
+        ----------
+        statements : iterable of Triple, Quad or sequences of terms
+            The statements.
+        """
         iterator = iter(statements)
         if self._collector is None:
             for first in iterator:
@@ -358,7 +528,15 @@ class Writer(SinkWriter):
             self._flush()
 
     def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
-        """Write a Batch. ``keep_frames``: frames end where those of the Batch do; by default in a grouped stream."""
+        """Write a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        keep_frames : bool, optional
+            Whether a frame ends wherever a frame of the Batch ends. By default only in grouped streams.
+        """
         self._check_open()
         if self._encoder is None:
             self._start(batch.arity)
@@ -369,14 +547,28 @@ class Writer(SinkWriter):
         self.statements += len(batch)
 
     def namespace(self, name: str, iri: str) -> None:
-        """Declare that ``name`` may stand for the IRI ``iri``. Formats without prefixes leave it out."""
+        """Declare a namespace. Formats without prefixes ignore it.
+
+        Parameters
+        ----------
+        name : str
+            The prefix, without a colon.
+        iri : str
+            The IRI that it stands for.
+        """
         if self._collector is None and self._given is None:
             self._early.append((name, iri))
         else:
             self._collect(3).namespace(name, iri)
 
     def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
-        """End the frame here, empty or not. ``metadata`` goes into it. Formats without frames leave it out."""
+        """End the frame here, even if it is empty. Formats without frames ignore it.
+
+        Parameters
+        ----------
+        metadata : mapping of str to bytes, optional
+            Metadata of the frame.
+        """
         collector = self._collect(3)
         collector.end_frame(metadata)
         # Frames without statements take no rows, yet they are to be written in time.
@@ -395,7 +587,7 @@ class Writer(SinkWriter):
         collector.clear()
 
     def flush(self) -> None:
-        """Write what is finished: all frames up to the last that ended."""
+        """Write all frames that have ended so far."""
         self._flush()
         if self._sink.is_live:
             self._sink.flush()
@@ -408,9 +600,15 @@ class Writer(SinkWriter):
         self._collector = None
 
     def part(self) -> str | None:
-        """End the stream, but leave the file without its name: the path of what was written, which `abort` removes.
+        """End the stream, but do not give the file its final name yet.
 
-        None, and nothing is ended, where the destination is no file that gets its name at the end.
+        `abort` removes the file.
+
+        Returns
+        -------
+        str or None
+            Path of the written file. None if the destination is not a file that is renamed at the end; the stream then
+            goes on.
         """
         if self._sink.is_live:
             return None
@@ -419,13 +617,13 @@ class Writer(SinkWriter):
         return self._sink.part()
 
     def abort(self) -> None:
-        """Give up: a file that was being written is removed."""
+        """Stop writing and remove the unfinished file."""
         self._collector = None
         super().abort()
 
 
 def arity_of(statement: Any) -> int:
-    """How many terms a statement has: whether it is a triple or a quad decides what a stream is one of."""
+    """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
     try:
         return len(statement)
     except TypeError:
@@ -440,8 +638,31 @@ def _check_options(options: Any) -> None:
 
 @checked(WRITING)
 def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
-    """Write statements to ``dst``; the number of them. See `Writer` for the rest.
+    """Write statements.
 
+    Parameters
+    ----------
+    dst : Any
+        The output: a path or a binary file object.
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+    options : StreamOptions, optional
+        Options of a Jelly stream.
+    **settings : Any
+        Keywords of `Writer`.
+
+    Returns
+    -------
+    int
+        Number of statements written.
+
+    Raises
+    ------
+    JellyError
+        See `Writer`. If writing fails, no partial file is left.
+
+    Examples
+    --------
     >>> import io, jelly
     >>> jelly.write(io.BytesIO(), jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
     1
@@ -453,8 +674,29 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
 
 @checked(JELLY.reading - {"max_expansion"})
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
-    """The statements of a Jelly stream held in a bytes-like object.
+    """Read all statements of a Jelly stream in memory.
 
+    Parameters
+    ----------
+    data : bytes-like
+        The whole stream, not compressed.
+    delimited : bool, optional
+        Whether each frame has its length before it. By default the first bytes tell.
+    **limits : Any
+        Keywords of `Decoder`.
+
+    Returns
+    -------
+    list of Triple or Quad
+        The statements in order.
+
+    Raises
+    ------
+    JellyError
+        If the data are not a valid Jelly stream.
+
+    Examples
+    --------
     >>> import jelly
     >>> jelly.loads(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     [Triple(IRI('a:s'), IRI('a:p'), Literal('o'))]
@@ -476,8 +718,29 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
 
 @checked()
 def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, delimited: bool = True) -> bytes:
-    """Statements as one Jelly stream in bytes, a single frame.
+    """Write statements as one Jelly stream with a single frame.
 
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+    options : StreamOptions, optional
+        Options of the stream. By default a flat stream that may have quoted triples.
+    delimited : bool, default True
+        Write the length of the frame before it.
+
+    Returns
+    -------
+    bytes
+        The stream.
+
+    Raises
+    ------
+    JellyOptionsError
+        If ``options`` do not allow a statement.
+
+    Examples
+    --------
     >>> import jelly
     >>> len(jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], delimited=False)) > 0
     True

@@ -1,4 +1,4 @@
-"""Files elsewhere: whatever fsspec reaches by a URL, with the package that its scheme needs."""
+"""Remote files: any URL that fsspec can open, with the package that its scheme needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keywords of calls: one that a call does not have is refused by name, and limits fit the size of the input."""
+"""Keywords of calls: unknown ones are rejected by name, and limits adapt to the size of the input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # row of RDF Thrift or RDF Protobuf, a message of a log.
 LIMITS = {"max_frame_bytes": 1 << 28, "max_line_bytes": 1 << 26, "max_row_bytes": 1 << 28, "max_message_bytes": 1 << 28}
 
-# A compressed file that holds one long literal is seldom more than so many times as long unpacked.
+# A compressed file that holds one long literal seldom expands to more than this factor.
 UNPACKED = 16
 
 

@@ -1,4 +1,4 @@
-"""What an input looks like by its first bytes. Only for errors: no format is ever chosen by it."""
+"""Guesses what an input is from its first bytes. For error messages only; it never chooses a format."""
 
 from __future__ import annotations
 

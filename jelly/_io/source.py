@@ -1,4 +1,4 @@
-"""Bytes in and out: paths, bytes, file objects, chunks; compression; writes that succeed or leave no file."""
+"""Sources and sinks: paths, bytes, file objects and chunks; compression; output that is complete or absent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 CHUNK = 1 << 20
 
-# Bytes read, bytes there are (None where that is not known), statements or rows so far.
+# Bytes read, total bytes (None if unknown), and statements or rows so far.
 Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")
@@ -268,7 +268,7 @@ class Source:
 
 
 class SourceReader:
-    """What reads a ``source``, and closes it."""
+    """Base of classes that read a ``source`` and close it."""
 
     source: Source
 
@@ -456,7 +456,11 @@ class Sink:
 
 
 class SinkWriter:
-    """What writes to a `Sink`: its file gets its name when that ends without an error, else nothing is left."""
+    """Base of classes that write to a `Sink`.
+
+    The file gets its final name when the ``with`` block or ``close()`` ends without an error. Otherwise no file is
+    left.
+    """
 
     _sink: Sink
     _closed = False
@@ -474,12 +478,12 @@ class SinkWriter:
 
     @property
     def name(self) -> str:
-        """The name of the file, or ""."""
+        """The name of the file, or ``""``."""
         return self._sink.name
 
     @property
     def label(self) -> str:
-        """What errors call the destination, see `Sink`."""
+        """The name of the destination in error messages, see `Sink`."""
         return self._sink.label
 
     @property
@@ -516,7 +520,7 @@ class SinkWriter:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Finish what is written and give the file its name."""
+        """Finish writing and give the file its final name."""
         if self._closed:
             return
         try:
@@ -528,6 +532,6 @@ class SinkWriter:
         self._sink.close()
 
     def abort(self) -> None:
-        """Give up: a file that was being written is removed."""
+        """Stop writing and remove the unfinished file."""
         self._closed = True
         self._sink.abort()

@@ -1,1 +1,1 @@
-"""Seekable files: keyframes, the index of them, and random access."""
+"""Seekable files: keyframes, their index, and random access."""

@@ -1,4 +1,4 @@
-"""``jelly.open``: a Jelly file with an index as something to slice. The base serves files of patches, too."""
+"""``jelly.open``: random access to a Jelly file with an index. The base class also serves files of patches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class IndexedFile(Generic[Item]):
-    """What `JellyFile` and `jelly.patch.PatchFile` share: a file of ``Item`` that is read by its index or sidecar."""
+    """Base of `JellyFile` and `jelly.patch.PatchFile`: a file of items with an index or a sidecar file."""
 
     _patch = False
     _item = "statement"
@@ -67,6 +67,7 @@ class IndexedFile(Generic[Item]):
         self.close()
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def __len__(self) -> int:
@@ -82,9 +83,21 @@ class IndexedFile(Generic[Item]):
         return self.index.frames
 
     def batches(self, threads: int = 1, *, first: int = 0, last: int | None = None) -> Iterator[Batch]:
-        """All Batches in order, decoded by so many threads; the GIL is released meanwhile.
+        """Iterate over all Batches in order, decoded by several threads without the GIL.
 
-        ``first`` and ``last`` choose segments: those from keyframe ``first`` to before keyframe ``last``.
+        Parameters
+        ----------
+        threads : int, default 1
+            Number of threads.
+        first : int, default 0
+            First segment. Segments are numbered by their keyframes, from 0.
+        last : int, optional
+            Segment before which to stop. By default all segments are read.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches in order.
         """
         return self.run([partial(self._read, segment) for segment in self.index.segments()[first:last]], threads)
 
@@ -92,7 +105,20 @@ class IndexedFile(Generic[Item]):
         return read_segment(self._read_at, self.index, segment, **self._limits)
 
     def run(self, tasks: Sequence[Callable[[], Iterator[T]]], threads: int = 1) -> Iterator[T]:
-        """What some tasks on this file yield, in order, worked on by so many threads; errors name the file."""
+        """Run tasks on this file in several threads and yield their results in order.
+
+        Parameters
+        ----------
+        tasks : sequence of callables
+            Each returns an iterator.
+        threads : int, default 1
+            Number of threads.
+
+        Yields
+        ------
+        Any
+            The items of the first task, then those of the second, and so on. Errors name the file.
+        """
         try:
             if threads <= 1 or len(tasks) <= 1:
                 for task in tasks:
@@ -120,11 +146,25 @@ class IndexedFile(Generic[Item]):
 
 
 class JellyFile(IndexedFile[Triple | Quad]):
-    """A Jelly file of which any part can be read at once. Made by `jelly.open`; close it or use it in ``with``.
+    """A Jelly file with random access, as `jelly.open` returns it.
 
-    ``len(file)`` is the number of statements, ``file[a:b]`` the list of statements of a slice, ``file[i]`` one of them;
-    ``file.frames(a, b)`` the frames of a range. Reading starts at the keyframe before the slice. ``opener`` opens the
-    file and its sidecar, where these are not local.
+    Use it in a ``with`` statement or close it. ``len(file)`` is the number of statements, ``file[i]`` one statement,
+    ``file[a:b]`` the list of statements of a slice, and ``file.frames(a, b)`` the frames of a range. Reading starts at
+    the keyframe before the slice.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    opener : callable, optional
+        Function that opens the file and its sidecar, if they are not local.
+    **limits : Any
+        Limits of the `Decoder`.
+
+    Raises
+    ------
+    JellyError
+        If the file has no index.
     """
 
     def __len__(self) -> int:
@@ -140,16 +180,42 @@ class JellyFile(IndexedFile[Triple | Quad]):
         return options
 
     def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
-        """The Batches with statements ``start`` to ``stop``, each with the range of its rows that is meant."""
+        """Iterate over the Batches that hold a range of statements.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First statement.
+        stop : int, optional
+            Statement before which to stop. By default the end of the file.
+        threads : int, default 1
+            Number of threads that decode.
+
+        Returns
+        -------
+        Iterator[tuple[Batch, int, int]]
+            Each Batch with the first row and the end row (not included) that belong to the range.
+        """
         return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
 
     def parts(
         self, start: int = 0, stop: int | None = None, *, whole: bool = False
     ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
-        """What to call for each segment with some of the statements ``start`` to ``stop``, in any thread.
+        """Split a range of statements into one task per segment, to be called in any thread.
 
-        It gives Batches with the range of rows that is meant, which may be empty; with ``whole`` those of the whole
-        segment.
+        Parameters
+        ----------
+        start : int, default 0
+            First statement.
+        stop : int, optional
+            Statement before which to stop. By default the end of the file.
+        whole : bool, default False
+            Also yield the Batches of a segment that lie outside the range.
+
+        Returns
+        -------
+        list of callables
+            Each returns an iterator of Batches with the first row and the end row of the range, which may be empty.
         """
         end = self.index.statements if stop is None else min(stop, self.index.statements)
         if start >= end:
@@ -166,7 +232,20 @@ class JellyFile(IndexedFile[Triple | Quad]):
         return [partial(part, segment) for segment in segments if segment[0].statement < end]
 
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
-        """The frames ``start`` to ``stop``."""
+        """Iterate over a range of frames.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First frame.
+        stop : int, optional
+            Frame before which to stop. By default the end of the file.
+
+        Returns
+        -------
+        Iterator[Frame]
+            The frames in order.
+        """
         stop = self.index.frames if stop is None else min(stop, self.index.frames)
         if start >= stop:
             return iter(())
@@ -186,10 +265,27 @@ class JellyFile(IndexedFile[Triple | Quad]):
 
 @checked(SEEKING)
 def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
-    """Open a Jelly file for random access by its index, or by the sidecar that ``jelly index`` makes.
+    """Open a Jelly file for random access.
 
-    ``limits`` are those of the `Decoder`. JellyError where there is no index, also for compressed files.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed.
+    **limits : Any
+        Limits of the `Decoder`.
 
+    Returns
+    -------
+    JellyFile
+        The open file.
+
+    Raises
+    ------
+    JellyError
+        If the file has no index.
+
+    Examples
+    --------
     >>> import jelly, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "numbers.jelly")
     >>> numbers = (jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(1000))

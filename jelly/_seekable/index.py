@@ -1,4 +1,4 @@
-"""Seekable Jelly: keyframes and the index of them, random access, parallel decoding.
+"""Seekable Jelly: keyframes, their index, random access and parallel decoding.
 
 The index is metadata of the last frame (key ``jelly.index``), so every other reader just ignores it. Its value ends
 with its own length and a magic number: the last 16 bytes of a file tell whether it has one. All numbers are
@@ -45,7 +45,7 @@ _TAIL = struct.Struct("<qq8s")
 _RDF, _PATCH = (1, 6, 3), (2, 7, 4)
 # An index of this size has some 2.8 million keyframes.
 _MAX_INDEX = 1 << 26
-# A varint of a frame length takes at most so many bytes.
+# Maximum bytes of the varint of a frame length.
 _MAX_LENGTH = 10
 
 T = TypeVar("T")
@@ -91,8 +91,8 @@ class Index:
         return 1 if self.options.is_flat else (self.place + 3) // 4
 
     def check(self, last_offset: int) -> None:
-        """CorruptIndex where the keyframes are not in order or not within the file, or it cannot hold so much."""
-        # Rows and frames take a byte at least. Whoever makes a list of the file asks how much memory that needs.
+        """Raise CorruptIndex if the keyframes are not in order, not within the file, or need more bytes than it has."""
+        # A row and a frame take at least one byte, so that a list of the file never needs unexpected memory.
         counts = self.statements, self.frames, self.place // 4
         if min(counts) < 0 or max(counts) > self.size:
             raise CorruptIndex("it counts what the file cannot hold")
@@ -298,7 +298,7 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                     raise error
         finally:
             stop.set()
-            # A thread that waits for room gets some, and then sees that it shall stop.
+            # A thread that waits for room in the queue gets it, and then sees that it must stop.
             for queue in queues:
                 with suppress(Empty):
                     while True:

@@ -1,4 +1,4 @@
-"""The index of a Jelly file that others wrote: ``x.jelly.idx`` beside it, made by one scan.
+"""An index beside a Jelly file that has none: ``x.jelly.idx``, made by one scan.
 
 Such a file has no keyframes, so for each place where reading may start the sidecar keeps the state of the decoder
 there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
@@ -37,7 +37,7 @@ _START = struct.Struct("<8sqq")
 _RDF, _PATCH = (1, 7, 3), (2, 8, 4)
 _STATE = 3
 _MAX_HEAD = 1 << 28
-# A state may have so many bytes: it holds the lookup tables.
+# Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
 # Bytes at either end of the Jelly file that are compared.
 _ENDS = 1 << 16

@@ -1,4 +1,4 @@
-"""Whether two streams say the same: position by position, or as sets up to the names of blank nodes."""
+"""Compares two streams: statement by statement, or as sets up to the labels of blank nodes."""
 
 from __future__ import annotations
 

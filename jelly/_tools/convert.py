@@ -1,4 +1,4 @@
-"""Format to format: Batches from a Reader into a Writer, nothing in between.
+"""Conversion between formats: Batches from a Reader to a Writer.
 
 A Jelly stream says at its start what it may hold, and inputs show it late: the options come from the input's own, from
 what its format says and from its first Batch. Where a later Batch needs more, what was written is written anew with
@@ -48,7 +48,7 @@ _NOUNS = {
 
 
 class LateError(JellyOptionsError):
-    """Something turned up when the options that do not allow it were written already. ``fields`` are what they lack."""
+    """A statement needs options (``fields``) that the options already written do not have."""
 
     def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
         super().__init__(reason, **place)
@@ -63,8 +63,23 @@ class LateError(JellyOptionsError):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What `convert` did. The bytes are those of the files, compressed where they are. ``skipped`` holds line and
-    message of the first lines that were left out, ``n_skipped`` says how many there were."""
+    """Result of `convert`.
+
+    Attributes
+    ----------
+    statements : int
+        Number of statements converted.
+    bytes_read : int
+        Bytes read from the source, before decompression.
+    bytes_written : int
+        Bytes written, after compression.
+    seconds : float
+        Duration in seconds.
+    n_skipped : int
+        Number of lines skipped because of ``on_error="skip"``.
+    skipped : list of (int, str)
+        Line number and error message of the first skipped lines.
+    """
 
     statements: int
     bytes_read: int
@@ -93,22 +108,58 @@ def convert(
     writing: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Conversion:
-    """Read ``src`` and write it to ``dst`` in another format, or in the same one with other options.
+    """Convert a stream to another format, or rewrite it with other options.
 
-    ``src`` and ``dst`` are what `Reader` and `Writer` take; suffixes choose format and compression where
-    ``from_format`` and ``to_format`` do not. Jelly written from Jelly keeps stream options, namespaces and metadata,
-    and the frames where those mean something (grouped streams, frames with metadata). Jelly written from text is a
-    flat stream. ``options`` are others to write with: a `StreamOptions`, or a dict of the fields that change.
+    Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
+    a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
-    ``strict``, ``on_error`` and ``limits`` go to the `Reader`, ``frame_rows``, ``frame_bytes``, ``delimited``
-    and ``seekable`` to the `Writer`, as do the keywords ``writing`` that the format written has besides.
-    ``namespaces`` (name to IRI) are declared in front of those that the source has, where the format written can.
-    Where the source shows late that it has named graphs, namespaces, quoted triples or generalized statements, what was
-    written is written anew with options that allow them, unless the caller chose these; a destination that is no path
-    cannot be begun anew, which is a JellyOptionsError that names the options to give.
-    ``progress`` is called after each Batch with the bytes read, the bytes there are (None where that is not known) and
-    the statements so far. A file that was being written is removed where something fails.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `Reader`.
+    dst : Any
+        The output, as for `Writer`.
+    from_format, to_format : str, optional
+        Formats of input and output. By default the suffixes decide.
+    options : StreamOptions or mapping, optional
+        Options of the Jelly stream that is written, or only the fields that change.
+    strict : bool, default False
+        See `Reader`.
+    on_error : {"raise", "skip"}, default "raise"
+        See `Reader`.
+    frame_rows : int, default 256
+        Maximum rows per frame (0: unlimited).
+    frame_bytes : int, default 1 MiB
+        Approximate maximum bytes per frame (0: unlimited).
+    delimited : bool, default True
+        Write the length of each frame before it.
+    seekable : bool, default False
+        Write keyframes and an index, see `Writer`.
+    progress : callable, optional
+        Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
+    namespaces : mapping of str to str, optional
+        Prefix declarations (prefix to IRI) to write before those of the source, if the output format supports prefixes.
+    writing : mapping, optional
+        Further keywords of the output format, see `Writer`.
+    **limits : Any
+        Further keywords of `Reader`.
 
+    Returns
+    -------
+    Conversion
+        Counts, sizes and duration.
+
+    Raises
+    ------
+    JellyOptionsError
+        If named graphs, namespaces, quoted triples or generalized statements appear after the output has started, and
+        the output is not a path or the caller chose options without them. The message names the options to pass. If the
+        output is a path and the options are free, the output is written again with wider options.
+    JellyError
+        If the input is wrong. The unfinished output file is removed.
+
+    Examples
+    --------
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> jelly.convert(b'<a:s> <a:p> "o" .', out, from_format="nt").statements
@@ -285,7 +336,7 @@ class Widening:
         try:
             self._writer = Writer(self._dst, options, **self._settings)
             limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
-            # It is our own file: however well it is compressed, it may be read.
+            # This package wrote the file, so it may be read however well it is compressed.
             with Reader(path, format=JELLY.name, max_frame_bytes=NO_LIMIT, max_expansion=NO_LIMIT, **limits) as reader:
                 for batch in reader.batches():
                     self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)

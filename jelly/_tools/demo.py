@@ -1,4 +1,4 @@
-"""``python -m jelly._tools.demo``: text to Jelly and back on real data, with sizes and speeds.
+"""``python -m jelly._tools.demo``: converts real text to Jelly and back, and prints sizes and speeds.
 
 The data are a sample that comes with the package, a library catalogue made up here, and files of ../shared/data where
 those are there. Every file is checked to come back with the same statements.
@@ -166,7 +166,7 @@ def _show(rows: list[list[str]]) -> None:
 
 
 def main() -> int:
-    """Run the demo; 0 where every statement came back."""
+    """Run the demo. Returns 0 if every statement survived the round trip."""
     began = time.perf_counter()
     rows, wrong = [], []
     for name, format, text in _inputs():
@@ -174,16 +174,16 @@ def main() -> int:
         rows.append(row)
         if not same:
             wrong.append(name)
-    print("N-Triples and N-Quads to Jelly, back to text, and to Python terms, in memory.")
-    print("ratio: text / Jelly, plain and compressed. Speeds: million statements a second, one thread.")
+    print("Converts N-Triples and N-Quads to Jelly, back to text, and to Python terms, in memory.")
+    print("ratio: text / Jelly in bytes, plain and compressed. Speeds: million statements per second, one thread.")
     _show(rows)
     if not all((SHARED / name).exists() for name in FILES):
-        print(f"Not all of the data in {SHARED} is there: only what is was used.")
+        print(f"Some of the data in {SHARED} is missing: only the rest was used.")
     if wrong:
         print(f"DIFFERENT after the round trip: {', '.join(wrong)}")
         return 1
     total = sum(int(row[1].replace(",", "")) for row in rows)
-    print(f"\nAll {total:,} statements came back as they were. {time.perf_counter() - began:.1f} s")
+    print(f"\nAll {total:,} statements are the same after the round trip. {time.perf_counter() - began:.1f} s")
     return 0
 
 

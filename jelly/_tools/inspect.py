@@ -1,4 +1,4 @@
-"""What a Jelly stream consists of: its options, rows and bytes by kind, frames. Terms are not decoded."""
+"""Counts of a Jelly stream: options, rows and bytes by kind, frames. Terms are not decoded."""
 
 from __future__ import annotations
 
@@ -31,11 +31,25 @@ _STATEMENTS = slice(_ROWS + 1, _ROWS + 3)  # triples and quads, or statements ad
 
 @dataclass(frozen=True, slots=True)
 class FrameInspection:
-    """One frame: where it begins in the (decompressed) stream, its bytes, and what `Inspection` tells of the whole.
+    """One frame in the result of `inspect`.
 
-    ``metadata`` are its keys and values. Values are for looking at: as text, or in hexadecimal digits (``0x00ff``)
-    where they are none, and no more than the first 100 bytes; ``...`` and the length in bytes stand behind a value that
-    was cut.
+    Attributes
+    ----------
+    index : int
+        Number of the frame, from 0.
+    offset : int
+        Byte in the decompressed stream at which the frame begins.
+    bytes : int
+        Size of the frame in bytes.
+    statements : int
+        Number of statements.
+    rows, row_bytes : dict of str to int
+        Number and bytes of the rows by kind, see `Inspection`.
+    metadata_bytes : int
+        Bytes of metadata.
+    metadata : dict of str to str
+        Metadata for display: the first 100 bytes of each value as text, or as hexadecimal digits (``0x00ff``) if it is
+        not UTF-8. A value that was cut ends with ``...`` and its length in bytes.
     """
 
     index: int
@@ -48,22 +62,46 @@ class FrameInspection:
     metadata: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
+        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return _plain(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What `inspect` found.
+    """Result of `inspect`.
 
-    ``rows`` and ``row_bytes`` are by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
-    datatype (the entries of the lookup tables) and other (rows without a known field). Those of Jelly-Patch are add,
-    delete, namespace_add, namespace_delete, start, commit, abort, header and punctuation instead of triple to
-    namespace, and its ``statements`` are those that are added or deleted. ``metadata`` tells for each
-    key how many frames have it. ``bytes`` are those of the stream, ``bytes_read`` those of the file, which may be
-    compressed. ``frames`` has as many as there are only where ``per_frame`` was asked for; each is made when it is
-    taken. ``problems`` says what shows without decoding: rows of no known kind, and that the file seems to be several
-    that were joined with ``cat``.
+    Attributes
+    ----------
+    options : StreamOptions or PatchOptions
+        The stream options.
+    delimited : bool
+        Whether each frame has its length before it.
+    statements : int
+        Number of statements; of Jelly-Patch, statements added and deleted.
+    n_frames : int
+        Number of frames.
+    bytes : int
+        Size of the stream in bytes.
+    bytes_read : int
+        Size of the file in bytes, which may be compressed.
+    rows, row_bytes : dict of str to int
+        Number and bytes of the rows by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
+        datatype (entries of the lookup tables) and other (rows without a known field). Jelly-Patch has add, delete,
+        namespace_add, namespace_delete, start, commit, abort, header and punctuation instead of triple to namespace.
+    metadata_bytes : int
+        Bytes of metadata in all frames.
+    metadata : dict of str to int
+        Number of frames with each metadata key.
+    frames : sequence of FrameInspection
+        The frames, if ``per_frame`` was asked for.
+    problems : list of str
+        Problems that show without decoding: rows of unknown kinds, and signs that the file was joined with ``cat``.
     """
 
     options: StreamOptions | PatchOptions
@@ -80,7 +118,13 @@ class Inspection:
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists and numbers; kinds of rows that do not occur are left out."""
+        """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return _plain(self)
 
 
@@ -166,17 +210,41 @@ def inspect(
     progress: Callable[[int, int | None, int], object] | None = None,
     **limits: Any,
 ) -> Inspection:
-    """Look at the Jelly stream ``src``, which may be what `Reader` takes.
+    """Count the frames, rows and bytes of a Jelly stream without decoding its statements.
 
-    ``format`` is ``"jelly"`` or ``"jellyp"`` (Jelly-Patch); by default a file whose suffix is ``.jellyp`` is a patch,
-    and all else is Jelly-RDF.
+    The stream options are checked. Wrong references to lookup tables go unnoticed; see `validate`.
 
-    The stream options are checked like those of any stream; the rest is walked over without decoding it, so that
-    wrong references go unnoticed (see `validate`). ``progress`` is as for `convert`.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `Reader`.
+    per_frame : bool, default False
+        Also report each frame, about 200 bytes of memory per frame.
+    format : {"jelly", "jellyp"}, optional
+        Jelly-RDF or Jelly-Patch. By default a file whose suffix is ``.jellyp`` is Jelly-Patch, all else Jelly-RDF.
+    delimited : bool, optional
+        Whether each frame has its length before it. By default the first bytes tell.
+    max_frames : int, default 262144
+        Maximum number of frames to report with ``per_frame``.
+    progress : callable, optional
+        See `convert`.
+    **limits : Any
+        Limits of the `Decoder`, such as ``max_frame_bytes``.
 
-    ``per_frame=True`` tells of each frame too, of ``max_frames`` (default 262,144) at most: about 200 bytes are
-    kept for each. JellyLimitError where there are more.
+    Returns
+    -------
+    Inspection
+        What was found.
 
+    Raises
+    ------
+    JellyLimitError
+        If ``per_frame`` is set and there are more than ``max_frames`` frames.
+    JellyError
+        If a frame or the options are malformed.
+
+    Examples
+    --------
     >>> import jelly
     >>> found = jelly.inspect(jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     >>> found.statements, found.n_frames, found.rows["name"]

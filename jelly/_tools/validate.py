@@ -1,4 +1,4 @@
-"""Everything that is wrong with a Jelly stream: its bytes, its flags, and whether it says what another file says."""
+"""Lists the problems of a Jelly stream, and compares it with another file."""
 
 from __future__ import annotations
 
@@ -42,8 +42,21 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. ``frame`` and ``row`` (in the frame) count from 0, ``offset`` is the byte in the
-    decompressed stream, ``line`` that of a text, from 1; None where they do not apply."""
+    """One problem in a stream.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    frame : int or None
+        Number of the frame, from 0.
+    row : int or None
+        Number of the row in the frame, from 0.
+    offset : int or None
+        Byte in the decompressed stream, from 0.
+    line : int or None
+        Line of a text, from 1.
+    """
 
     message: str
     frame: int | None = None
@@ -78,29 +91,54 @@ def validate(
     joined: bool = False,
     **limits: Any,
 ) -> list[Problem]:
-    """All problems of the Jelly stream ``src``; an empty list where there are none.
+    """Check a stream and list its problems.
 
-    Found are: what the `Decoder` refuses (nothing behind it can be checked), statements that need RDF-star or
-    generalized statements where the options say there are none, namespace declarations in version 1, a graph that
-    does not end, rows of no known kind, and that the stream seems to be several that were joined with ``cat``
-    (unless it is read with ``joined=True``; rows of no known kind are none with ``unknown_rows="skip"``). After
-    ``limit`` problems it stops.
+    Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
+    triples or generalized statements that the options do not announce, namespace declarations in version 1, a graph
+    without an end, rows of unknown kinds, and signs that the file was joined with ``cat``. Problems of other formats
+    are syntax errors, in N-Triples and N-Quads every line that has one.
 
-    ``src`` may be in another format: that is told by ``format``, else by the suffix of the file. Found are then the
-    errors of syntax, in N-Triples and N-Quads each line that has one; ``options`` and ``delimited`` are of Jelly alone.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `Reader`.
+    format : str, optional
+        Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
+    against : Any, optional
+        Another RDF source that must contain the same statements, up to the labels of blank nodes.
+    against_format : str, optional
+        Format of ``against``. By default the suffix decides.
+    ordered : bool, default True
+        Whether ``against`` must have the statements in the same order.
+    options : StreamOptions or Any, optional
+        Expected stream options, or a Jelly stream with the expected options. Jelly only.
+    frame : int, optional
+        Compare only this frame of ``src`` with ``against``.
+    delimited : bool, optional
+        Whether each frame has its length before it. By default the first bytes tell. Jelly only.
+    limit : int, default 1000
+        Stop after this many problems.
+    progress : callable, optional
+        See `convert`.
+    joined : bool, default False
+        Accept several Jelly streams joined with ``cat``.
+    **limits : Any
+        Further keywords of `Reader`, for ``src`` and ``against``. ``unknown_rows="skip"`` accepts rows of unknown
+        kinds.
 
-    ``against`` is another RDF file (Jelly, N-Triples or N-Quads) that must have the same statements: at the same
-    positions, or with ``ordered=False`` in any order, and in both cases up to the names of blank nodes. With
-    ``frame`` only that frame of ``src`` is compared. ``options`` are `StreamOptions`, or a Jelly stream whose options
-    must be the same. ``progress`` is as for `convert`. ``limits`` are those of the `Decoder`, or the reader of ``src``,
-    and of the reader of ``against``.
+    Returns
+    -------
+    list of Problem
+        The problems in the order of the stream; empty if there are none.
 
+    Examples
+    --------
     >>> import jelly
     >>> s, p, o = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")
     >>> jelly.validate(jelly.dumps([(s, p, o)]), against=b'<a:s> <a:p> "o" .', against_format="nt")
     []
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
-    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; nothing behind it was checked']
+    ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
     known = format_to_check(format, source.name)
@@ -142,7 +180,7 @@ def validate(
         if check.failed:
             raise
         explain(error, source.head, JELLY.name)
-        message = f"{error.reason}; nothing behind it was checked"
+        message = f"{error.reason}; the rest of the file was not checked"
         check.add(message, error.frame, error.row, error.offset)
     finally:
         source.close()
@@ -179,7 +217,7 @@ def _validate_text(
         except JellyError as error:
             if check.failed:
                 raise
-            check.add(f"{error.reason}; nothing behind it was checked", offset=error.offset, line=error.line)
+            check.add(f"{error.reason}; the rest of the file was not checked", offset=error.offset, line=error.line)
         for line, message in reader.skipped:
             check.add(message, line=line)
         if reader.n_skipped > len(reader.skipped):

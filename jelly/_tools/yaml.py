@@ -1,4 +1,4 @@
-"""PyYAML, the only place that imports it: values as YAML, and YAML 1.2 documents as values, with bounds."""
+"""YAML by PyYAML, which only this module imports: values to YAML, and YAML 1.2 documents to values, with limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ except ImportError:
 
 __all__ = ["dump_yaml", "load_documents"]
 
-# A value may be nested so deep; aliases may stand for so many values in one document.
+# Maximum nesting of a value, and maximum number of values that aliases stand for in one document.
 MAX_DEPTH = 128
 MAX_ALIASED = 10_000
 

@@ -1,4 +1,4 @@
-"""The command ``jelly``: `jelly --help` lists what it can do.
+"""The command ``jelly``; `jelly --help` lists its subcommands.
 
 Needs the extra ``cli``.
 """

@@ -19,7 +19,7 @@ from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wid
 __all__ = ["cat"]
 
 
-@click.command("cat", short_help="Print files as N-Quads, one after the other.")
+@click.command("cat", short_help="Print the statements of files as N-Quads.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @click.option("--to", "to_format", type=FORMAT, default="nq", show_default=True, help="Format of the output.")
@@ -28,18 +28,18 @@ __all__ = ["cat"]
 def cat(
     files: tuple[str, ...], from_format: str | None, to_format: str, limits: dict[str, Any], **given: Any
 ) -> None:
-    """Print the statements of files on standard output.
+    """Print the statements of files on standard output, one file after the other.
 
-    N-Quads is N-Triples where there are no named graphs. Labels of blank nodes are printed as they are.
+    N-Quads without named graphs is N-Triples. Labels of blank nodes are not changed.
 
     \b
     Examples:
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
 
-    Jelly says at its start what it may hold. Before it is written, the beginning of each file is looked at, so the
-    order of the files does not matter. What shows only later in a file of N-Triples or RDF Thrift needs --physical,
-    --generalized, --namespaces or --star.
+    A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
+    for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
+    Thrift need --physical, --generalized, --namespaces or --star.
     """
     settings = settings_of(files, from_format, limits)
     if to_format == "jelly" and sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""The commands. What they do is done by the public functions of the package."""
+"""The main commands. They call the public functions of the package."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """A warning of ours on one line, without the line of Python that it came from."""
+    """Print a JellyWarning on one line, without the line of Python that caused it."""
     if issubclass(category, jelly.JellyWarning):
         say(f"warning: {in_options(str(message))}", "yellow")
     else:
@@ -89,7 +89,8 @@ class Commands(click.Group):
 
 
 shape_option = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]), help="Default: table on a terminal, else yaml."
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+    help="Form of the result (default: table on a terminal, else yaml).",
 )
 
 
@@ -100,10 +101,10 @@ shape_option = click.option(
 )
 @click.version_option(jelly.__version__, prog_name="jelly", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Convert, inspect and check RDF in Jelly, N-Triples, N-Quads, and other syntaxes.
+    """Convert, inspect and check RDF in Jelly, N-Triples, N-Quads and other formats.
 
     Turtle, TriG, RDF/XML, JSON-LD and N3 need jelly-rdf[oxigraph]. Files may be compressed with gzip, zstd, bzip2 or
-    xz; "-" is standard input or output.
+    xz. "-" is standard input or output.
 
     \b
       jelly convert people.nt.gz people.jelly
@@ -117,70 +118,88 @@ for command in (cat, messages, patch, results):
     cli.add_command(command)
 
 
-@cli.command(short_help="Convert a file to another format, or to other stream options.")
+@cli.command(short_help="Convert a file to another format or to other stream options.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @from_option
-@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix.")
-@click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of the lookup tables, all three.")
-@click.option("--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE), help="Entries of the name table.")
-@click.option("--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the prefix table; 0: none.")
-@click.option("--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE), help="Of the datatype table.")
+@click.option("--to", "to_format", type=FORMAT, help="Format of the output (default: by the suffix of the file).")
+@click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of all three lookup tables.")
+@click.option(
+    "--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE),
+    help="Size of the name table, in entries.",
+)
+@click.option(
+    "--prefixes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
+    help="Size of the prefix table (0 disables it).",
+)
+@click.option(
+    "--datatypes", metavar="N", type=click.IntRange(0, MAX_TABLE_SIZE),
+    help="Size of the datatype table (0 disables it).",
+)
 @click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type.")
 @click.option(
     "--logical",
     metavar="TYPE",
     type=click.Choice(_LOGICAL),
-    help=f"Logical stream type, what a frame means: {', '.join(_LOGICAL)}.",
+    help=f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}.",
 )
 @click.option("--generalized", is_flag=True, help="Allow generalized statements.")
-@click.option("--namespaces", "allow_namespaces", is_flag=True, help="Allow namespaces, even if they come late.")
-@click.option("--no-star", is_flag=True, help="Refuse quoted triples.")
-@click.option("--stream-name", metavar="NAME", help="Name to write into the stream options.")
 @click.option(
-    "--frame-rows", metavar="N", type=click.IntRange(0), default=256, help="Rows of a frame; default 256, 0: no bound."
+    "--namespaces", "allow_namespaces", is_flag=True,
+    help="Allow namespace declarations anywhere in the stream.",
+)
+@click.option("--no-star", is_flag=True, help="Reject quoted triples.")
+@click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
+@click.option(
+    "--frame-rows", metavar="N", type=click.IntRange(0), default=256,
+    help="Maximum rows per frame (default 256; 0 = unlimited).",
 )
 @click.option(
-    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20, help="And bytes; default 1 MiB, 0: no bound."
+    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20,
+    help="Maximum bytes per frame (default 1 MiB; 0 = unlimited).",
 )
-@click.option("--no-delimited", is_flag=True, help="Write one bare frame.")
+@click.option("--no-delimited", is_flag=True, help="Write one frame without its length.")
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index, so that any part can be read at once; default for files that are not compressed.",
+    help="Write an index for random access (default for uncompressed files).",
 )
-@click.option("--strict", is_flag=True, help="Refuse text that RDF 1.1 does not allow.")
-@click.option("--skip-errors", is_flag=True, help="Leave out lines of N-Triples and N-Quads that have an error.")
-@click.option("--base", metavar="IRI", help="What relative IRIs stand on, in Turtle, TriG, RDF/XML, JSON-LD and N3.")
-@click.option("--lenient", is_flag=True, help="Check less in these, IRIs above all, which is faster.")
+@click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
+@click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
+@click.option(
+    "--base", metavar="IRI",
+    help="Base IRI for resolving relative IRIs (Turtle, TriG, RDF/XML, JSON-LD, N3).",
+)
+@click.option("--lenient", is_flag=True, help="Skip most validation, mainly of IRIs, in these formats (faster).")
 @click.option(
     "--prefix",
     "namespaces",
     metavar="NAME=IRI",
     multiple=True,
-    help="Declare a prefix, where OUT can have some; may be given several times.",
+    help="Add a prefix declaration to OUT, if its format supports prefixes. Repeatable.",
 )
-@click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as such; their spelling is lost.")
+@click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as values; their lexical forms are lost.")
 @click.option(
-    "--keep-labels", is_flag=True, help="Refuse blank nodes whose labels OUT cannot hold; else they get other labels."
+    "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
 @click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
+    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
 )
 @click.option(
-    "--threads", metavar="N", type=click.IntRange(1), default=1, help="Threads that read a Jelly file with an index."
+    "--threads", metavar="N", type=click.IntRange(1), default=1,
+    help="Number of threads that read a Jelly file with an index.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no summary.")
+@click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor summary.")
 @reading_options(*STATEMENTS)
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
-    """Read IN and write it to OUT. What cannot be finished leaves no file.
+    """Convert IN to OUT. If the conversion fails, OUT is not created or changed.
 
-    Either may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]).
+    IN or OUT may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]).
 
-    Jelly to Jelly keeps the stream options of the input as far as none are given. From Jelly to standard output
-    without --to gives N-Quads, from text Jelly. Jelly files are written with an index that "jelly slice" and several
-    threads use and that other readers ignore.
+    Jelly to Jelly keeps the stream options of the input, except those given here. Standard output without --to is
+    N-Quads if IN is Jelly, else Jelly. Jelly files get an index for "jelly slice" and for reading with several
+    threads; other readers ignore it.
 
     \b
     Examples:
@@ -235,7 +254,7 @@ def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
     """The prefixes that are to be declared, by name."""
     pairs = [declared.partition("=") for declared in given["namespaces"]]
     if pairs and not target.namespaces:
-        raise click.UsageError(f"--prefix does not go with {target.title}, which has none")
+        raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")
     for name, equals, iri in pairs:
         if not (equals and iri):
             raise click.UsageError(f"--prefix {name}{equals}{iri}: expected NAME=IRI, such as ex=http://example.org/")
@@ -322,8 +341,8 @@ def _summary(done: jelly.Conversion) -> None:
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:
-        lines = "line was" if done.n_skipped == 1 else "lines were"
-        say(f"{done.n_skipped:,} {lines} left out, as they have errors:", "yellow")
+        lines = "line" if done.n_skipped == 1 else "lines"
+        say(f"Skipped {done.n_skipped:,} {lines} with errors:", "yellow")
         for line, reason in done.skipped[:5]:
             say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
         if done.n_skipped > 5:
@@ -344,7 +363,7 @@ def _count(n: float) -> str:
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
 @click.argument("file")
-@click.option("--per-frame", is_flag=True, help="Show each frame too.")
+@click.option("--per-frame", is_flag=True, help="Also show each frame.")
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
 def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
@@ -378,16 +397,19 @@ def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[
         click.echo(dump_yaml(found.as_dict()), nl=False)
 
 
-@cli.command(short_help="Find everything that is wrong with a Jelly file.")
+@cli.command(short_help="Check a file and list its problems.")
 @click.argument("file")
-@click.option("--against", metavar="FILE", help="A file (Jelly, N-Triples, N-Quads) that must say the same.")
-@click.option("--unordered", is_flag=True, help="Compare as sets instead of position by position.")
-@click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare this frame only; the first is 0.")
+@click.option(
+    "--against", metavar="FILE",
+    help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.",
+)
+@click.option("--unordered", is_flag=True, help="Compare as sets, ignoring the order of statements.")
+@click.option("--frame", metavar="N", type=click.IntRange(0), help="Compare only frame N (counting from 0).")
 @click.option("--options", metavar="FILE", help="A Jelly file whose stream options must be the same.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after so many problems; default 1000."
+    "--limit", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N problems (default 1000)."
 )
-@click.option("--json", "as_json", is_flag=True, help="Problems as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 @from_option
 @reading_options(*STATEMENTS)
 def validate(
@@ -399,9 +421,9 @@ def validate(
     limits: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Print every problem of a Jelly file with its frame, row and byte. Exit code 1 where there is one.
+    """Print every problem of a Jelly file with its frame, row and byte. The exit code is 1 if there is one.
 
-    FILE may be in another format: then its errors of syntax are found, and it can be compared.
+    If FILE has another format, its syntax errors are printed, and it can be compared.
 
     \b
     Examples:
@@ -430,12 +452,12 @@ def validate(
 @cli.command(short_help="Print the first statements of a file.")
 @click.argument("file")
 @click.option(
-    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Statements to print."
+    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
 )
 @from_option
 @reading_options(*STATEMENTS)
 def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first statements of a file as N-Quads; no more of it is read than that takes.
+    """Print the first statements of a file as N-Quads. Only the needed part of the file is read.
 
     \b
     Example:
@@ -453,9 +475,9 @@ def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]
 @from_option
 @reading_options(*STATEMENTS)
 def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the number of statements of each file, and the total where there are several.
+    """Print the number of statements of each file, and the total of several files.
 
-    The rows of Jelly files are counted without decoding them.
+    Rows of Jelly files are counted without decoding them.
 
     \b
     Examples:
@@ -485,13 +507,13 @@ def _count_of(
         return reader.statements
 
 
-@cli.command(short_help="Make an index, so that any part of a Jelly file can be read at once.")
+@cli.command(short_help="Make an index for random access to a Jelly file.")
 @click.argument("file")
 @reading_options(*_SEEKING_LIMITS)
 def index(file: str, limits: dict[str, Any]) -> None:
-    """Scan a Jelly file and write FILE.idx beside it, which jelly.open in Python uses, or jelly.patch.open of patches.
+    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
 
-    Files that "jelly convert" wrote have an index already, unless they are compressed or bare.
+    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited.
 
     \b
     Example:
@@ -505,8 +527,11 @@ def index(file: str, limits: dict[str, Any]) -> None:
 @cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
-@click.option("--frames", is_flag=True, help="Frames A to B instead of statements.")
-@click.option("--to", "to_format", type=FORMAT, help="Format of the output; default: by its suffix, else nq.")
+@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
+@click.option(
+    "--to", "to_format", type=FORMAT,
+    help="Format of the output (default: by the suffix of the file, else nq).",
+)
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
 @reading_options(*_SEEKING_LIMITS)
 def slice_(
@@ -517,7 +542,7 @@ def slice_(
     output: str,
     limits: dict[str, Any],
 ) -> None:
-    """Print the statements A to B, the first is 0 and B is left out. No more of the file is read than that takes.
+    """Print statements A up to, but not including, B (counting from 0). Only the needed part of the file is read.
 
     \b
     Examples:
@@ -541,13 +566,16 @@ def slice_(
                 writer.end_frame(frame.metadata)
 
 
-@cli.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages; draw them.")
+@cli.command("stats", short_help="Count predicates, classes, graphs, datatypes and languages; plot them.")
 @click.argument("file")
 @from_option
 @shape_option
-@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
-@click.option("--threads", metavar="N", type=click.IntRange(1), default=1, help="For files with an index; default 1.")
-@click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
+@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
+@click.option(
+    "--threads", metavar="N", type=click.IntRange(1), default=1,
+    help="Threads, for files with an index (default 1).",
+)
+@click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 @reading_options(*STATEMENTS)
 def stats_(
     file: str,
@@ -558,7 +586,7 @@ def stats_(
     plot: str | None,
     limits: dict[str, Any],
 ) -> None:
-    """Show what the statements of a file consist of, and how they are distributed.
+    """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What several commands share."""
+"""Options and helpers that several commands share."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # What reading a file may be told, by the keyword of the functions: sizes, and switches with the value that they give.
 _LIMITS = {
-    "max_frame_bytes": "Longest frame of Jelly to read.",
-    "max_line_bytes": "Longest line of N-Triples, N-Quads or RDF Patch to read.",
-    "max_row_bytes": "Longest row of RDF Thrift or RDF Protobuf to read.",
-    "max_message_bytes": "Longest message to read.",
-    "max_names": "Largest name table of Jelly to read.",
-    "max_prefixes": "Largest prefix table to read.",
-    "max_datatypes": "Largest datatype table of Jelly to read.",
-    "max_text_bytes": "Longest text to read between two statements, or between two tags of results.",
-    "max_document_bytes": "Largest document of JSON to read.",
-    "max_expansion": "How many times their size compressed data may expand to.",
-    "max_frames": "Most frames to show with --per-frame.",
+    "max_frame_bytes": "Maximum bytes of a Jelly frame.",
+    "max_line_bytes": "Maximum bytes of a line of N-Triples, N-Quads or RDF Patch.",
+    "max_row_bytes": "Maximum bytes of a row of RDF Thrift or RDF Protobuf.",
+    "max_message_bytes": "Maximum bytes of a message.",
+    "max_names": "Maximum entries of the name table of Jelly.",
+    "max_prefixes": "Maximum entries of the prefix table.",
+    "max_datatypes": "Maximum entries of the datatype table of Jelly.",
+    "max_text_bytes": "Maximum bytes of text between two statements, or between two tags of results.",
+    "max_document_bytes": "Maximum bytes of a JSON document.",
+    "max_expansion": "Maximum expansion of compressed data, as a factor (plus 8 MiB).",
+    "max_frames": "Maximum number of frames to show with --per-frame.",
 }
 _SWITCHES: dict[str, tuple[str, Any, str]] = {
-    "joined": ("--joined", True, "Read Jelly files that were joined with cat as the streams they are."),
+    "joined": ("--joined", True, "Read Jelly files joined with cat as several streams."),
     "unknown_rows": (
-        "--skip-unknown-rows", "skip", "Leave out rows of Jelly of a kind that this version does not know."
+        "--skip-unknown-rows", "skip", "Skip Jelly rows of unknown kinds."
     ),
 }
 STATEMENTS = (
@@ -69,7 +69,7 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         found = re.fullmatch(r"([0-9]+)(?:([KMGT])(?:i?B)?)?", str(value), re.I)
         if found is None or not int(found[1]):
-            self.fail(f"{value!r} is no size: expected a number such as 1000, 64M or 1G", param, ctx)
+            self.fail(f"{value!r} is not a size: expected a number such as 1000, 64M or 1G", param, ctx)
         return int(found[1]) << 10 * (" KMGT".index((found[2] or " ").upper()))
 
 
@@ -110,7 +110,7 @@ def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -
 quoted_option = click.option(
     "--quoted",
     type=click.Choice(["rdf-1.2", "rdf-star"]),
-    help="Quoted triples as objects, in lines of text: <<( )>> of RDF 1.2, the default, or << >> of RDF-star.",
+    help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
 )
 
 
@@ -142,7 +142,7 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     """A:B with either left out."""
     start, colon, stop = value.partition(":")
     if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
-        raise click.BadParameter(f"{value!r} is no range: expected A:B, such as 1000:1010, :10 or 1000:")
+        raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")
     low, high = int(start or 0), int(stop) if stop else None
     if high is not None and high < low:
         raise click.BadParameter(f"{value!r} ends before it begins")

@@ -1,4 +1,4 @@
-"""What rich draws: the progress bar and tables. The only place that imports it."""
+"""The progress bar and tables, drawn by rich, which only this module imports."""
 
 from __future__ import annotations
 

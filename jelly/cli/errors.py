@@ -1,4 +1,4 @@
-"""How a command ends: one line instead of a traceback, an exit code, and no complaint when nobody reads on."""
+"""The end of a command: one line instead of a traceback, an exit code, and silence if nobody reads the output."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _IN_OPTIONS = [
         (r"\bjoined=True\b", "--joined"),
         (r'\bunknown_rows="skip"', "--skip-unknown-rows"),
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
-        (r"; give it as format=", "; say what it is with --from or --to"),
-        (r"\bforce=True\b", "--force"),
+        (r"; pass format=\.\.\.", "; use --from or --to"),
+        (r"\bpass force=True\b", "use --force"),
+        (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
         (r'\bdialect="(\w+)"', r"--dialect \1"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),

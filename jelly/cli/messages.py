@@ -1,4 +1,4 @@
-"""``jelly messages``: logs of RDF Messages between their formats. What is done is done by `jelly.messages`."""
+"""The commands ``jelly messages ...``. They call the functions of `jelly.messages`."""
 
 from __future__ import annotations
 
@@ -22,27 +22,34 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @click.group(short_help="Logs of RDF Messages: convert, count, cat, split, merge, validate.")
 def messages() -> None:
-    """Logs of RDF Messages: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML, Jelly."""
+    """Work with logs of RDF Messages.
+
+    Formats: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML and Jelly.
+    """
 
 
 def _reading(command: _F) -> _F:
     """The options of a log that is read."""
     for option in (
         click.option(
-            "--from", "from_format", metavar="FORMAT", help="Format or media type of the input; default: suffix."
+            "--from", "from_format", metavar="FORMAT", help="Format or media type of the input (default: by suffix)."
         ),
         click.option(
             "--dialect",
             type=click.Choice(["comment", "directive"]),
-            help="What delimits messages, # @message or MESSAGE; default: what its VERSION announces, else comments.",
+            help="What delimits messages: # @message or MESSAGE (default: as announced by VERSION, else comments).",
         ),
         click.option(
-            "--trailing", type=click.Choice(["open", "close"]), default="open", help="A delimiter at the end."
+            "--trailing", type=click.Choice(["open", "close"]), default="open",
+            help="Whether a delimiter at the very end opens an empty message (default: open).",
         ),
-        click.option("--rename-blank-nodes", is_flag=True, help="Put the number of the message before each label."),
-        click.option("--base", metavar="IRI", help="What relative IRIs are resolved against."),
-        click.option("--context", "contexts", metavar="URL=FILE", multiple=True, help="A JSON-LD context in a file."),
-        click.option("--force", is_flag=True, help="Take the frames of a flat Jelly stream for messages."),
+        click.option("--rename-blank-nodes", is_flag=True, help="Put the message number before each blank node label."),
+        click.option("--base", metavar="IRI", help="Base IRI for resolving relative IRIs."),
+        click.option(
+            "--context", "contexts", metavar="URL=FILE", multiple=True,
+            help="JSON-LD context of a URL, from a file. Repeatable.",
+        ),
+        click.option("--force", is_flag=True, help="Read the frames of a flat Jelly stream as messages."),
         reading_options("max_message_bytes", "max_names", "max_prefixes", "max_datatypes", "max_expansion"),
     ):
         command = option(command)
@@ -50,8 +57,14 @@ def _reading(command: _F) -> _F:
 
 
 _writing = (
-    click.option("--to", "to_format", metavar="FORMAT", help="Format or media type of the output; default: suffix."),
-    click.option("--to-dialect", type=click.Choice(["comment", "directive"]), help="What shall delimit messages."),
+    click.option(
+        "--to", "to_format", metavar="FORMAT",
+        help="Format or media type of the output (default: by suffix).",
+    ),
+    click.option(
+        "--to-dialect", type=click.Choice(["comment", "directive"]),
+        help="What delimits messages in the output.",
+    ),
 )
 
 
@@ -77,7 +90,7 @@ def _settings(
 @_writing[0]
 @_writing[1]
 def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, **reading: Any) -> None:
-    """Convert the log SRC to DST; formats by suffix, "-" is standard input or output."""
+    """Convert the log SRC to DST. Suffixes choose the formats; "-" is standard input or output."""
     from jelly.messages import convert_messages
 
     settings = _settings(**reading)
@@ -99,7 +112,7 @@ def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, **readin
 @click.argument("files", nargs=-1, required=True)
 @_reading
 def count(files: tuple[str, ...], **reading: Any) -> None:
-    """Print for each log how many messages and statements it has."""
+    """Print the number of messages and of statements of each log."""
     from jelly.messages import MessageReader
 
     for file in files:
@@ -115,18 +128,18 @@ def count(files: tuple[str, ...], **reading: Any) -> None:
 @_writing[0]
 @_writing[1]
 def cat(files: tuple[str, ...], to_format: str | None, to_dialect: Any, **reading: Any) -> None:
-    """Print the messages of logs, one log after the other, as one."""
+    """Print the messages of several logs as one log."""
     _put_together(files, "-", to_format or "nq", to_dialect, reading)
 
 
-@messages.command(short_help="Put logs together, one after the other.")
+@messages.command(short_help="Merge logs, one after the other.")
 @click.argument("files", nargs=-1, required=True)
 @click.argument("dst")
 @_reading
 @_writing[0]
 @_writing[1]
 def merge(files: tuple[str, ...], dst: str, to_format: str | None, to_dialect: Any, **reading: Any) -> None:
-    """Write the messages of logs into the log DST, in their order."""
+    """Write the messages of several logs, in order, to the log DST."""
     _put_together(files, dst, to_format, to_dialect, reading)
 
 
@@ -141,13 +154,13 @@ def _put_together(
                 writer.write(message)
 
 
-@messages.command(short_help="Write each message into a file of its own.")
+@messages.command(short_help="Write each message to a file of its own.")
 @click.argument("src")
 @click.argument("directory", type=click.Path(path_type=Path))
 @_reading
 @_writing[0]
 def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> None:
-    """Write message 0 of SRC to DIRECTORY/0.nq and so on; another format with --to."""
+    """Write message 0 of SRC to DIRECTORY/0.nq and so on. --to chooses another format."""
     from jelly.messages import MessageReader, MessageWriter, find_log
 
     found = find_log(to_format or "nq")[0]
@@ -157,12 +170,12 @@ def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> N
             writer.write(message)
 
 
-@messages.command(short_help="Tell whether logs can be read to their end.")
+@messages.command(short_help="Check that logs can be read to the end.")
 @click.argument("files", nargs=-1, required=True)
 @_reading
-@click.option("--strict", is_flag=True, help="RDF 1.1 only; one object on each line of NDJSON-LD.")
+@click.option("--strict", is_flag=True, help="Allow only RDF 1.1, and one object per line of NDJSON-LD.")
 def validate(files: tuple[str, ...], strict: bool, **reading: Any) -> None:
-    """Read logs and print the first error of each, with its message and line. Exit code 1 where there is one."""
+    """Read logs and print the first error of each, with message and line. The exit code is 1 if there is one."""
     failed = False
     for file, error in _errors(files, {**_settings(**reading), "strict": strict}):
         failed = failed or error is not None

@@ -1,4 +1,4 @@
-"""The commands of ``jelly patch``. What they do is done by the public functions of `jelly.patch`."""
+"""The commands ``jelly patch ...``. They call the functions of `jelly.patch`."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ from jelly.cli.errors import message
 __all__ = ["patch"]
 
 _format = click.Choice(list(patches.PATCH_FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the patches; default: by the suffix.")
-_to = click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
+_from = click.option(
+    "--from", "from_format", type=_format,
+    help="Format of the patches (default: by the suffix of the file).",
+)
+_to = click.option("--to", "to_format", type=_format, help="Format of the output (default: by the suffix of the file).")
 _type = click.option(
     "--type",
     "stream_type",
     type=click.Choice([kind.name.lower() for kind in patches.PatchStreamType]),
     help="Stream type of Jelly-Patch: what ends a patch.",
 )
-_triples = click.option("--triples", is_flag=True, help="Statement type TRIPLES of Jelly-Patch; default: quads.")
-_missing = click.option("--strict", is_flag=True, help="Refuse to delete what is not there.")
+_triples = click.option("--triples", is_flag=True, help="Write triples to Jelly-Patch (default: quads).")
+_missing = click.option("--strict", is_flag=True, help="Fail if a deletion does not match any statement.")
 
 _limits = reading_options(*STATEMENTS)
 _seeking_limits = reading_options(*(name for name in STATEMENTS if name in SEEKING))
@@ -47,7 +50,7 @@ _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
 def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
-    """Options that are asked for; None where those of the input shall stay."""
+    """The options asked for, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
     return patches.PatchOptions(
@@ -82,7 +85,7 @@ def _seekable(dst: str, target: str | None) -> bool:
 
 @click.group(no_args_is_help=True, short_help="Patches of datasets: make, apply, convert, invert, compact, log.")
 def patch() -> None:
-    """Read, write, make and apply patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and its binary form (.trp).
+    """Make, apply and convert patches: Jelly-Patch (.jellyp), RDF Patch (.rdfp) and RDF Patch Thrift (.trp).
 
     \b
       jelly patch diff monday.nq tuesday.jelly change.jellyp
@@ -90,14 +93,13 @@ def patch() -> None:
       jelly patch convert change.jellyp - | less
       jelly patch slice log.jellyp 1000:1010
 
-    Blank nodes are the same where their labels are: those that a file writes, or, for nodes without one such as [] in
-    Turtle, anon0, anon1 and so on by their place in the file. So a file has no difference to itself; where such a node
-    is put in or taken out, those behind it get other labels, and the patch has their statements too. A patch is to be
-    applied to the file that it was made from, or to what was written of that.
+    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
+    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
+    patch contains their statements too. Apply a patch only to the file it was made from, or to a conversion of it.
     """
 
 
-@patch.command(short_help="Write patches in another format, or as a table.")
+@patch.command(short_help="Convert patches to another format, or to a table.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
@@ -107,16 +109,16 @@ def patch() -> None:
 @click.option(
     "--marked-bnodes/--no-marked-bnodes",
     default=True,
-    help="Blank nodes of RDF Patch as <_:label> (default) or as _:label, of which Jena drops the first letter.",
+    help="Write blank nodes to RDF Patch as <_:label> (default) or _:label (Jena drops its first letter).",
 )
 @quoted_option
 @click.option(
     "--seekable/--no-seekable",
     default=None,
-    help="Write an index, so that any patch can be read at once; default for files that are not compressed.",
+    help="Write an index for random access (default for uncompressed files).",
 )
 @click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table; default flat."
+    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
 )
 @_limits
 def convert(
@@ -132,13 +134,14 @@ def convert(
     layout: Any,
     limits: dict[str, Any],
 ) -> None:
-    """Write the patches of IN to OUT in another format or of another stream type.
+    """Convert the patches of IN to another format or another stream type.
 
-    Jelly-Patch files are written with an index that "jelly patch slice" and several threads use and that other readers
-    ignore.
+    Jelly-Patch files get an index for "jelly patch slice" and for reading with several threads; other readers ignore
+    it.
 
-    Either may be a table of changes: .parquet, .arrow or .csv, with a column op (add, delete), perhaps one patch (its
-    number), and those of a --layout (needs jelly-rdf[arrow]). What is aborted, headers and namespaces are not in it.
+    IN or OUT may be a table of changes: .parquet, .arrow or .csv, with a column op (add, delete), optionally a column
+    patch (number of the patch), and the columns of a --layout (needs jelly-rdf[arrow]). The table has no aborted
+    operations, headers or namespaces.
     """
     target = None if table_kind(dst) else _target(dst, to_format)
     settings: dict[str, Any] = {
@@ -162,13 +165,13 @@ def convert(
         patches.convert(src, dst, progress=progress, **settings, **reading)
 
 
-@patch.command(short_help="Show what a file of patches consists of.")
+@patch.command(short_help="Show the patches of a file, their headers and rows.")
 @click.argument("file")
 @_from
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @_limits
 def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str, Any]) -> None:
-    """Show the options of FILE, its index if any and, for each of its patches, headers and numbers of rows."""
+    """Show the options of FILE, its index if any, and the headers and row counts of each patch."""
     reader = patches.PatchReader(file, **_reading(file, from_format, limits))
     found: list[dict[str, Any]] = [
         {
@@ -205,7 +208,7 @@ def _index(file: str) -> dict[str, int] | None:
         return None
 
 
-@patch.command("slice", short_help="Print patches A to B of a file that has an index.")
+@patch.command("slice", short_help="Print patches A to B of a file with an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
@@ -214,9 +217,9 @@ def _index(file: str) -> dict[str, int] | None:
 def slice_(
     file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, limits: dict[str, Any]
 ) -> None:
-    """Print the patches A to B of FILE, which has an index; the first is 0 and B is left out.
+    """Print patches A up to, but not including, B (counting from 0) of FILE, which must have an index.
 
-    No more of the file is read than that takes.
+    Only the needed part of the file is read.
     """
     target = _target(output, to_format)
     with patches.open(file, **limits) as source:
@@ -226,12 +229,12 @@ def slice_(
                 writer.write(one)
 
 
-@patch.command(short_help="Print what is wrong with a file of patches.")
+@patch.command(short_help="Check a file of patches.")
 @click.argument("file")
 @_from
 @_limits
 def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print what is wrong with FILE, with its frame, row and byte or its line. Exit code 1 where something is."""
+    """Print the first problem of FILE with its frame, row and byte, or its line. The exit code is 1 if there is one."""
     rows: Counter[int] = Counter()
     last = 15
     reader = patches.PatchReader(file, **_reading(file, from_format, limits))
@@ -246,7 +249,7 @@ def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None
     else:
         options = reader.options
         if options is not None and options.stream_type == patches.PatchStreamType.PUNCTUATED and last != 15:
-            problem = f"{file}: the last patch is not ended by a punctuation row"
+            problem = f"{file}: no punctuation row ends the last patch"
     click.echo(problem or f"{file}: no problems, {sum(rows.values()) - rows[15]} operations")
     click.get_current_context().exit(1 if problem else 0)
 
@@ -261,10 +264,10 @@ def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None
 def apply_(
     change: tuple[str, ...], src: str, dst: str, from_format: str | None, strict: bool, limits: dict[str, Any]
 ) -> None:
-    """Apply patches to the statements of IN, one after the other, and write the result to OUT, which may be IN.
+    """Apply patches in order to the statements of IN and write the result to OUT, which may be IN.
 
-    Statements to be deleted that are not in IN are counted on standard error. With --strict the first of them is an
-    error: the exit code is 1, and OUT is neither created nor changed.
+    The number of deletions that do not match any statement is printed on standard error. With --strict the first of
+    them is an error: the exit code is 1, and OUT is not created or changed.
     """
     with progress_bar("Applying", dst == "-") as progress:
         done = patches.apply(
@@ -276,21 +279,25 @@ def apply_(
             progress=progress,
             **having(limits, format_of(src).reading),
         )
-    click.echo(f"{done.added} added, {done.deleted} deleted, {done.missing} to be deleted were not there", err=True)
+    told = f"{done.added} added, {done.deleted} deleted, {done.missing} deletions did not match any statement"
+    click.echo(told, err=True)
     if done.missing:
-        say("warning: was the patch made from another file? Blank nodes are the same where their labels are", "yellow")
+        say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
 
 
-@patch.command(short_help="Write the patch that makes one file another.")
+@patch.command(short_help="Write the patch that turns one file into another.")
 @click.argument("old")
 @click.argument("new")
 @click.argument("dst", metavar="OUT")
 @_to
 @_type
 @_triples
-@click.option("--namespaces/--no-namespaces", default=True, help="Compare prefixes too, where both formats have them.")
-@click.option("--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True, help="Memory to use.")
-@click.option("--exit-code", is_flag=True, help="Exit code 1 where OLD and NEW differ, 2 at an error.")
+@click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
+@click.option(
+    "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
+    help="Memory limit in MiB.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if OLD and NEW differ, and with 2 on errors.")
 @_limits
 def diff(
     old: str,
@@ -303,13 +310,13 @@ def diff(
     limits: dict[str, Any],
     **settings: Any,
 ) -> None:
-    """Write the patch that makes the statements of OLD, and its namespaces, those of NEW.
+    """Write the patch that turns the statements and namespaces of OLD into those of NEW.
 
-    How many additions and deletions it has is told on standard error.
+    The number of additions and deletions is printed on standard error.
 
-    Blank nodes are compared by their labels: those that a file writes, or, for nodes without one such as [] in Turtle,
-    anon0, anon1 and so on by their place in the file. Where such a node is put in or taken out, those behind it get
-    other labels, and the patch has their statements too.
+    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
+    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
+    patch contains their statements too.
     """
     settings["memory"] <<= 20
     target = _target(dst, to_format)
@@ -340,19 +347,19 @@ def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
             writer.write(one)
 
 
-@patch.command(short_help="Write the patches that undo others.")
+@patch.command(short_help="Write patches that undo others.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
 @_to
 @_limits
 def invert(src: str, dst: str, from_format: str | None, to_format: str | None, limits: dict[str, Any]) -> None:
-    """Write the patches that undo those of IN, the last first."""
+    """Write patches that undo those of IN, in reverse order."""
     found = [patches.invert(one) for one in _patches((src,), from_format, limits)]
     _write(dst, to_format, found[::-1])
 
 
-@patch.command(short_help="Write one patch with the net effect of many.")
+@patch.command(short_help="Merge patches into one with the same net effect.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
 @click.argument("dst", metavar="OUT")
 @_from
@@ -361,20 +368,20 @@ def invert(src: str, dst: str, from_format: str | None, to_format: str | None, l
 def compact(
     files: tuple[str, ...], dst: str, from_format: str | None, to_format: str | None, limits: dict[str, Any]
 ) -> None:
-    """Write one patch with the net effect of all patches of the files."""
+    """Write one patch with the net effect of all patches in the files."""
     _write(dst, to_format, [patches.compact(_patches(files, from_format, limits))])
 
 
-@patch.command(short_help="Put the patches of a log in order, and list them.")
+@patch.command(short_help="List the patches of a log in order.")
 @click.argument("files", metavar="IN...", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="FILE", help="Write the patches in their order to FILE.")
-@click.option("--base", metavar="IRI", help="The id of the patch before the first.")
+@click.option("-o", "--output", metavar="FILE", help="Write the patches in order to FILE.")
+@click.option("--base", metavar="IRI", help="The id of the patch before the first one.")
 @_to
 @_limits
 def log(
     files: tuple[str, ...], output: str | None, base: str | None, to_format: str | None, limits: dict[str, Any]
 ) -> None:
-    """Put the patches of files or directories in order by their headers id and prev, and list them."""
+    """Sort the patches of files or directories by their headers id and prev, and list them."""
     found = patches.read_log(files, base=None if base is None else jelly.IRI(base), **limits)
     if output is not None:
         _write(output, to_format, found)

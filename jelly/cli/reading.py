@@ -1,4 +1,4 @@
-"""What the commands share that read statements, or write one stream of Jelly: how to read a file, what may be late."""
+"""Shared by commands that read statements or write one Jelly stream: settings of files, and options of the stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ __all__ = [
 
 FORMAT = click.Choice(list(FORMATS))
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
-from_option = click.option("--from", "from_format", type=FORMAT, help="Format of the input; default: by its suffix.")
+from_option = click.option(
+    "--from", "from_format", type=FORMAT, help="Format of the input (default: by the suffix of the file)."
+)
 
 
 def format_of(value: str | None, name: str, option: str) -> Format:
@@ -34,7 +36,7 @@ def format_of(value: str | None, name: str, option: str) -> Format:
         return find(value, "" if name == "-" else name)
     except jelly.JellyError as error:
         reason = error.reason.partition(";")[0]
-        raise click.UsageError(f"{reason}; say what it is with {option}") from None
+        raise click.UsageError(f"{reason}; use {option}") from None
 
 
 def settings_of(
@@ -53,10 +55,10 @@ def settings_of(
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
     options = [
-        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of Jelly output."),
-        click.option("--generalized", is_flag=True, help="Allow generalized statements in Jelly output."),
-        click.option("--namespaces", is_flag=True, help="Allow namespaces in Jelly output."),
-        click.option("--star", is_flag=True, help="Allow quoted triples in Jelly output."),
+        click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of the Jelly output."),
+        click.option("--generalized", is_flag=True, help="Allow generalized statements in the Jelly output."),
+        click.option("--namespaces", is_flag=True, help="Allow namespace declarations in the Jelly output."),
+        click.option("--star", is_flag=True, help="Allow quoted triples in the Jelly output."),
     ]
     for option in reversed(options):
         command = option(command)

@@ -1,4 +1,4 @@
-"""The commands for results of SPARQL queries."""
+"""The commands ``jelly results ...`` for SPARQL results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from jelly.results import convert_results
 __all__ = ["results"]
 
 _format = click.Choice(list(RESULT_FORMATS))
-_from = click.option("--from", "from_format", type=_format, help="Format of the input; default: by its suffix.")
+_from = click.option(
+    "--from", "from_format", type=_format,
+    help="Format of the input (default: by the suffix of the file).",
+)
 
 
 _limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "max_document_bytes")
@@ -25,29 +28,32 @@ def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
     return limits_of(limits, RESULT_FORMATS[format].reading, what=f"{format} results")
 
 
-@click.group(short_help="Convert and show the results of SPARQL queries.")
+@click.group(short_help="Convert and print results of SPARQL queries.")
 def results() -> None:
-    """Convert and show results of SELECT queries: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV, TSV."""
+    """Convert and print results of SELECT queries.
+
+    Formats: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV and TSV.
+    """
 
 
 def _check(format: str | None, name: str, option: str) -> str:
     try:
         return find(format, "" if name == "-" else name, content=Content.RESULTS).name
     except jelly.JellyError as error:
-        raise click.UsageError(f"{error.reason.partition(';')[0]}; say what it is with {option}") from None
+        raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
 
 
 @results.command("convert", short_help="Convert results to another format.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @_from
-@click.option("--to", "to_format", type=_format, help="Format of the output; default: by its suffix.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.option("--to", "to_format", type=_format, help="Format of the output (default: by the suffix of the file).")
+@click.option("-q", "--quiet", is_flag=True, help="Print no summary.")
 @_limits
 def convert_(
     src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, limits: dict[str, Any]
 ) -> None:
-    """Read the results IN and write them to OUT. What cannot be finished leaves no file.
+    """Convert the results IN to OUT. If the conversion fails, OUT is not created or changed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The commands ``jelly serve``, ``publish`` and ``subscribe``: RDF streams over gRPC. Need the extras cli and grpc."""
+"""The commands ``jelly serve``, ``publish`` and ``subscribe`` (extras ``cli`` and ``grpc``)."""
 
 from __future__ import annotations
 
@@ -37,12 +37,21 @@ def _tls(**files: str | None) -> Any:
 def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
     path = click.Path(exists=True, dir_okay=False)
     options = [
-        click.option("--tls", is_flag=True, help="A secure channel, to a server whose certificate the system knows."),
-        click.option("--ca", type=path, help="Certificates (PEM) of the authorities that vouch for the server."),
+        click.option(
+            "--tls", is_flag=True,
+            help="Use TLS; the system must know the authority of the server's certificate.",
+        ),
+        click.option(
+            "--ca", type=path,
+            help="Certificates (PEM) of the authorities that signed the server's certificate.",
+        ),
         click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
         click.option("--key", type=path, help="Key (PEM) of the client."),
-        click.option("--gzip", is_flag=True, help="Compress what is sent."),
-        click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long; default: never."),
+        click.option("--gzip", is_flag=True, help="Compress sent messages."),
+        click.option(
+            "--timeout", type=float, metavar="SECONDS",
+            help="Give up after this many seconds (default: never).",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -58,26 +67,39 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     return Client(address, tls=tls, token=os.environ.get(_TOKEN), gzip=given["gzip"])
 
 
-@cli.command(short_help="Serve topics: publish and subscribe by gRPC.")
-@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True, help="Port 0: any.")
-@click.option("--topic", "files", metavar="NAME=FILE", multiple=True, help="A topic with the frames of a file.")
-@click.option("--store", type=click.Path(file_okay=False), help="Directory that keeps the topics, one Jelly file each.")
+@cli.command(short_help="Serve topics over gRPC.")
 @click.option(
-    "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept, without a store."
+    "--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True,
+    help="Address to listen on (port 0: any free port).",
+)
+@click.option(
+    "--topic", "files", metavar="NAME=FILE", multiple=True,
+    help="Create a topic with the frames of a file. Repeatable.",
+)
+@click.option(
+    "--store", type=click.Path(file_okay=False),
+    help="Directory that stores the topics, one Jelly file each.",
+)
+@click.option(
+    "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept per topic without a store."
 )
 @click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM), for TLS.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Key (PEM) of the certificate.")
 @click.option(
-    "--ca", type=click.Path(exists=True, dir_okay=False), help="Let in only clients with certificates of these."
+    "--ca", type=click.Path(exists=True, dir_okay=False),
+    help="Only accept clients whose certificate is signed by these authorities (PEM).",
 )
-@click.option("--tokens", type=click.File(), help="A file of NAME TOKEN lines: let in only clients with such a token.")
-@click.option("--insecure", is_flag=True, help="Let other machines in without TLS.")
-@click.option("--gzip", is_flag=True, help="Compress what is sent.")
+@click.option(
+    "--tokens", type=click.File(),
+    help="File of NAME TOKEN lines: only accept clients with one of the tokens.",
+)
+@click.option("--insecure", is_flag=True, help="Accept other machines without TLS.")
+@click.option("--gzip", is_flag=True, help="Compress sent messages.")
 @reading_options(*STATEMENTS)
 def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tokens: Any, **given: Any) -> None:
-    """Serve RDF streams by gRPC until SIGINT or SIGTERM: the Jelly service RdfStreamService.
+    """Serve RDF streams over gRPC (the Jelly service RdfStreamService) until SIGINT or SIGTERM.
 
-    Whoever publishes to a topic makes it; whoever subscribes gets what it keeps and then what comes.
+    A topic is created by its first publication. A subscriber gets the messages that the topic keeps, then new ones.
 
     \b
     Examples:
@@ -92,7 +114,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
 
     if not (given["cert"] or given["insecure"] or is_loopback(listen)):
         raise jelly.JellyOptionsError(
-            f"{listen} can be reached from other machines: give --cert and --key, or --insecure where that is meant"
+            f"{listen} can be reached from other machines: give --cert and --key, or --insecure if that is intended"
         )
     if bool(given["cert"]) != bool(given["key"]):
         raise click.UsageError("--cert and --key go together")
@@ -130,11 +152,11 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any]) -> None:
     """Fill a topic from a file, unless the store has it already."""
     topic = topics.get(name, create=True)
     if topic.end:
-        say(f"topic {name}: {topic.end:,} messages in the store, {file} is left aside")
+        say(f"topic {name}: {topic.end:,} messages in the store, {file} is not loaded")
         return
     with jelly.Reader(file, **settings) as reader, progress_bar(f"Loading {name}") as progress:
         topic.fill(*_batches(reader, progress))
-    say(f"topic {name}: {topic.end:,} messages of {file}")
+    say(f"topic {name}: {topic.end:,} messages from {file}")
 
 
 def _batches(
@@ -195,18 +217,22 @@ def _counts(broker: Any) -> str:
 @click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
 @click.option("--topic", required=True, help="The topic.")
 @from_option
-@click.option("--frame-rows", type=click.IntRange(1), default=256, show_default=True, help="Of frames, where not kept.")
+@click.option(
+    "--frame-rows", type=click.IntRange(1), default=256, show_default=True,
+    help="Statements per frame, unless frames are kept.",
+)
 @_client_options
 @wide_options
 @reading_options(*STATEMENTS)
 def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
-    """Publish the statements of a file; the frames of a grouped stream are kept, each is a message.
+    """Publish the statements of a file. Each frame is a message; the frames of a grouped stream are kept.
 
-    The first publication decides what a topic can hold: named graphs, generalized statements and quoted triples need
-    --physical quads, --generalized and --star there, unless its beginning has some. Namespaces it can always hold.
+    The first publication decides which statements a topic can hold. Named graphs, generalized statements and quoted
+    triples need --physical quads, --generalized and --star there, unless the beginning of the file has some.
+    Namespaces are always allowed.
 
-    The topic is sent as the stream name and as call metadata jelly-topic. A token is taken from the
-    variable JELLY_TOKEN.
+    The topic is sent as the stream name and as call metadata jelly-topic. The environment variable JELLY_TOKEN holds
+    the token, if any.
 
     \b
     Examples:
@@ -225,20 +251,23 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 
 
-@cli.command(short_help="Write what a topic of a gRPC server has into a file.")
+@cli.command(short_help="Write the messages of a topic to a file.")
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
-@click.option("-o", "--output", default="-", show_default=True, help="File, by its suffix; - is standard output.")
-@click.option("--to", "to_format", help="Format of the output; default: by its suffix, else N-Quads.")
-@click.option("--start", metavar="N", help="Number of a message, earliest (default) or latest.")
-@click.option("--follow", is_flag=True, help="Go on with what is published later, until SIGINT.")
-@click.option("-n", "number", type=click.IntRange(1), help="End after so many messages.")
+@click.option(
+    "-o", "--output", default="-", show_default=True,
+    help="Output file; its suffix chooses the format. - is standard output.",
+)
+@click.option("--to", "to_format", help="Format of the output (default: by the suffix of the file, else N-Quads).")
+@click.option("--start", metavar="N", help="First message: its number, earliest (default) or latest.")
+@click.option("--follow", is_flag=True, help="Keep following new messages until interrupted (Ctrl-C).")
+@click.option("-n", "number", type=click.IntRange(1), help="Stop after this many messages.")
 @_client_options
 def subscribe(address: str, topic: str, output: str, to_format: str | None, start: str | None, follow: bool,
               number: int | None, **given: Any) -> None:  # fmt: skip
-    """Write the messages of a topic into a file, or print them.
+    """Write the messages of a topic to a file, or print them.
 
-    Jelly keeps messages as frames. A token is taken from the variable JELLY_TOKEN.
+    In Jelly each message is a frame. The environment variable JELLY_TOKEN holds the token, if any.
 
     \b
     Examples:
@@ -284,7 +313,7 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
 def _signals_close(feed: Any) -> Iterator[None]:
     """Within this, SIGINT and SIGTERM close the feed, so that what has come is kept; a second one interrupts.
 
-    An exception out of the handler could leave a lock of grpcio taken, and whatever needs it then waits forever.
+    An exception in the handler could leave a lock of grpcio held, and later users of that lock would wait forever.
     """
 
     def close(number: int, frame: Any) -> None:

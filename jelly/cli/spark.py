@@ -1,4 +1,4 @@
-"""The commands ``jelly spark ...``: jobs over many files. Needs the extras ``cli`` and ``spark``, and Java."""
+"""The commands ``jelly spark ...``: jobs over many files (extras ``cli`` and ``spark``, and Java)."""
 
 from __future__ import annotations
 
@@ -31,40 +31,58 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.argument("sources", metavar="SRC...", nargs=-1, required=True),
         from_option,
-        click.option("--glob", "pattern", metavar="PATTERN", help="Read only files with such names, as '*.nt.gz'."),
-        click.option("--master", default="local[*]", show_default=True, help="local[N] or spark://HOST:PORT."),
-        click.option("--conf", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="A setting of Spark."),
-        click.option("--storage", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="For URLs (fsspec)."),
-        click.option("--skip-errors", is_flag=True, help="Leave out what is broken, and tell of it; default: fail."),
+        click.option(
+            "--glob", "pattern", metavar="PATTERN",
+            help="Read only files with such names, for example '*.nt.gz'.",
+        ),
+        click.option(
+            "--master", default="local[*]", show_default=True,
+            help="Spark master: local[N] or spark://HOST:PORT.",
+        ),
+        click.option(
+            "--conf", multiple=True, callback=_pairs, metavar="NAME=VALUE",
+            help="A setting of Spark. Repeatable.",
+        ),
+        click.option(
+            "--storage", multiple=True, callback=_pairs, metavar="NAME=VALUE",
+            help="An option of fsspec for URLs. Repeatable.",
+        ),
+        click.option("--skip-errors", is_flag=True, help="Skip broken input and report it (default: fail)."),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command
 
 
-@cli.group("spark", short_help="Jobs on Spark over many files: ingest, stats.", no_args_is_help=True)
+@cli.group("spark", short_help="Run jobs on Spark over many files: ingest, stats.", no_args_is_help=True)
 def spark_() -> None:
-    """Jobs on Spark over many files. SRC is a file, a directory, a pattern in quotes, or a URL.
+    """Run jobs on Spark over many files. SRC is a file, a directory, a quoted pattern, or a URL.
 
-    Files are of any format of RDF that the other commands read, by their suffix, compressed or not.
+    Files may have any format that the other commands read, by suffix, compressed or not.
     """
 
 
-@spark_.command("ingest", short_help="Bring files into Parquet or seekable Jelly.")
+@spark_.command("ingest", short_help="Convert files to Parquet or seekable Jelly.")
 @_common
-@click.option("--out", required=True, metavar="DIR", help="Directory to write into; all executors must see it.")
+@click.option(
+    "--out", required=True, metavar="DIR",
+    help="Output directory, which all executors must be able to access.",
+)
 @click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
 @click.option(
     "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", show_default=True, help="Columns of Parquet."
 )
-@click.option("--partition-by", type=click.Choice(["predicate", "graph"]), help="Directories of Parquet, as Hive has.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.option(
+    "--partition-by", type=click.Choice(["predicate", "graph"]),
+    help="Write one Parquet directory per value, as Hive does.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, **given: Any
 ) -> None:
-    """Decode files and write them as tables, on the executors and without moving statements through the JVM.
+    """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
-    A second run does only what is missing: new files, changed ones, and what a run that failed did not come to.
+    A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
 
     \b
     Examples:
@@ -93,16 +111,16 @@ def ingest_(
     _tell([trouble.error() for trouble in done.errors])
 
 
-@spark_.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages, degrees; draw them.")
+@spark_.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages and degrees; plot them.")
 @_common
 @shape_option
-@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries of a list.")
-@click.option("--plot", metavar="FILE", help="Draw them, too, into FILE (.png, .svg or .pdf).")
+@click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
+@click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 def stats_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, shape: str | None, plot: str | None,
     master: str, **given: Any,
 ) -> None:  # fmt: skip
-    """Show what the statements of many files consist of, and how they are distributed.
+    """Count predicates, classes, graphs, datatypes and languages of many files, and show distributions.
 
     \b
     Examples:
@@ -128,7 +146,7 @@ def stats_(
 def _tell(errors: list[JellyError]) -> None:
     """What was left out, on standard error."""
     if errors:
-        say(f"{len(errors):,} errors; what is broken was left out:", "yellow")
+        say(f"skipped broken input, {len(errors):,} errors:", "yellow")
     for error in errors[:_SHOWN]:
         say(f"  {message(error)}", "yellow")
     if len(errors) > _SHOWN:

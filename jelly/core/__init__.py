@@ -1,1 +1,1 @@
-"""Where pickles of earlier versions look for the terms. Nothing else is here: see `jelly`."""
+"""Keeps pickles of earlier versions readable. Use `jelly` instead."""

@@ -1,4 +1,4 @@
-"""The terms and statements, under the name that pickles of earlier versions have."""
+"""Terms and statements under the name that pickles of earlier versions use."""
 
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, _literal
 

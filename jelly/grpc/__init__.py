@@ -1,6 +1,6 @@
 """RDF streams over gRPC: clients, servers and a broker for the Jelly service ``RdfStreamService`` (extra ``grpc``).
 
-Frames go over the wire as the bytes they are, no protobuf classes are involved. A client:
+Frames are sent as they are, without protobuf classes. A client:
 
 >>> import jelly
 >>> def listen(address):
@@ -8,22 +8,22 @@ Frames go over the wire as the bytes they are, no protobuf classes are involved.
 ...         for frame in client.subscribe("news", start="latest"):
 ...             print(frame.metadata, frame.statements)
 
-A broker, which keeps what is published in a directory of Jelly files, one for each topic:
+A broker that stores published streams in a directory, one Jelly file per topic:
 
 >>> async def serve(directory):
 ...     broker = Broker(Topics(directory))
 ...     async with AsyncServer(broker, "127.0.0.1:50051") as server:
 ...         await server.wait()
 
-`Server` and `AsyncServer` serve handlers of your own. The protocol leaves two things open, which we put into call
-metadata: ``jelly-topic`` names the topic of a publication (without it, the stream name in its options does);
+`Server` and `AsyncServer` call handlers of your own. The protocol leaves two things open, for which this package uses
+call metadata. ``jelly-topic`` names the topic of a publication (by default the stream name in its options).
 ``jelly-start`` (the number of a message, ``earliest`` or ``latest``) and ``jelly-follow`` (``0``: end with the last
-message there is) say which messages a subscriber wants, and the broker answers with ``jelly-first``, the number of the
+existing message) choose the messages of a subscription; the broker answers with ``jelly-first``, the number of the
 first message it sends.
 
-A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly``, that only grows: any reader of Jelly reads it, Spark
-follows it (``spark.readStream.format("jelly").option("follow", "true")``, from the start and then by offset), and
-``jelly spark ingest`` archives it.
+A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly``, that only grows. Any reader of Jelly can read it. Spark
+can follow it (``spark.readStream.format("jelly").option("follow", "true")``, from the start and then by offset), and
+``jelly spark ingest`` can archive it.
 """
 
 from jelly._public import name_public

@@ -1,4 +1,4 @@
-"""The broker: topics that anybody publishes to and subscribes to, at any time."""
+"""The broker: it stores published streams and sends them to subscribers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,24 @@ __all__ = ["Broker"]
 
 
 class Broker(AsyncHandler):
-    """A handler for an `AsyncServer`: what is published to a topic is kept in ``topics`` and goes to all subscribers.
+    """A handler for an `AsyncServer` that stores published streams and sends them to all subscribers.
 
-    A subscriber takes messages from the topic at its own pace, so none is ever queued for it: back-pressure is that of
-    its own call. One that falls behind what a topic without a store keeps ends with RESOURCE_EXHAUSTED. A topic has at
-    most ``max_subscribers``. Publishing makes the topic, unless ``create=False``; the first stream's options become
-    those of the topic, later ones must fit in (see `accept_options`). A publication is acknowledged when the store has
-    all of it; what a publication that failed has brought until then stays.
+    A topic is created by its first publication, whose stream options it keeps; later publications must fit them. A
+    publication is acknowledged when the store has all of it. If a publication fails, the messages that arrived before
+    stay. Each subscriber reads from the topic at its own pace, without a queue. A subscriber that falls behind a topic
+    without a store ends with RESOURCE_EXHAUSTED.
 
+    Parameters
+    ----------
+    topics : Topics, optional
+        The topics. By default topics in memory.
+    create : bool, default True
+        Whether a publication may create a topic.
+    max_subscribers : int, default 1000
+        Maximum number of subscribers of a topic.
+
+    Examples
+    --------
     >>> import asyncio, jelly, jelly.grpc
     >>> async def main():
     ...     async with jelly.grpc.AsyncServer(Broker()) as server, jelly.grpc.AsyncClient(server.address) as client:
@@ -44,7 +54,13 @@ class Broker(AsyncHandler):
         self.subscribers = 0
 
     async def on_publish(self, call: Publication) -> None:
-        """Append a stream to its topic."""
+        """Append a stream to its topic.
+
+        Parameters
+        ----------
+        call : Publication
+            The request.
+        """
         topic: Topic | None = None
         started = False
         async for batch in call:
@@ -85,7 +101,18 @@ class Broker(AsyncHandler):
         return topic
 
     async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
-        """The messages of a topic, from where the subscriber wants them."""
+        """Send the messages of a topic, from the one that the subscriber asks for.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Yields
+        ------
+        bytes
+            The next frame, without its length.
+        """
         topic = self.topics.get(call.topic)
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")

@@ -1,4 +1,4 @@
-"""Clients of RdfStreamService: one that blocks, one for asyncio."""
+"""Clients of RdfStreamService: a blocking one, and one for asyncio."""
 
 from __future__ import annotations
 
@@ -145,8 +145,16 @@ class _Progress:
 
 
 class Feed:
-    """A subscription: an iterator of `Frame`. ``raw``, ``batches`` or ``statements`` give the same in other shapes;
-    take one of them, once. ``close`` cancels it, from any thread; what iterates then ends."""
+    """A subscription: an iterator of `Frame`.
+
+    `raw`, `batches` and `statements` give the same stream in other forms. A Feed can be consumed only once, in one of
+    these ways. `Client.subscribe` returns one.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
 
     def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
         self._client = client  # which must not be closed because nobody else holds it
@@ -157,16 +165,22 @@ class Feed:
 
     @property
     def number(self) -> int | None:
-        """The number of the next message; None where the server tells none."""
+        """The number of the next message, or None if the server does not send numbers."""
         return self._progress.number
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream options; None before the first frame was decoded."""
+        """The stream options, or None before the first frame has been decoded."""
         return self._progress.decoder.options
 
     def raw(self) -> Iterator[bytes]:
-        """The frames as bytes. After a lost connection they go on with one that repeats the options."""
+        """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
+
+        Returns
+        -------
+        Iterator[bytes]
+            The frames, without their lengths.
+        """
         progress = self._progress
         try:
             while not self._closed.is_set():
@@ -188,12 +202,24 @@ class Feed:
             self.close()
 
     def batches(self) -> Iterator[Batch]:
-        """A Batch for each frame."""
+        """Iterate over the frames as Batches.
+
+        Returns
+        -------
+        Iterator[Batch]
+            One Batch for each frame.
+        """
         for frame in self.raw():
             yield self._progress.decoder.decode(frame)
 
     def statements(self) -> Iterator[Statement]:
-        """The statements of all frames."""
+        """Iterate over the statements of all frames.
+
+        Returns
+        -------
+        Iterator of Triple or Quad
+            The statements.
+        """
         for batch in self.batches():
             yield from statements_of(batch)
 
@@ -202,7 +228,7 @@ class Feed:
             yield frame_of(batch, index)
 
     def close(self) -> None:
-        """Cancel the subscription."""
+        """Cancel the subscription. Any thread may call it; the iteration then ends."""
         self._closed.set()
         if self._call is not None:
             self._call.cancel()
@@ -215,13 +241,31 @@ class Feed:
 
 
 class Client:
-    """A client that blocks. Threads may share it.
+    """A blocking client. Several threads may share it.
 
-    ``address`` is ``host:port`` or ``unix:path``. With ``tls`` the channel is secure; ``token`` goes along as a bearer
-    token; ``gzip`` compresses what is sent. A lost connection is tried again up to ``retries`` times in a row, each
-    time after a longer wait. ``keepalive`` is in seconds. Frames have at most ``max_message_bytes``.
+    Parameters
+    ----------
+    address : str
+        ``host:port`` or ``unix:path``.
+    tls : Tls, optional
+        Keys and certificates of a secure channel. By default the channel is not secure.
+    token : str, optional
+        Bearer token to send with each call.
+    gzip : bool, default False
+        Compress what is sent.
+    retries : int, default 5
+        Attempts in a row after a lost connection, each after a longer wait.
+    keepalive : float, default 30.0
+        Seconds between keepalive pings.
+    max_message_bytes : int, default 256 MiB
+        Maximum bytes of a frame.
 
-    JellyServiceError where a call fails, JellyTimeoutError at its deadline; both are OSErrors.
+    Raises
+    ------
+    JellyServiceError
+        If a call fails.
+    JellyTimeoutError
+        If a call passes its deadline.
     """
 
     def __init__(
@@ -253,11 +297,27 @@ class Client:
     ) -> Feed:
         """Subscribe to a topic.
 
-        ``options`` is the stream that can be read here: the server answers with one that fits or refuses. Of our broker
-        one can ask to ``start`` with a message by its number, at the "earliest" that is kept (the default) or with the
-        "latest" that are still to come, and with ``follow=False`` to end with the last message there is. After a lost
-        connection a subscription goes on where it was, if the server tells the numbers of messages as ours does.
-        ``timeout`` is in seconds, for the whole subscription.
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        options : StreamOptions, optional
+            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
+        start : int or {"earliest", "latest"}, optional
+            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
+            `Broker`.
+        follow : bool, default True
+            Continue with messages that are published later. Only with a `Broker`.
+        timeout : float, optional
+            Seconds for the whole subscription. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        Feed
+            The subscription. After a lost connection it continues where it was, if the server sends numbers of
+            messages.
         """
         return Feed(self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
 
@@ -271,11 +331,31 @@ class Client:
         timeout: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> int:
-        """Publish frames (bytes), Batches, `Frame` objects or statements (see `FrameWriter`); the number of frames.
+        """Publish a stream and wait until the server has acknowledged all of it.
 
-        When this returns, the server has acknowledged all of them. The protocol has no field for a topic: it is the
-        stream name in the options, and the call metadata ``jelly-topic``. Only connecting is tried again: what has been
-        sent once is not sent twice. What ``items`` raises is raised here, and the call cancelled.
+        Parameters
+        ----------
+        items : iterable of bytes, Batch, Frame or statements
+            Frames, Batches, `Frame` objects or statements, see `FrameWriter`. An error that it raises cancels the call.
+        topic : str, optional
+            Name of the topic, sent as call metadata ``jelly-topic`` and as the stream name.
+        options : StreamOptions, optional
+            Options of the stream.
+        frame_rows : int, default 256
+            Statements per frame, if ``items`` are statements.
+        timeout : float, optional
+            Seconds for the whole call. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        int
+            Number of frames published.
+
+        Notes
+        -----
+        Only connecting is retried. A frame that has been sent once is never sent again.
         """
         sent = 0
         failed: list[BaseException] = []
@@ -323,7 +403,13 @@ class Client:
 
 
 class AsyncFeed:
-    """A subscription for asyncio: an async iterator of `Frame`. Otherwise like `Feed`."""
+    """A subscription for asyncio: an asynchronous iterator of `Frame`. Otherwise it is like `Feed`.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
 
     def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
         self._client = client  # which must not be closed because nobody else holds it
@@ -334,16 +420,22 @@ class AsyncFeed:
 
     @property
     def number(self) -> int | None:
-        """The number of the next message; None where the server tells none."""
+        """The number of the next message, or None if the server does not send numbers."""
         return self._progress.number
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream options; None before the first frame was decoded."""
+        """The stream options, or None before the first frame has been decoded."""
         return self._progress.decoder.options
 
     async def raw(self) -> AsyncIterator[bytes]:
-        """The frames as bytes. After a lost connection they go on with one that repeats the options."""
+        """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
+
+        Yields
+        ------
+        bytes
+            The next frame, without its length.
+        """
         progress = self._progress
         try:
             while not self._closed:
@@ -367,12 +459,24 @@ class AsyncFeed:
             self.close()
 
     async def batches(self) -> AsyncIterator[Batch]:
-        """A Batch for each frame."""
+        """Iterate over the frames as Batches.
+
+        Yields
+        ------
+        Batch
+            The Batch of the next frame.
+        """
         async for frame in self.raw():
             yield self._progress.decoder.decode(frame)
 
     async def statements(self) -> AsyncIterator[Statement]:
-        """The statements of all frames."""
+        """Iterate over the statements of all frames.
+
+        Yields
+        ------
+        Triple or Quad
+            The next statement.
+        """
         async for batch in self.batches():
             for statement in statements_of(batch):
                 yield statement
@@ -397,7 +501,25 @@ class AsyncFeed:
 
 
 class AsyncClient:
-    """A client for asyncio. Arguments, methods and errors are those of `Client`."""
+    """A client for asyncio. Its methods and errors are those of `Client`.
+
+    Parameters
+    ----------
+    address : str
+        ``host:port`` or ``unix:path``.
+    tls : Tls, optional
+        Keys and certificates of a secure channel. By default the channel is not secure.
+    token : str, optional
+        Bearer token to send with each call.
+    gzip : bool, default False
+        Compress what is sent.
+    retries : int, default 5
+        Attempts in a row after a lost connection, each after a longer wait.
+    keepalive : float, default 30.0
+        Seconds between keepalive pings.
+    max_message_bytes : int, default 256 MiB
+        Maximum bytes of a frame.
+    """
 
     def __init__(
         self,
@@ -426,7 +548,28 @@ class AsyncClient:
         timeout: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> AsyncFeed:
-        """Subscribe to a topic: see `Client.subscribe`."""
+        """Subscribe to a topic, see `Client.subscribe`.
+
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        options : StreamOptions, optional
+            Largest stream options that the caller can read.
+        start : int or {"earliest", "latest"}, optional
+            First message.
+        follow : bool, default True
+            Continue with messages that are published later.
+        timeout : float, optional
+            Seconds for the whole subscription.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        AsyncFeed
+            The subscription.
+        """
         return AsyncFeed(
             self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata)
         )
@@ -441,7 +584,28 @@ class AsyncClient:
         timeout: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> int:
-        """Publish items of an iterable or async iterable: see `Client.publish`."""
+        """Publish a stream and wait until the server has acknowledged all of it, see `Client.publish`.
+
+        Parameters
+        ----------
+        items : iterable or asynchronous iterable of bytes, Batch, Frame or statements
+            Frames, Batches, `Frame` objects or statements.
+        topic : str, optional
+            Name of the topic.
+        options : StreamOptions, optional
+            Options of the stream.
+        frame_rows : int, default 256
+            Statements per frame, if ``items`` are statements.
+        timeout : float, optional
+            Seconds for the whole call.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        int
+            Number of frames published.
+        """
         attempts = _Attempts(self._settings.retries, timeout)
         while True:
             try:

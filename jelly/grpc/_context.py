@@ -1,4 +1,4 @@
-"""What handlers of calls see, how errors become statuses, and the security of channels: for both kinds of servers."""
+"""Calls as handlers see them, status codes of errors, and TLS, for both kinds of servers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,19 @@ Authorize = Callable[["str | None", str, str], bool]
 
 
 class Refusal(JellyError):
-    """A handler's own way to end a call: with a status, the name of a ``grpc.StatusCode``.
+    """An error with which a handler ends a call.
 
+    Parameters
+    ----------
+    code : str
+        Name of a ``grpc.StatusCode``.
+    reason : str
+        Message for the client.
+    **place : Any
+        Keywords of `JellyError`.
+
+    Examples
+    --------
     >>> Refusal("NOT_FOUND", "there is no such topic").code
     'NOT_FOUND'
     """
@@ -78,7 +89,22 @@ def status_of(error: BaseException) -> tuple[Any, str]:
 
 
 class Call:
-    """What is known of a call: ``peer``, ``metadata`` (those entries that are text), ``identity`` of the client."""
+    """A call, as a handler sees it.
+
+    Parameters
+    ----------
+    context, authenticate : Any
+        Internal.
+
+    Attributes
+    ----------
+    peer : str
+        Address of the client.
+    metadata : dict of str to str
+        Entries of the call metadata that are text.
+    identity : Any
+        Identity of the client, as ``authenticate`` returned it.
+    """
 
     def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
         self._context = context
@@ -93,8 +119,24 @@ def metadata_of(pairs: Any) -> dict[str, str]:
 
 
 class Subscription(Call):
-    """A call of SubscribeRdf: ``topic``, requested ``options`` (or None), ``start`` (number of a message, "earliest",
-    "latest"; or None), ``follow`` (go on with what is published later)."""
+    """A call of SubscribeRdf.
+
+    Parameters
+    ----------
+    context, authenticate, request : Any
+        Internal.
+
+    Attributes
+    ----------
+    topic : str
+        Name of the topic.
+    options : StreamOptions or None
+        Requested stream options.
+    start : int, "earliest", "latest" or None
+        First message that the subscriber asks for.
+    follow : bool
+        Whether to continue with messages that are published later.
+    """
 
     def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes) -> None:
         super().__init__(context, authenticate)
@@ -104,12 +146,23 @@ class Subscription(Call):
 
     @property
     def is_active(self) -> bool:
-        """Whether the client is still there: what waits for news in a `Server` must ask now and then."""
+        """Whether the client is still connected. A handler of a `Server` should check this while it waits."""
         active = getattr(self._context, "is_active", None)
         return bool(active() if active is not None else not self._context.done())
 
     def send_metadata(self, metadata: Mapping[str, str]) -> Any:
-        """Send metadata before the first frame; in an `AsyncServer` to be awaited."""
+        """Send metadata before the first frame. In an `AsyncServer` the result must be awaited.
+
+        Parameters
+        ----------
+        metadata : mapping of str to str
+            The metadata.
+
+        Returns
+        -------
+        None or awaitable
+            In an `AsyncServer` an awaitable.
+        """
         return self._context.send_initial_metadata(tuple(metadata.items()))
 
 
@@ -122,10 +175,14 @@ def _start(value: str | None) -> int | str | None:
 
 
 class Publication(Call):
-    """A call of PublishRdf: its frames, as Batches, one for each. An iterator, or an async one in an `AsyncServer`.
+    """A call of PublishRdf: an iterator of Batches, one for each frame. In an `AsyncServer` it is asynchronous.
 
-    ``topic`` comes from the call metadata ``jelly-topic``, else from the stream name in the options: then, like
-    ``options``, it is there from the first Batch on.
+    Parameters
+    ----------
+    context, authenticate, requests, check, max_bytes : Any
+        Internal.
+    **limits : Any
+        Limits of the `Decoder`.
     """
 
     def __init__(
@@ -148,12 +205,15 @@ class Publication(Call):
 
     @property
     def options(self) -> StreamOptions | None:
-        """The options of the stream; None before the first frame that has them."""
+        """The options of the stream, or None before the first frame that has them."""
         return self._decoder.options
 
     @property
     def topic(self) -> str:
-        """The topic; "" where none is named."""
+        """The topic, or ``""``.
+
+        It is the call metadata ``jelly-topic``, else the stream name, which is known from the first Batch on.
+        """
         return self._topic or (self.options.stream_name if self.options is not None else "")
 
     def _decode(self, frame: bytes) -> Batch:
@@ -175,23 +235,43 @@ class Publication(Call):
             yield self._decode(frame) if len(frame) < BIG else await asyncio.to_thread(self._decode, frame)
 
     def frames(self) -> Iterator[Frame]:
-        """Each message as a `Frame`: statements, metadata, namespaces."""
+        """Iterate over the messages as `Frame` objects.
+
+        Returns
+        -------
+        Iterator[Frame]
+            The frames with statements, metadata and namespaces.
+        """
         for batch in self:
             yield frame_of(batch, self.messages - 1)
 
     def statements(self) -> Iterator[Statement]:
-        """The statements of all messages."""
+        """Iterate over the statements of all messages.
+
+        Returns
+        -------
+        Iterator of Triple or Quad
+            The statements.
+        """
         for batch in self:
             yield from statements_of(batch)
 
 
 @dataclass(frozen=True)
 class Tls:
-    """The security of a channel. Each is PEM: a path, or bytes.
+    """Keys and certificates of a secure channel, in PEM: paths, or the contents as bytes.
 
-    A server needs ``key`` and ``certificate``, and with ``authorities`` it lets in only clients that have a certificate
-    of one of them. A client needs ``authorities`` where the system does not know the server's, and key and certificate
-    where the server asks for them.
+    A server needs ``key`` and ``certificate``. A client needs ``authorities`` if the system does not know the authority
+    of the server.
+
+    Attributes
+    ----------
+    key : str, os.PathLike or bytes, optional
+        Private key.
+    certificate : str, os.PathLike or bytes, optional
+        Certificate of the key.
+    authorities : str, os.PathLike or bytes, optional
+        Certificates of authorities. A server with them only accepts clients whose certificate is signed by one of them.
     """
 
     key: str | PathLike[str] | bytes | None = None
@@ -199,7 +279,13 @@ class Tls:
     authorities: str | PathLike[str] | bytes | None = None
 
     def of_server(self) -> Any:
-        """Credentials for a server."""
+        """Create credentials for a server.
+
+        Returns
+        -------
+        grpc.ServerCredentials
+            The credentials.
+        """
         if self.key is None or self.certificate is None:
             raise ValueError("the TLS of a server needs key and certificate")
         authorities = _pem(self.authorities)
@@ -208,7 +294,13 @@ class Tls:
         )
 
     def of_client(self) -> Any:
-        """Credentials for a channel."""
+        """Create credentials for a client.
+
+        Returns
+        -------
+        grpc.ChannelCredentials
+            The credentials.
+        """
         return grpc.ssl_channel_credentials(_pem(self.authorities), _pem(self.key), _pem(self.certificate))
 
 
@@ -217,8 +309,20 @@ def _pem(value: str | PathLike[str] | bytes | None) -> bytes | None:
 
 
 def tokens(known: Mapping[str, str]) -> Authenticate:
-    """An ``authenticate`` for servers: bearer tokens and whose they are.
+    """Make an ``authenticate`` function for servers from bearer tokens.
 
+    Parameters
+    ----------
+    known : mapping of str to str
+        Identity by token.
+
+    Returns
+    -------
+    callable
+        Takes the metadata of a call and returns the identity, or None.
+
+    Examples
+    --------
     >>> tokens({"s3cret": "ann"})({"authorization": "Bearer s3cret"})
     'ann'
     """

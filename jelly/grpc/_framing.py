@@ -1,4 +1,4 @@
-"""Frames as they come one by one from a call, to Batches and objects; and the way back."""
+"""Frames of calls to Batches and objects, and back."""
 
 from __future__ import annotations
 
@@ -23,25 +23,56 @@ FRAME_ROWS = 256
 
 
 class FrameDecoder:
-    """Bare frames in, one Batch for each out, however small. Keywords are limits of the `Decoder`."""
+    """Decode frames without lengths: one frame in, one Batch out.
+
+    Parameters
+    ----------
+    **limits : Any
+        Limits of the `Decoder`.
+    """
 
     def __init__(self, **limits: Any) -> None:
         self._decoder = Decoder(**limits)
 
     @property
     def options(self) -> StreamOptions | None:
-        """The stream options; None before the first frame."""
+        """The stream options, or None before the first frame."""
         options: StreamOptions | None = self._decoder.options
         return options
 
     def decode(self, frame: bytes) -> Batch:
-        """The statements of the next frame. JellyError where it is malformed, and from then on."""
+        """Decode the next frame.
+
+        Parameters
+        ----------
+        frame : bytes
+            The frame, without its length.
+
+        Returns
+        -------
+        Batch
+            Its statements.
+
+        Raises
+        ------
+        JellyError
+            If the frame is malformed. All later calls then raise the same error.
+        """
         return self._decoder.decode_frame(frame)
 
 
 class FrameEncoder:
-    """Batches in, bare frames out. With ``keyframe=True`` who has read other frames with these options can go on; with
-    ``skip_namespaces=True`` those of version 1 have no namespaces."""
+    """Encode Batches as frames without lengths.
+
+    Parameters
+    ----------
+    options : StreamOptions
+        Options of the stream.
+    keyframe : bool, default False
+        Refer to nothing before the first frame, so that a reader of another stream with these options can continue.
+    skip_namespaces : bool, default False
+        Leave out namespace declarations if the stream has version 1.
+    """
 
     def __init__(self, options: StreamOptions, *, keyframe: bool = False, skip_namespaces: bool = False) -> None:
         self._encoder = Encoder(
@@ -55,18 +86,40 @@ class FrameEncoder:
         return options
 
     def encode(self, batch: Batch) -> list[bytes]:
-        """The frames that end in a Batch, with their metadata."""
+        """Encode a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+
+        Returns
+        -------
+        list of bytes
+            The frames that end in the Batch, with their metadata.
+        """
         return self._encoder.encode_frames(batch, True)
 
 
 class FrameWriter:
-    """Items in, one by one, bare frames out. The items are all of one kind.
+    """Encode items of one kind as frames without lengths.
 
-    Bytes are frames and passed on; a Batch keeps its frames, or is cut into some of ``frame_rows`` rows where it has
-    none; a `Frame` is a frame, with metadata and namespaces; of statements ``frame_rows`` become one. Without options
-    the first item decides, as for `Writer`; `Frame` objects make a grouped stream. ``name`` becomes the stream name of
-    options that have none.
+    A frame as bytes is passed on. A Batch keeps its frames, or is cut into frames of ``frame_rows`` rows if it has
+    none. A `Frame` becomes a frame with its metadata and namespaces. Statements are collected into frames of
+    ``frame_rows``.
 
+    Parameters
+    ----------
+    options : StreamOptions, optional
+        Options of the stream. By default the first item decides, as for `jelly.Writer`; `Frame` objects make a grouped
+        stream.
+    frame_rows : int, default 256
+        Statements per frame.
+    name : str, default ""
+        Stream name, if the options have none.
+
+    Examples
+    --------
     >>> import jelly
     >>> writer = FrameWriter()
     >>> [frame for s in jelly.read(b"<a:s> <a:p> <a:o> .", format="nt") for frame in writer.add(s)]
@@ -89,7 +142,18 @@ class FrameWriter:
         return Encoder(options, frame_rows=frame_rows)
 
     def add(self, item: Any) -> list[bytes]:
-        """Take an item; the frames that are finished by now."""
+        """Add one item.
+
+        Parameters
+        ----------
+        item : bytes, Batch, Frame or statement
+            The item.
+
+        Returns
+        -------
+        list of bytes
+            The frames that are now complete.
+        """
         if isinstance(item, bytes | bytearray | memoryview):
             self._raw = True
             return [bytes(item)]
@@ -134,7 +198,13 @@ class FrameWriter:
         return frames
 
     def close(self) -> list[bytes]:
-        """The last frames. A stream of nothing is a frame of options."""
+        """End the stream.
+
+        Returns
+        -------
+        list of bytes
+            The remaining frames. An empty stream is one frame with the options.
+        """
         if self._raw:
             return []
         frames = self._end_frame() if self._collector is not None and len(self._collector) else []
@@ -149,8 +219,24 @@ def _arity(options: StreamOptions | None, statement: Any) -> int:
 
 
 def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> Iterator[bytes]:
-    """The bare frames of ``items``: see `FrameWriter` for what they and ``settings`` can be.
+    """Encode items as frames without lengths.
 
+    Parameters
+    ----------
+    items : iterable of bytes, Batch, Frame or statements
+        The items, see `FrameWriter`.
+    options : StreamOptions, optional
+        Options of the stream.
+    **settings : Any
+        Further keywords of `FrameWriter`.
+
+    Returns
+    -------
+    Iterator[bytes]
+        The frames.
+
+    Examples
+    --------
     >>> import jelly
     >>> len(list(encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))))
     1

@@ -1,4 +1,4 @@
-"""What goes over the wire besides frames: names, the subscription message, and which stream serves which request.
+"""The wire protocol besides frames: names, the subscription message, and which stream answers which request.
 
 A message of the two methods that carries statements is a bare RdfStreamFrame, handled as bytes.
 """
@@ -16,7 +16,7 @@ SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
 PUBLISH = f"/{SERVICE}/PublishRdf"
 
-# Call metadata, ours: PublishRdf has no field for a topic, SubscribeRdf none for where to begin.
+# Call metadata of this package: PublishRdf has no field for a topic, SubscribeRdf none for the first message.
 TOPIC = "jelly-topic"
 START = "jelly-start"
 FOLLOW = "jelly-follow"
@@ -132,7 +132,7 @@ def unpack_options(data: bytes) -> StreamOptions:
     decoder.pull(True)
     options: StreamOptions | None = decoder.options
     if options is None:
-        raise JellyFormatError("these are no stream options")
+        raise JellyFormatError("not stream options")
     return options
 
 

@@ -1,4 +1,4 @@
-"""Servers of RdfStreamService, one with threads and one for asyncio, for handlers that say what calls do."""
+"""Servers of RdfStreamService: one with threads and one for asyncio."""
 
 from __future__ import annotations
 
@@ -35,29 +35,63 @@ CALL_END = 0.01  # seconds that gRPC is given to see that a call which was cance
 
 
 class Handler:
-    """What a `Server` does: override one method or both. They run in threads of the server, several at once.
+    """Base of handlers for a `Server`: override one method or both. Threads of the server call them, several at once.
 
-    Whatever they raise ends the call: `Refusal` with the status it names, a JellyError with INVALID_ARGUMENT.
+    An exception ends the call: a `Refusal` with the status that it names, a JellyError with INVALID_ARGUMENT.
     """
 
     def on_subscribe(self, call: Subscription) -> Iterable[Any]:
-        """The stream of a topic: frames as bytes, Batches, `Frame` objects or statements (see `encode_frames`)."""
+        """Answer a subscription.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Returns
+        -------
+        iterable of bytes, Batch, Frame or statements
+            The stream of the topic, see `encode_frames`.
+        """
         raise NotImplementedError("this server has nothing to subscribe to")
 
     def on_publish(self, call: Publication) -> None:
-        """Take a stream. It is acknowledged when this returns."""
+        """Receive a published stream. The server acknowledges it when this method returns.
+
+        Parameters
+        ----------
+        call : Publication
+            The request; iterate over it for Batches.
+        """
         raise NotImplementedError("nothing can be published on this server")
 
 
 class AsyncHandler:
-    """What an `AsyncServer` does: like `Handler`, in coroutines of one event loop."""
+    """Base of handlers for an `AsyncServer`: like `Handler`, with coroutines of one event loop."""
 
     def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
-        """An async generator of bare frames as bytes."""
+        """Answer a subscription.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Returns
+        -------
+        AsyncGenerator[bytes, None]
+            The frames of the topic, without their lengths.
+        """
         raise NotImplementedError("this server has nothing to subscribe to")
 
     async def on_publish(self, call: Publication) -> None:
-        """Take a stream: ``async for batch in call``. It is acknowledged when this returns."""
+        """Receive a published stream. The server acknowledges it when this method returns.
+
+        Parameters
+        ----------
+        call : Publication
+            The request; iterate over it for Batches with ``async for``.
+        """
         raise NotImplementedError("nothing can be published on this server")
 
 
@@ -77,7 +111,7 @@ class _Settings:
     ) -> None:
         if tls is None and not insecure and not is_loopback(address):
             raise JellyOptionsError(
-                f"{address} can be reached from other machines: give tls=, or insecure=True where that is meant"
+                f"{address} can be reached from other machines: pass tls=, or insecure=True if that is intended"
             )
         self.address = address
         self.tls = tls
@@ -160,7 +194,7 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    # Descriptors of our own, whatever other classes of the same names the program has loaded.
+    # A descriptor pool of its own: the program may have loaded other classes of the same names.
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
         pool.Add(file)
@@ -215,16 +249,44 @@ class _AsyncGuard(_AuthInterceptor, grpc.aio.ServerInterceptor):  # type: ignore
 
 
 class Server:
-    """A server with threads: each open call takes one of ``workers``.
+    """A server with threads. Each open call uses one of ``workers``.
 
-    ``address`` is ``host:port`` (port 0: any that is free) or ``unix:path``; other addresses than the loopback need
-    ``tls`` or ``insecure=True``. ``authenticate`` gets the metadata of a call and gives the identity of the client, or
-    None to refuse it (see `tokens`); ``authorize`` gets identity, ``"subscribe"`` or ``"publish"`` and the topic.
-    ``gzip`` compresses what is sent. Frames have at most ``max_message_bytes``; further keywords are limits of the
-    `Decoder`.
+    Parameters
+    ----------
+    handler : Handler
+        What to do with calls.
+    address : str, default "127.0.0.1:0"
+        ``host:port`` (port 0: any free port) or ``unix:path``. Addresses other than the loopback need ``tls`` or
+        ``insecure=True``.
+    tls : Tls, optional
+        Key and certificate of the server.
+    authenticate : callable, optional
+        Takes the metadata of a call and returns the identity of the client, or None to refuse it, see `tokens`.
+    authorize : callable, optional
+        Takes identity, ``"subscribe"`` or ``"publish"``, and the topic, and returns whether the call is allowed.
+    insecure : bool, default False
+        Serve without TLS on any address.
+    gzip : bool, default False
+        Compress what is sent.
+    max_message_bytes : int, default 16 MiB
+        Maximum bytes of a frame.
+    workers : int, default 32
+        Maximum number of open calls.
+    **limits : int
+        Limits of the `Decoder`.
 
-    OSError where the address cannot be had.
+    Attributes
+    ----------
+    address : str
+        The address, with the port in use.
 
+    Raises
+    ------
+    OSError
+        If the address is not available.
+
+    Examples
+    --------
     >>> import jelly.grpc
     >>> class Numbers(jelly.grpc.Handler):
     ...     def on_subscribe(self, call):
@@ -296,11 +358,17 @@ class Server:
         self.stop()
 
     def start(self) -> None:
-        """Begin to serve."""
+        """Start to serve. A ``with`` statement does this."""
         self._server.start()
 
     def stop(self, grace: float = 1.0) -> None:
-        """Refuse new calls, and end those that are open after ``grace`` seconds."""
+        """Refuse new calls, and end open calls after a grace period.
+
+        Parameters
+        ----------
+        grace : float, default 1.0
+            Seconds.
+        """
         self._health.enter_graceful_shutdown()
         self._server.stop(grace).wait()
 
@@ -310,8 +378,31 @@ class Server:
 
 
 class AsyncServer:
-    """A server for asyncio. Its arguments and errors are those of `Server`, without ``workers``.
+    """A server for asyncio. Its errors are those of `Server`.
 
+    Parameters
+    ----------
+    handler : AsyncHandler
+        What to do with calls.
+    address : str, default "127.0.0.1:0"
+        ``host:port`` (port 0: any free port) or ``unix:path``, see `Server`.
+    tls : Tls, optional
+        Key and certificate of the server.
+    authenticate : callable, optional
+        Takes the metadata of a call and returns the identity of the client, or None to refuse it, see `tokens`.
+    authorize : callable, optional
+        Takes identity, ``"subscribe"`` or ``"publish"``, and the topic, and returns whether the call is allowed.
+    insecure : bool, default False
+        Serve without TLS on any address.
+    gzip : bool, default False
+        Compress what is sent.
+    max_message_bytes : int, default 16 MiB
+        Maximum bytes of a frame.
+    **limits : int
+        Limits of the `Decoder`.
+
+    Examples
+    --------
     >>> import asyncio
     >>> async def main():
     ...     async with AsyncServer(AsyncHandler()) as server:
@@ -375,7 +466,7 @@ class AsyncServer:
         await self.stop()
 
     async def start(self) -> None:
-        """Begin to serve; ``address`` then tells the port."""
+        """Start to serve. Afterwards ``address`` has the port in use."""
         settings = self._settings
         self._server = grpc.aio.server(
             interceptors=[_AsyncGuard(settings.authenticate)] if settings.authenticate is not None else [],
@@ -392,7 +483,13 @@ class AsyncServer:
         await self._server.start()
 
     async def stop(self, grace: float = 1.0) -> None:
-        """Refuse new calls, and end those that are open after ``grace`` seconds."""
+        """Refuse new calls, and end open calls after a grace period.
+
+        Parameters
+        ----------
+        grace : float, default 1.0
+            Seconds.
+        """
         if self._server is not None:
             await self._health.enter_graceful_shutdown()
             await self._server.stop(grace)

@@ -1,8 +1,8 @@
-"""Topics: the messages of a stream, kept in memory or in a file, from where subscribers take them at their own pace.
+"""Topics: messages in memory or in a file, which subscribers read at their own pace.
 
-A topic has an encoder of its own, which turns the statements of all publishers into one stream. Every so many messages
-begins a **segment** with a keyframe that carries the stream options: whoever starts there needs nothing before it, and
-whoever comes from before can go on. So frames are passed to subscribers as the bytes they are, wherever they start.
+A topic has an encoder of its own, which turns the statements of all publishers into one stream. After a fixed
+number of messages a new **segment** begins with a keyframe that repeats the stream options. A subscriber can start at
+any segment, or continue from the one before. So frames are passed to subscribers unchanged, wherever they start.
 
 In a store each topic is a file of delimited Jelly, a message log that every reader of Jelly reads. It is only ever
 appended to; what a crash left behind its last whole frame is cut off when the store is opened again, and put beside it.
@@ -58,11 +58,23 @@ class _Segment:
 
 
 class Topic:
-    """One topic. Any thread may append and read; appends are one after the other.
+    """The messages of one topic. Any thread may append and read.
 
-    Without a ``path`` it keeps the last ``keep`` messages in memory, a segment more or less, and at most about
-    ``keep_bytes``.
+    Parameters
+    ----------
+    name : str
+        Name of the topic.
+    options : StreamOptions or None
+        Options of the stream. By default those of the first publication.
+    path : pathlib.Path, optional
+        Jelly file that stores the messages. By default they stay in memory.
+    keep : int, default 10000
+        Approximate number of messages kept in memory, without a file.
+    keep_bytes : int, default 256 MiB
+        Approximate maximum bytes kept in memory, without a file.
 
+    Examples
+    --------
     >>> import jelly
     >>> topic = Topic("news", jelly.StreamOptions.small(physical_type=1), keep=100)
     >>> statements = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
@@ -99,12 +111,12 @@ class Topic:
 
     @property
     def options(self) -> StreamOptions | None:
-        """The options of the stream; None while nothing has been published."""
+        """The options of the stream, or None before the first publication."""
         return self._options
 
     @property
     def first(self) -> int:
-        """Number of the first message that is kept."""
+        """Number of the oldest message that is kept."""
         return self._segments[0].first if self._segments else 0
 
     @property
@@ -114,13 +126,21 @@ class Topic:
 
     @property
     def watchers(self) -> int:
-        """How many are waiting for messages."""
+        """Number of functions that wait for messages."""
         return len(self._watchers)
 
     def offer(self, options: StreamOptions) -> None:
-        """Take the options of a publisher; the first one's become the topic's, in the version that has namespaces.
+        """Check the options of a publication, or take them over if it is the first one.
 
-        JellyOptionsError where they are unfit.
+        Parameters
+        ----------
+        options : StreamOptions
+            Options of a publication. The topic has them in the version with namespaces.
+
+        Raises
+        ------
+        JellyOptionsError
+            If they do not fit those of the topic.
         """
         with self._lock:
             if self._options is None or self.end == 0:
@@ -130,7 +150,18 @@ class Topic:
                 accept_options(self._options, options)
 
     def append(self, batch: Batch) -> None:
-        """Append the frame that a Batch holds. OSError where the store is full: the message is not in it then."""
+        """Append one message.
+
+        Parameters
+        ----------
+        batch : Batch
+            A Batch with one frame.
+
+        Raises
+        ------
+        OSError
+            If the message cannot be stored, for example because the disk is full. The topic does not contain it then.
+        """
         if len(batch.frames) != 1:
             raise ValueError(f"a message is a Batch with the end of one frame, this one has {len(batch.frames)}")
         with self._lock:
@@ -163,7 +194,15 @@ class Topic:
             wake()
 
     def fill(self, items: Iterable[Any], options: StreamOptions | None = None) -> None:
-        """Append all of some items: see `FrameWriter` for what they and ``options`` can be."""
+        """Append many items.
+
+        Parameters
+        ----------
+        items : iterable of bytes, Batch, Frame or statements
+            The items, see `FrameWriter`.
+        options : StreamOptions, optional
+            Options of the stream.
+        """
         decoder = FrameDecoder()
         for frame in encode_frames(items, options):
             batch = decoder.decode(frame)
@@ -209,14 +248,39 @@ class Topic:
             self._size -= self._segments.pop(0).size
 
     def is_in_memory(self, number: int) -> bool:
-        """Whether `read` needs no file for this message."""
+        """Whether `read` can return a message without reading a file.
+
+        Parameters
+        ----------
+        number : int
+            Number of the message.
+
+        Returns
+        -------
+        bool
+            True if it is in memory.
+        """
         last = self._segments[-1] if self._segments else None
         return self.path is None or last is None or (number >= last.first and last.frames is not None)
 
     def read(self, number: int) -> tuple[int, list[bytes]]:
-        """The segment with message ``number``: the number of its first message, which is a keyframe, and its frames.
+        """Read the segment that contains a message.
 
-        No frames where that message is the next to come; `Missed` where it is not kept any more, or further ahead.
+        Parameters
+        ----------
+        number : int
+            Number of the message.
+
+        Returns
+        -------
+        (int, list of bytes)
+            Number of the first message of the segment, which is a keyframe, and the frames. The list is empty if
+            ``number`` is the next message.
+
+        Raises
+        ------
+        LookupError
+            If the message is no longer kept, or has not been published.
         """
         with self._lock:
             segment = self._find(number)
@@ -243,17 +307,29 @@ class Topic:
         return self._segments[bisect_right(self._segments, number, key=lambda segment: segment.first) - 1]
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Have a function called after each append, by the thread that appends."""
+        """Call a function after each append, in the thread that appends.
+
+        Parameters
+        ----------
+        wake : callable
+            The function.
+        """
         with self._lock:
             self._watchers.add(wake)
 
     def unwatch(self, wake: Callable[[], None]) -> None:
-        """Undo `watch`."""
+        """Stop calling a function, see `watch`.
+
+        Parameters
+        ----------
+        wake : callable
+            The function.
+        """
         with self._lock:
             self._watchers.discard(wake)
 
     def sync(self) -> None:
-        """Have all that was appended survive a crash of the machine."""
+        """Write all messages to disk so that they survive a crash of the machine."""
         if self._file is None or self.path is None:
             return
         os.fsync(self._file.fileno())
@@ -290,7 +366,7 @@ class Topic:
                     length, used = take_varint(head, 0)
                 except JellyFormatError:
                     if len(head) == _MAX_LENGTH:
-                        raise JellyFormatError("this is no log of messages", offset=at, source=str(path)) from None
+                        raise JellyFormatError("not a log of messages", offset=at, source=str(path)) from None
                     break
                 if length == 0 or at + used + length > size:
                     break
@@ -314,7 +390,7 @@ class Topic:
             error.source = str(self.path)
             raise
         if decoder.options is None or decoder.options.stream_name != self.name:
-            raise JellyFormatError(f"this is no log of the topic {self.name!r}", offset=at, source=str(self.path))
+            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(self.path))
         if _has_options(frame):
             self._segments.append(_Segment(self.end, at))
         segment = self._segments[-1]
@@ -333,11 +409,27 @@ def _has_options(frame: bytes) -> bool:
 
 
 class Topics:
-    """All topics of a broker, by name; those of a ``store``, a directory, are there again after a restart.
+    """The topics of a broker, by name.
 
-    ``keep`` and ``keep_bytes`` are how much a topic without a store keeps (see `Topic`), ``max_topics`` is how many
-    topics there may be. JellyError where another process has the store.
+    Parameters
+    ----------
+    store : str or os.PathLike, optional
+        Directory with one Jelly file for each topic, which are read again after a restart. By default topics stay in
+        memory.
+    keep : int, default 10000
+        Approximate number of messages kept by a topic in memory.
+    keep_bytes : int, default 256 MiB
+        Approximate maximum bytes kept by a topic in memory.
+    max_topics : int, default 500
+        Maximum number of topics.
 
+    Raises
+    ------
+    JellyError
+        If another process uses the store.
+
+    Examples
+    --------
     >>> topics = Topics()
     >>> topics.get("news") is topics.get("news", create=True)
     False
@@ -372,9 +464,26 @@ class Topics:
                 raise
 
     def get(self, name: str, *, create: bool = False) -> Topic | None:
-        """The topic with this name; None where there is none and it is not to be created.
+        """Get a topic by name.
 
-        JellyLimitError where there are too many, JellyOptionsError for what cannot be a name.
+        Parameters
+        ----------
+        name : str
+            Name of the topic.
+        create : bool, default False
+            Create the topic if it does not exist.
+
+        Returns
+        -------
+        Topic or None
+            The topic, or None if it does not exist.
+
+        Raises
+        ------
+        JellyLimitError
+            If there are already ``max_topics`` topics.
+        JellyOptionsError
+            If the name is not allowed.
         """
         with self._lock:
             topic = self._topics.get(name)
@@ -390,12 +499,18 @@ class Topics:
             return topic
 
     def names(self) -> list[str]:
-        """The names of all topics."""
+        """List the names of all topics.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         with self._lock:
             return sorted(self._topics)
 
     def close(self) -> None:
-        """Close all files and let go of the store."""
+        """Close all files and release the store."""
         with self._lock:
             for topic in self._topics.values():
                 topic.close()

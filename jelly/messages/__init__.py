@@ -1,4 +1,4 @@
-"""RDF Messages: logs of messages, each a dataset of its own, in every format, live or at rest."""
+"""RDF Messages: logs of messages, each a dataset of its own, in all formats, live or stored."""
 
 from jelly._public import name_public
 from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject

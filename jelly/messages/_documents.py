@@ -1,4 +1,4 @@
-"""One document of JSON-LD, YAML-LD or RDF/XML each message: what is refused before a parser sees it, and contexts."""
+"""One JSON-LD, YAML-LD or RDF/XML document per message: checks before parsing, and JSON-LD contexts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flat stream as messages: by subject, by graph, by number, by a key of the caller."""
+"""Groups a flat stream into messages: by subject, by graph, by number, or by a key."""
 
 from __future__ import annotations
 
@@ -12,10 +12,22 @@ __all__ = ["group_by_count", "group_by_graph", "group_by_key", "group_by_subject
 
 
 def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterator[Message]:
-    """A message each time that the key of the statements changes: such as a row of what SPARQL CONSTRUCT gives.
+    """Group consecutive statements with the same key into messages. Memory holds one message.
 
-    Statements of one message have to follow each other, so that memory stays flat.
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements. Those of one message must follow each other.
+    key : callable
+        Takes a statement and returns its key. A new message begins where the key changes.
 
+    Yields
+    ------
+    Message
+        The next message.
+
+    Examples
+    --------
     >>> import jelly
     >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
     >>> [len(message) for message in group_by_key(rows, lambda statement: statement.s.value[-1])]
@@ -26,8 +38,20 @@ def group_by_key(statements: Iterable[Any], key: Callable[[Any], Any]) -> Iterat
 
 
 def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
-    """A message of the statements that follow each other with one subject.
+    """Group consecutive statements with the same subject into messages.
 
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+
+    Returns
+    -------
+    Iterator[Message]
+        The messages.
+
+    Examples
+    --------
     >>> import jelly
     >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
     >>> [len(message) for message in group_by_subject(rows)]
@@ -37,8 +61,20 @@ def group_by_subject(statements: Iterable[Any]) -> Iterator[Message]:
 
 
 def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
-    """A message of the statements that follow each other in one graph.
+    """Group consecutive statements of the same graph into messages.
 
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+
+    Returns
+    -------
+    Iterator[Message]
+        The messages.
+
+    Examples
+    --------
     >>> import jelly
     >>> rows = jelly.read(b"<a:1> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> <a:g> .\\n<a:2> <a:p> <a:o> .", format="nq")
     >>> [len(message) for message in group_by_graph(rows)]
@@ -48,8 +84,22 @@ def group_by_graph(statements: Iterable[Any]) -> Iterator[Message]:
 
 
 def group_by_count(statements: Iterable[Any], count: int) -> Iterator[Message]:
-    """A message of each ``count`` statements; the last may have fewer.
+    """Group statements into messages of a fixed size.
 
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms
+        The statements.
+    count : int
+        Statements per message; the last message may have fewer.
+
+    Returns
+    -------
+    Iterator[Message]
+        The messages.
+
+    Examples
+    --------
     >>> import jelly
     >>> rows = jelly.read(b"<a:1> <a:p> <a:o> .\\n<a:1> <a:q> <a:o> .\\n<a:2> <a:p> <a:o> .", format="nt")
     >>> [len(message) for message in group_by_count(rows, 2)]

@@ -1,4 +1,4 @@
-"""Readers of logs: bytes are fed, Batches come whose frames are messages, whole ones. No I/O.
+"""Readers of logs: bytes in, Batches whose frames are complete messages out. They do no input or output.
 
 Whatever is not Jelly becomes N-Quads with delimiters and goes through one `TextReader`, which knows the rules of
 delimiters, so that these stand in one place.
@@ -43,7 +43,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Log(Protocol):
-    """What reads a log. An error names the message, from 0; all Batches before it were given.
+    """A reader of a log. An error names the message, from 0; all Batches before it have been returned.
 
     Where another library parses it, labels of blank nodes that are ``written`` in the log may have marks.
     """
@@ -109,7 +109,8 @@ class JellyLog:
         kind = options.logical_type
         if kind.base in (LogicalType.FLAT_TRIPLES, LogicalType.FLAT_QUADS) and not self._force:
             raise JellyOptionsError(
-                f"the logical type is {kind.name}: its frames are no messages; give force=True to read them as such",
+                f"the logical type is {kind.name}: its frames are not messages; "
+                "pass force=True to read them as messages",
                 message=0,
             )
 
@@ -158,7 +159,7 @@ MAX_HEAD = 1 << 13
 
 
 def announces(text: bytes, final: bool) -> bool | None:
-    """Whether a Turtle document that begins like this announces directives; None where that is still to come."""
+    """Whether a Turtle document that begins like this announces directives; None if more of it is needed."""
     head = text[:MAX_HEAD]
     at = 0
     while (match := _BEFORE.match(head, at)) is not None:
@@ -303,8 +304,8 @@ class TurtleLog(TextLog):
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
             return JellySyntaxError(
-                'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
-                "beginning, or a media type that says version=1.2-messages",
+                'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                "beginning, or a media type with version=1.2-messages",
                 line=line,
             )
         if kind == "bad":
@@ -400,10 +401,10 @@ class TurtleLog(TextLog):
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"
         elif not self._directive and _DIRECTIVE.match(text, ends[line - 2] + 1 if line > 1 else 0):
             if self._comments:
-                reason = 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'
+                reason = 'comments delimit messages here, not MESSAGE: pass dialect="directive"'
             else:
                 reason = (
-                    'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its '
-                    "beginning, or a media type that says version=1.2-messages"
+                    'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its '
+                    "beginning, or a media type with version=1.2-messages"
                 )
         return JellySyntaxError(reason, line=self._line + line - 1)

@@ -1,4 +1,4 @@
-"""Media types of message logs: parsing their parameters, choosing among them, naming what is written."""
+"""Media types of message logs: parsing, negotiation, and names."""
 
 from __future__ import annotations
 
@@ -27,10 +27,25 @@ _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 
 def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
-    """A media type in lower case, and its parameters: names in lower case, values as they are, without quotes.
+    """Split a media type into type and parameters (RFC 9110, section 8.3.1).
 
-    JellyError where ``text`` is none (RFC 9110, section 8.3.1).
+    Parameters
+    ----------
+    text : str
+        The media type.
 
+    Returns
+    -------
+    (str, dict of str to str)
+        The type in lower case, and the parameters: names in lower case, values without quotes.
+
+    Raises
+    ------
+    JellyError
+        If ``text`` is not a media type.
+
+    Examples
+    --------
     >>> parse_media_type('Application/TriG; Version=1.2; messages="rdfm"')
     ('application/trig', {'version': '1.2', 'messages': 'rdfm'})
     """
@@ -51,13 +66,29 @@ def parse_media_type(text: str) -> tuple[str, dict[str, str]]:
 
 
 def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | None, bool]:
-    """The format of a log called ``format`` (name, suffix or media type), or else that of the file ``name``, or else
-    Jelly; the dialect; and whether a media type announced the directives.
+    """Find the format of a message log by a name, suffix or media type.
 
-    A media type of the Turtle family says with ``messages=rdfm`` (comments) or ``version=1.2-messages`` (directives)
-    that it is a log; else the dialect is None and a document one message. Where no media type is given it is comments
-    (`MessageReader` looks whether the document announces directives).
+    Parameters
+    ----------
+    format : str or None
+        Name, suffix or media type. A media type of the Turtle family announces a log with the parameter
+        ``messages=rdfm`` (comments) or ``version=1.2-messages`` (directives).
+    name : str, default ""
+        Name of a file, whose suffix decides if ``format`` is None. Without either the format is Jelly.
 
+    Returns
+    -------
+    (LogFormat, str or None, bool)
+        The format, the dialect, and whether a media type announced directives. The dialect is None if a media type does
+        not announce a log, and ``"comment"`` if no media type is given.
+
+    Raises
+    ------
+    JellyError
+        If the format is unknown.
+
+    Examples
+    --------
     >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
     (('directive', True), (None, False), ('comment', False))
     """
@@ -80,8 +111,22 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
 
 
 def media_type(format: str, dialect: Dialect = "comment") -> str:
-    """The media type to send with a log in a format (RDF Messages, section 2).
+    """The media type to send with a log (RDF Messages, section 2).
 
+    Parameters
+    ----------
+    format : str
+        Name, suffix or media type of the format.
+    dialect : {"comment", "directive"}, default "comment"
+        What delimits messages.
+
+    Returns
+    -------
+    str
+        The media type with its parameters.
+
+    Examples
+    --------
     >>> media_type("trig"), media_type("trig", "directive")
     ('application/trig; version=1.2; messages=rdfm', 'application/trig; version=1.2-messages')
     """
@@ -96,11 +141,25 @@ def _offered(dialect: Dialect) -> list[str]:
 
 
 def negotiate(accept: str, offered: list[str] | None = None, *, dialect: Dialect = "comment") -> str | None:
-    """The media type to answer an ``Accept`` header with, None where nothing fits (RFC 9110, section 12.5.1).
+    """Choose the media type that answers an ``Accept`` header (RFC 9110, section 12.5.1).
 
-    Of what is ``offered`` (by default every log format, Jelly first) the one with the highest quality is taken, the
-    first of them where several have it. A range fits where the types agree and its parameters stand in the offer.
+    Parameters
+    ----------
+    accept : str
+        Value of the header.
+    offered : list of str, optional
+        The media types on offer, best first. By default every log format, Jelly first.
+    dialect : {"comment", "directive"}, default "comment"
+        What delimits messages in the default offers.
 
+    Returns
+    -------
+    str or None
+        The offer with the highest quality, the first one of equals, or None if none fits. A range fits if the types
+        agree and the offer has its parameters.
+
+    Examples
+    --------
     >>> negotiate("text/turtle;q=0.5, application/trig; messages=rdfm")
     'application/trig; version=1.2; messages=rdfm'
     >>> negotiate("image/png") is None

@@ -1,4 +1,4 @@
-"""A message, and how a Batch gives its messages."""
+"""The Message class, and messages from Batches."""
 
 from __future__ import annotations
 
@@ -18,12 +18,24 @@ NOTE = "rdfm.note"
 class Message:
     """An RDF Message: a dataset that is one communicative act, possibly empty (RDF Messages, section 1.1).
 
-    It has its ``statements`` (a list of `Triple` and `Quad`, in their order, duplicates included), its ``index`` in the
-    log from 0, the ``namespaces`` that it declares as (name, IRI), the ``prefixes`` in force at its end as a dict,
-    ``metadata`` (str to bytes; of a Jelly frame) and its ``note``, what stands behind its delimiter, or "".
+    Iterate over it for its statements; ``len(message)`` is their number. Blank nodes belong to the message: the same
+    label in another message is another node.
 
-    Blank nodes belong to the message: the same label in another message is another node.
+    Parameters
+    ----------
+    statements : iterable of Triple, Quad or sequences of terms, optional
+        The statements.
+    index : int, default 0
+        Number of the message in the log, from 0.
+    namespaces : iterable of (str, str), optional
+        Prefix and IRI of each namespace that the message declares.
+    metadata : mapping of str to bytes, optional
+        Metadata, as Jelly frames have them.
+    note : str, default ""
+        Text behind the delimiter of the message.
 
+    Examples
+    --------
     >>> import jelly
     >>> message = Message([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))], note="first")
     >>> len(message), message.note, message
@@ -55,6 +67,7 @@ class Message:
 
     @property
     def statements(self) -> list[Triple | Quad]:
+        """The statements in order, including duplicates."""
         if self._statements is None:
             assert self._terms is not None
             self._statements = self._terms.statements(self._begin, self._end)
@@ -63,15 +76,22 @@ class Message:
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """The prefixes in force at the end of the message."""
+        """The prefixes in force at the end of the message: a dict of prefix to IRI."""
         return dict(self._declared[: self._n_declared])
 
     @property
     def note(self) -> str:
+        """Text behind the delimiter of the message, or ``""``."""
         return self.metadata.get(NOTE, b"").decode(errors="replace")
 
     def dataset(self) -> frozenset[Triple | Quad]:
-        """The statements as a set: a message is one, so duplicates mean nothing."""
+        """The statements as a set. A message is a set of statements, so duplicates have no meaning.
+
+        Returns
+        -------
+        frozenset of Triple or Quad
+            The different statements.
+        """
         return frozenset(self.statements)
 
     def __iter__(self) -> Iterator[Triple | Quad]:

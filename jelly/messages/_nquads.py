@@ -1,4 +1,4 @@
-"""Texts of message logs as N-Quads, by pyoxigraph."""
+"""Parts of message logs converted to N-Quads by pyoxigraph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NQUADS_TAG = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)*)(?![A-Za-z0-9-])(?=[^"\n]*\
 
 
 class _Limited:
-    """A file in memory that takes so many bytes and no more: prefixes make much of little."""
+    """A file in memory with a maximum size, because prefixes can expand a small text to a large one."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,4 +1,4 @@
-"""Logs in: a source, live or not, and its messages one after the other."""
+"""Reading message logs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,58 @@ _BY_MEDIA_TYPE: Any = object()
 
 
 class MessageReader:
-    """A log being read: iterate over its messages, or take its Batches, once. See `read_messages`.
+    """Read a message log.
 
+    Iterate over the reader for messages, or call `batches`; it can be consumed only once. Or pass chunks of bytes to
+    `feed` yourself, with ``src=b""``.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    format : str, optional
+        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``), or a media type with parameters. By default
+        the suffix of the file decides; a source without a name is Jelly.
+    dialect : {"comment", "directive"} or None, optional
+        What delimits messages in N-Triples, N-Quads, Turtle and TriG: ``# @message`` comments (RDF Messages, section
+        2.1), or ``MESSAGE`` and ``@message .`` in a document that announces them with ``VERSION "1.2-messages"``. None
+        reads a document as one message. By default the parameters of a media type decide, else comments, unless the
+        document begins by announcing directives.
+    trailing : {"open", "close"}, default "open"
+        Whether a comment at the very end opens an empty message. Directives never do.
+    rename_blank_nodes : bool, default False
+        Put the number of the message before each label (``_:m7-x``), so that messages can be merged.
+    base : str, optional
+        Base IRI for resolving relative IRIs.
+    contexts : mapping of str to Any, optional
+        JSON-LD contexts by URL. Other contexts are never fetched.
+    strict : bool, default False
+        Allow only RDF 1.1 in N-Triples and N-Quads, and neither blank lines nor arrays in NDJSON-LD.
+    force : bool, default False
+        Read the frames of a flat Jelly stream as messages.
+    max_message_bytes : int, optional
+        Maximum bytes of a message. By default 256 MiB, or 16 times the size of the file if that is more.
+    max_names, max_prefixes, max_datatypes : int
+        Limits of the `Decoder`; by default 4096, 1024 and 256 entries.
+    max_expansion : int, default 4096
+        Compressed data may expand to this many times their size, plus 8 MiB.
+
+    Attributes
+    ----------
+    messages : int
+        Number of messages read so far.
+
+    Raises
+    ------
+    JellyError
+        If the input is wrong; the error gives the index of the message and the line. Messages before it are yielded
+        first.
+
+    Notes ----- In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no
+    message. With ``dialect="comment"`` it is an empty message, because there each line is one.
+
+    Examples
+    --------
     >>> reader = MessageReader(b"<a:s> <a:p> <a:o> .\\n# @message\\n", format="nt")
     >>> [len(message) for message in reader], reader.messages
     ([1, 0], 2)
@@ -116,7 +166,7 @@ class MessageReader:
 
     @property
     def options(self) -> Any:
-        """The stream options of a Jelly log; None before they are read and for others."""
+        """The stream options of a Jelly log, or None for other formats and before they have been read."""
         return getattr(self._log, "options", None)
 
     @contextmanager
@@ -139,7 +189,13 @@ class MessageReader:
             yield renamed(batch) if self._rename else batch
 
     def batches(self) -> Iterator[Batch]:
-        """The Batches of the log: their frames are the messages, and no message is in two of them."""
+        """Iterate over the Batches of the log. Their frames are the messages; each message is in one Batch.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches in order.
+        """
         with closing(self.source), self._named():
             broken: JellyError | None = None
             chunks = self.source.chunks()
@@ -166,16 +222,35 @@ class MessageReader:
         return self._messages(self.batches())
 
     def feed(self, chunk: Any) -> Iterator[Message]:
-        """The messages that end in a chunk of bytes, for those who read by themselves; ``src`` is then ``b""``.
+        """Pass a chunk of bytes and get the messages that end in it.
 
-        What it gives must be iterated to its end before the next chunk is given: RuntimeError otherwise.
+        Parameters
+        ----------
+        chunk : bytes-like
+            The next bytes of the log.
+
+        Returns
+        -------
+        Iterator[Message]
+            The messages. Consume it before the next call.
+
+        Raises
+        ------
+        RuntimeError
+            If the previous iterator was not consumed to its end.
         """
         self._check_used_up()
         self._unread = True
         return self._taken(self._log.feed, chunk)
 
     def close(self) -> Iterator[Message]:
-        """The messages that the end of what was fed ends."""
+        """End the input and get the remaining messages.
+
+        Returns
+        -------
+        Iterator[Message]
+            The messages that the end of the input completes.
+        """
         self._check_used_up()
         return self._taken(self._log.close)
 
@@ -198,30 +273,27 @@ MESSAGE_READING = frozenset(signature(MessageReader).parameters) - {"src"}
 
 @checked(MESSAGE_READING)
 def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
-    """The messages of a log, one after the other, each as soon as it is whole. Memory stays flat.
+    """Read the messages of a log one by one, each as soon as it is complete. Memory stays bounded.
 
-    ``src`` is what `jelly.Reader` takes: a path, bytes, a binary file, chunks of bytes; compressed or not. ``format``
-    is a name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly``) or a media type with parameters; else
-    the suffix of the file decides, or it is Jelly.
+    Parameters
+    ----------
+    src : Any
+        The input: a path, bytes, a binary file object or an iterable of chunks of bytes, compressed or not.
+    **settings : Any
+        Keywords of `MessageReader`.
 
-    ``dialect`` says what delimits messages in N-Triples, N-Quads, Turtle and TriG: ``"comment"``, ``# @message`` (RDF
-    Messages, section 2.1), or ``"directive"``, ``MESSAGE`` and ``@message .`` in a document that announces them with
-    ``VERSION "1.2-messages"``; None reads a document as one message. By default a media type decides by its
-    parameters; else it is comments, unless the document announces directives before all else. A delimiter at the very
-    end opens an empty message, with ``trailing="close"`` it does not (directives never open one).
+    Returns
+    -------
+    Iterator[Message]
+        The messages in order.
 
-    In NDJSON-LD a line that is a context alone, ``{"@context": ...}``, is for the lines behind it and no message; with
-    ``dialect="comment"`` it is an empty message, as each line is one there.
+    Raises
+    ------
+    JellyError
+        If the input is wrong, see `MessageReader`.
 
-    ``rename_blank_nodes=True`` puts the number of the message before each label (``_:m7-x``), so that statements of
-    several messages can be put together. ``base`` is the IRI that relative ones are resolved against. ``contexts`` maps
-    URLs to JSON-LD contexts: others are never fetched. ``strict=True`` allows RDF 1.1 only in N-Triples and N-Quads,
-    and neither blank lines nor arrays in NDJSON-LD. ``force=True`` takes the frames of a flat Jelly stream for
-    messages. A message of more than ``max_message_bytes`` (default 256 MiB, or 16 times the size of the file) is
-    refused; ``max_names``, ``max_prefixes`` and ``max_datatypes`` are the limits of the `Decoder`.
-
-    JellyError where something is wrong, with the index of the message and the line; the messages before were given.
-
+    Examples
+    --------
     >>> log = b'<a:s> <a:p> "1" .\\n# @message second\\n<a:s> <a:p> "2" .\\n'
     >>> for message in read_messages(log, format="nt"):
     ...     print(message.index, message.note, *message)
@@ -233,8 +305,22 @@ def read_messages(src: Any, **settings: Any) -> Iterator[Message]:
 
 @checked(MESSAGE_READING)
 async def aread_messages(src: AsyncIterable[bytes], **settings: Any) -> AsyncIterator[Message]:
-    """The messages of a live log that comes as chunks of bytes, each as soon as it is whole. See `read_messages`.
+    """Read the messages of a live log from asyncio, each as soon as it is complete.
 
+    Parameters
+    ----------
+    src : asynchronous iterable of bytes
+        The chunks of the log.
+    **settings : Any
+        Keywords of `MessageReader`.
+
+    Yields
+    ------
+    Message
+        The next message.
+
+    Examples
+    --------
     >>> import asyncio
     >>> async def live():
     ...     yield b"<a:s> <a:p> <a:o> .\\n# @mess"

@@ -1,4 +1,4 @@
-"""Batches of whole messages as N-Triples, N-Quads, Turtle and TriG with delimiters, and as JSON-LD and YAML-LD."""
+"""Batches of complete messages to N-Triples, N-Quads, Turtle and TriG with delimiters, JSON-LD and YAML-LD."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = tuple[int, int, int, int]
 
 
 class Encoder:
-    """What writes a log in one format, Batch by Batch."""
+    """A writer of a log in one format, Batch by Batch."""
 
     capabilities: Capabilities
 
@@ -163,7 +163,7 @@ class TurtleEncoder(Encoder):
 
     def _declare(self, rows: Rows, declared: Any) -> Iterator[str]:
         for name, iri in declared:
-            # What cannot stand in the text as it is is written in full.
+            # Prefixes that text cannot hold are left out; their IRIs are then written in full.
             if (
                 self._prefixes.get(name) == iri
                 or not _PREFIX_NAME.match(name)

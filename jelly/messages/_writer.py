@@ -1,4 +1,4 @@
-"""Logs out: messages, or Batches of them, into a file or a live stream."""
+"""Writing message logs."""
 
 from __future__ import annotations
 
@@ -66,16 +66,29 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
 
 
 class MessageWriter(SinkWriter):
-    """Writes a log, message by message.
+    """Write a message log.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object; a path gets its final name when the writer
-    closes without an error. ``format`` and ``dialect`` are as for `read_messages`, the dialect of media types included;
-    ``options`` are the `StreamOptions` of Jelly, of a grouped logical type.
+    A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. Empty
+    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments.
 
-    A message is written as a whole or, where that fails, not at all; the writer can go on with others. Empty messages
-    are kept. What a format cannot hold is an error (named graphs in N-Triples, Turtle and RDF/XML); metadata goes into
-    Jelly only, notes into Jelly and comments.
+    Parameters
+    ----------
+    dst : str, os.PathLike or binary file object
+        The output. ``"-"`` is standard output. A path gets its final name when the writer closes without an error.
+    format : str, optional
+        Name, suffix or media type, as for `MessageReader`.
+    dialect : {"comment", "directive"}, optional
+        What delimits messages, as for `MessageReader`.
+    options : StreamOptions, optional
+        Options of a Jelly log, with a grouped logical type.
 
+    Raises
+    ------
+    JellyError
+        If the format cannot hold a statement, for example a named graph in N-Triples, Turtle or RDF/XML.
+
+    Examples
+    --------
     >>> import io, jelly
     >>> out = io.BytesIO()
     >>> with MessageWriter(out, format="nt") as writer:
@@ -119,7 +132,19 @@ class MessageWriter(SinkWriter):
         metadata: Mapping[str, bytes] | None = None,
         note: str = "",
     ) -> None:
-        """Write a `Message`, or statements as one. What is given by keyword is added to what the message has."""
+        """Write one message.
+
+        Parameters
+        ----------
+        message : Message or iterable of statements
+            The message.
+        namespaces : iterable of (str, str), optional
+            Prefix and IRI of further namespace declarations.
+        metadata : mapping of str to bytes, optional
+            Further metadata.
+        note : str, default ""
+            Text behind the delimiter, instead of the note of the message.
+        """
         self._check_open()
         collector = self._collector
         entries = dict(metadata or {})
@@ -161,7 +186,13 @@ class MessageWriter(SinkWriter):
         self._waiting = 0
 
     def add_batch(self, batch: Batch) -> None:
-        """Write the messages of a Batch, its frames; rows behind the last of them are refused."""
+        """Write the messages of a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Each frame is a message. Rows after the last frame are an error.
+        """
         self._check_open()
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
@@ -173,7 +204,7 @@ class MessageWriter(SinkWriter):
         self.statements += len(batch)
 
     def flush(self) -> None:
-        """Hand over what was written so far, so that a reader of a live stream sees it."""
+        """Flush what has been written, so that readers of a live stream see it."""
         self._encode()
         if self._sink.is_live:
             self._sink.flush()
@@ -188,8 +219,24 @@ _WRITING = frozenset(signature(MessageWriter).parameters) - {"dst"}
 
 @checked(_WRITING)
 def write_messages(dst: Any, messages: Iterable[Iterable[Any]], **settings: Any) -> int:
-    """Write messages, each a `Message` or an iterable of statements; the number of them. See `MessageWriter`.
+    """Write messages to a log.
 
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `MessageWriter`.
+    messages : iterable of Message or of iterables of statements
+        The messages.
+    **settings : Any
+        Keywords of `MessageWriter`.
+
+    Returns
+    -------
+    int
+        Number of messages written.
+
+    Examples
+    --------
     >>> import io
     >>> out = io.BytesIO()
     >>> from jelly.messages import read_messages
@@ -216,11 +263,34 @@ def convert_messages(
     progress: Progress | None = None,
     **settings: Any,
 ) -> tuple[int, int]:
-    """Read a log and write it in another format, Batch by Batch; the numbers of messages and of statements.
+    """Convert a message log to another format.
 
-    ``settings`` are those of `read_messages`, ``progress`` is that of `jelly.convert`. Jelly written from Jelly keeps
-    its stream options.
+    Jelly written from Jelly keeps its stream options.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `MessageReader`.
+    dst : Any
+        The output, as for `MessageWriter`.
+    from_format, to_format : str, optional
+        Formats of input and output. By default the suffixes decide.
+    to_dialect : {"comment", "directive"}, optional
+        What delimits messages in the output.
+    options : StreamOptions, optional
+        Options of a Jelly log that is written.
+    progress : callable, optional
+        See `jelly.convert`.
+    **settings : Any
+        Further keywords of `MessageReader`.
+
+    Returns
+    -------
+    (int, int)
+        Number of messages and number of statements.
+
+    Examples
+    --------
     >>> import io
     >>> convert_messages(b"<a:s> <a:p> <a:o> .\\n# @message\\n", io.BytesIO(), from_format="nt")
     (2, 1)
@@ -244,8 +314,22 @@ def convert_messages(
 
 @checked(_WRITING)
 async def aencode_messages(messages: AsyncIterable[Iterable[Any]], **settings: Any) -> AsyncIterator[bytes]:
-    """The bytes of a live log, some for each message as soon as it is there; see `MessageWriter` for the keywords.
+    """Encode a live log from asyncio, message by message.
 
+    Parameters
+    ----------
+    messages : asynchronous iterable of Message or of iterables of statements
+        The messages.
+    **settings : Any
+        Keywords of `MessageWriter`.
+
+    Yields
+    ------
+    bytes
+        The bytes of each message, as soon as it is there.
+
+    Examples
+    --------
     >>> import asyncio
     >>> async def live():
     ...     yield []

@@ -1,4 +1,4 @@
-"""RDF/XML, a message a line (RDF Messages, section 2.4)."""
+"""RDF/XML with one message per line (RDF Messages, section 2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches: changes of RDF datasets in Jelly-Patch and RDF Patch, read, written, made and applied.
+"""Patches, that is changes of RDF datasets, in Jelly-Patch and RDF Patch: read, write, make and apply them.
 
 >>> from jelly.patch import apply, compact, diff, invert
 >>> import io, jelly

@@ -1,4 +1,4 @@
-"""What patches do: their net effect, their inverse, and the one that leads from one dataset to another.
+"""Computations on patches: net effect, inverse, and the difference of two datasets.
 
 All of it works on lines of RDF Patch and N-Quads in canonical form, in which equal statements are equal bytes.
 """
@@ -162,15 +162,25 @@ def namespace_key(line: bytes) -> tuple[bytes, bytes]:
 
 
 def compact(patches: Any) -> Patch:
-    """One patch with the net effect of several, one after the other: what is overridden later is left out.
+    """Merge patches into one with the same net effect. Operations that later ones override are left out.
 
-    ``patches`` is a `Patch`, an iterable of them, or what `read_patches` reads. What was aborted is left out. Deletions
-    come first. The headers are those of the last patch that has them; ``prev`` is that of the first. Memory grows with
-    the statements that the patches name, not with how often they do.
+    Aborted transactions are left out, and deletions come first. Memory grows with the number of different statements.
 
-    What was added and then deleted is deleted in the result too, for it may have been there before the first patch.
-    Where it was not, `apply` counts it as missing, and ``on_missing="error"`` refuses it.
+    Parameters
+    ----------
+    patches : Patch, iterable of Patch, or Any
+        The patches in order, or a source for `read_patches`.
 
+    Returns
+    -------
+    Patch
+        The merged patch. Its headers are those of the last patch that has them; ``prev`` is that of the first patch.
+
+    Notes ----- A statement that is added and then deleted is deleted in the result too, because it may have existed
+    before the first patch. If it did not, `apply` counts it as missing, and ``on_missing="error"`` rejects it.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Delete, Patch, compact
     >>> x, y = (IRI("a:s"), IRI("a:p"), IRI("a:x")), (IRI("a:s"), IRI("a:p"), IRI("a:y"))
@@ -215,12 +225,27 @@ def compact(patches: Any) -> Patch:
 
 
 def invert(patch: Patch) -> Patch:
-    """The patch that undoes another: the operations that hold, in reverse order, each the other way round.
+    """Make the patch that undoes another one: its operations in reverse order, each replaced by its opposite.
 
-    It undoes a patch whose operations all changed something, as those of `diff` do: of an addition of what was there
-    already one cannot tell that it did nothing. Its ``prev`` is the ``id`` of the other, its ``id`` a new one.
-    JellyFormatError where a namespace is deleted of which the patch does not tell the IRI.
+    This is exact only if each operation changed something, as in the patches of `diff`.
 
+    Parameters
+    ----------
+    patch : Patch
+        The patch to undo. Aborted transactions are left out.
+
+    Returns
+    -------
+    Patch
+        The inverse. Its ``prev`` is the ``id`` of the other patch, its ``id`` a new one.
+
+    Raises
+    ------
+    JellyFormatError
+        If the patch deletes a namespace without naming its IRI.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Patch, invert
     >>> [str(operation) for operation in invert(Patch([Add((IRI("a:s"), IRI("a:p"), IRI("a:o")))]))]
@@ -364,18 +389,35 @@ def _diff_batches(
 
 @checked(READING)
 def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, **settings: Any) -> Patch:
-    """The patch that makes the statements of ``old`` those of ``new``, in one transaction: apply(diff(a, b), a) == b.
+    """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
 
-    Both are what `jelly.Reader` reads, in any format, and ``settings`` are its keywords. They are compared as sets of
-    statements; blank nodes are the same where their labels are. Those without a label, such as ``[]`` in Turtle, are
-    anon0, anon1 and so on by their place in the document: where one is put in or taken out, those behind it have other
-    labels, and their statements are in the patch too. It still makes ``new`` of ``old``.
+    The sources are compared as sets of statements, and blank nodes by their labels. In formats that allow blank nodes
+    without a label, such as ``[]`` in Turtle, these get the labels ``anon0``, ``anon1`` and so on by their position. If
+    such a node is added or removed, the later ones get other labels and their statements are in the patch too.
 
-    With ``namespaces`` their declarations are compared too, the last of each name, where the formats of both have some;
-    else those of ``old`` are left alone. The patch
-    tells the IRIs of those that are gone, for `invert`; written as RDF Patch or Thrift it does not. For patches that do
-    not fit into memory there is `write_diff`, which also tells of ``memory``.
+    Parameters
+    ----------
+    old : Any
+        The old statements, as for `jelly.Reader`.
+    new : Any
+        The new statements, as for `jelly.Reader`.
+    memory : int, default 512 MiB
+        Approximate maximum bytes of memory for the comparison, see `write_diff`.
+    namespaces : bool, default True
+        Also compare namespace declarations, the last one of each prefix, if both formats have them.
+    **settings : Any
+        Keywords of `jelly.Reader`, for both sources.
 
+    Returns
+    -------
+    Patch
+        The changes, in one transaction. Use `write_diff` for a patch that does not fit into memory.
+
+    Notes ----- The patch holds the IRIs of deleted namespaces, for `invert`. RDF Patch and RDF Patch Thrift cannot
+    store these IRIs.
+
+    Examples
+    --------
     >>> from jelly.patch import diff
     >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
     >>> [str(operation) for operation in diff(old, new, format="nt")]
@@ -404,13 +446,45 @@ def write_diff(
     counted: Counter[int] | None = None,
     **settings: Any,
 ) -> int:
-    """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
+    """Write the result of `diff` without holding it in memory.
 
-    The statements are spread as lines over temporary files by a hash of their subjects; pairs of those are then
-    compared one after the other. ``memory`` in bytes bounds the whole: the lines at hand take at most a sixth of it,
-    which leaves room for what Python adds to each of them. ``progress`` is that of `jelly.convert`, told of ``old`` and
-    then of ``new``. ``counted`` gets how many rows of each operation there are, by its number (see `Patch.batches`).
+    The statements are distributed as lines over temporary files by a hash of their subjects, and the files of both
+    sources are compared pair by pair.
 
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `PatchWriter`.
+    old : Any
+        The old statements, as for `jelly.Reader`.
+    new : Any
+        The new statements, as for `jelly.Reader`.
+    options : PatchOptions, optional
+        Options of Jelly-Patch.
+    memory : int, default 512 MiB
+        Approximate maximum bytes of memory. Lines take at most a sixth of it, because Python adds to each of them.
+    namespaces : bool, default True
+        Also compare namespace declarations.
+    headers : iterable of Header, optional
+        Headers of the patch.
+    to_format : str, optional
+        Format of the output. By default the suffix decides.
+    seekable : bool, default False
+        Write keyframes and an index, see `PatchWriter`.
+    progress : callable, optional
+        See `jelly.convert`. It is called for ``old`` and then for ``new``.
+    counted : collections.Counter, optional
+        Gets the number of rows by operation, see `Patch.batches`.
+    **settings : Any
+        Keywords of `jelly.Reader`, for both sources.
+
+    Returns
+    -------
+    int
+        Number of rows written.
+
+    Examples
+    --------
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
     3

@@ -1,4 +1,4 @@
-"""Applying patches: to files, RDFLib graphs and pyoxigraph stores."""
+"""Applies patches to files, RDFLib graphs and pyoxigraph stores."""
 
 from __future__ import annotations
 
@@ -27,8 +27,17 @@ OnMissing = Literal["ignore", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What `apply` did: the statements that were new, and those that were there and are gone. ``missing`` counts those
-    to be deleted that were not there."""
+    """Result of `apply`.
+
+    Attributes
+    ----------
+    added : int
+        Statements added that were not there before.
+    deleted : int
+        Statements deleted.
+    missing : int
+        Deletions that did not match any statement.
+    """
 
     added: int
     deleted: int
@@ -63,9 +72,9 @@ class _NetChanges:
                 self.namespaces[namespace_key(line)] = line
 
     def miss(self, key: bytes) -> None:
-        """A statement to be deleted is not there."""
+        """Handle a deletion that does not match any statement."""
         if self.strict:
-            raise JellyFormatError(f"a statement to be deleted is not there: {key.decode().strip()}")
+            raise JellyFormatError(f"a deletion does not match any statement: {key.decode().strip()}")
         self.missing += 1
 
     def batches(self, keys: Iterable[bytes]) -> list[Batch]:
@@ -289,20 +298,44 @@ def apply(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Applied:
-    """Apply patches, one after the other, to a file (giving a new one), an RDFLib graph or a pyoxigraph store.
+    """Apply patches in order to a file (writing a new one), an RDFLib graph or a pyoxigraph store.
 
-    ``patches`` is a `Patch`, an iterable of patches or operations, or what `read_patches` reads. ``target`` is a Graph
-    or Dataset of RDFLib, a Store of pyoxigraph, or what `jelly.Reader` reads, with ``settings`` for it; then ``dst`` is
-    what `jelly.Writer` writes, which may be the same file. Datasets are sets: a statement is there once.
+    Datasets are sets: each statement exists once. A transaction takes effect as a whole or, if aborted, not at all.
+    With files, memory grows with the patches, not with the file.
 
-    Transactions hold as a whole or, aborted, not at all. ``on_missing="error"`` refuses to delete what is not there, a
-    JellyFormatError; the transaction then leaves the target as it was, and a file is not written at all. Blank nodes
-    are the same where their labels are: those that a document writes, or anon0, anon1 and so on by their place in it.
-    Namespaces go to a graph of RDFLib and into a file whose format has some; deletions of them only into a file, as
-    RDFLib cannot take one back.
+    Parameters
+    ----------
+    patches : Patch, iterable of Patch or Operation, or Any
+        The patches, or a source for `read_patches`.
+    target : rdflib.Graph, rdflib.Dataset, pyoxigraph.Store or Any
+        What to change, or a source for `jelly.Reader`.
+    dst : Any, optional
+        The output, as for `jelly.Writer`, if ``target`` is a source. It may be the same file.
+    on_missing : {"ignore", "error"}, default "ignore"
+        What to do if a deletion does not match any statement. With ``"error"`` the transaction leaves the target as it
+        was, and no file is written.
+    to_format : str, optional
+        Format of the output. By default the suffix decides.
+    progress : callable, optional
+        See `jelly.convert`.
+    **settings : Any
+        Keywords of `jelly.Reader` for ``target``.
 
-    Applied to a file, memory grows with the patches, not with the file. ``progress`` is that of `jelly.convert`.
+    Returns
+    -------
+    Applied
+        Number of statements added, deleted and not found.
 
+    Raises
+    ------
+    JellyFormatError
+        If ``on_missing`` is ``"error"`` and a deletion does not match any statement.
+
+    Notes ----- Blank nodes are compared by their labels, see `diff`. Namespaces go to an RDFLib graph and to a file
+    whose format has them. Deletions of namespaces go only to a file, because RDFLib cannot remove one.
+
+    Examples
+    --------
     >>> import io
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Patch, apply
@@ -317,9 +350,9 @@ def apply(
     library = {base.__module__.partition(".")[0] for base in type(target).__mro__} & {"rdflib", "pyoxigraph"}
     if not library:
         if dst is None:
-            raise TypeError("a file is not changed in its place: give a destination, which may have the same name")
+            raise TypeError("a file is not changed in place: pass a destination, which may be the same file")
         return _apply_to_file(patches_of(patches), target, dst, on_missing, to_format, progress, settings)
     if dst is not None or to_format is not None or progress is not None or settings:
-        raise TypeError("a graph or store is changed in its place: it takes no destination and no settings of files")
+        raise TypeError("a graph or store is changed in place: it takes no destination and no settings of files")
     wrapped: Target = _Graph(target) if "rdflib" in library else _Store(target)
     return _apply_to_target(patches_of(patches), wrapped, on_missing)

@@ -1,5 +1,4 @@
-"""Patches as tables, and tables as patches: the statements that they add and delete as Arrow, with columns for what was
-done and by which patch.
+"""Patches as Arrow tables and back: added and deleted statements, with columns for operation and patch.
 
 A table of changes of any other kind becomes one of these by its names. A change data feed, for one, whose updates are
 a row of what was and one of what is now:
@@ -74,12 +73,27 @@ def _held(reader: PatchReader) -> Iterator[Rows]:
 
 @checked(PATCH_READING, ("layout", "dictionary"))
 def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: Any) -> Any:
-    """The statements that the patches of ``src`` add and delete, in their order, as a ``pyarrow.RecordBatchReader``.
+    """Read the additions and deletions of patches as Arrow record batches.
 
-    The columns are ``op`` ("add" or "delete"), ``patch`` (number of the patch, int64, from 0) and those of
-    `jelly.read_arrow`: ``settings`` may have its ``layout``, ``dictionary`` and ``batch_rows``, and those of
-    `PatchReader`. What was aborted is left out, and so are headers and namespaces.
+    Aborted transactions, headers and namespaces are left out.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `PatchReader`.
+    columns : sequence of str, optional
+        Names of the columns to build. By default ``op`` ("add" or "delete"), ``patch`` (number of the patch, int64,
+        from 0) and those of the layout.
+    **settings : Any
+        ``layout``, ``dictionary`` and ``batch_rows`` of `jelly.read_arrow`, and keywords of `PatchReader`.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Record batches, built as they are taken, with the rows in the order of the patches.
+
+    Examples
+    --------
     >>> from jelly.patch import read_arrow
     >>> table = read_arrow(b"D <a:s> <a:p> '1' .\\n".replace(b"'", b'"'), format="rdfp").read_all()
     >>> table.select(["op", "patch", "subject", "object"]).to_pylist()
@@ -129,23 +143,43 @@ def write_arrow(
     transactions: bool = True,
     **settings: Any,
 ) -> int:
-    """Write a table of changes as patches to ``dst``; the number of its rows. `read_arrow` gives the table again.
+    """Write a table of changes as patches. `read_arrow` returns the same table.
 
-    ``data`` and ``layout`` are those of `jelly.write_arrow`, ``dst``, ``options`` and ``settings`` those of
-    `PatchWriter`. Besides the columns of a layout there is ``op``: add, insert or A, and delete or D, in capitals or
-    not. There may be ``patch``, integers: where the number changes, a patch ends. It must not fall from one row to the
-    next, and what it is, is not written. No other columns may be there. The rows stay in their order, which matters
-    where a statement is added and deleted.
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `PatchWriter`.
+    data : Any
+        A table, as for `jelly.write_arrow`, with a further column ``op``: "add", "insert" or "A", and "delete" or "D",
+        in upper or lower case. With a column ``patch`` of integers, a patch ends wherever the number changes; the
+        numbers must not fall and are not written. Other columns are not allowed. The rows keep their order.
+    options : PatchOptions, optional
+        Options of Jelly-Patch. By default the statements are quads if one of the first 64 MiB of the table names a
+        graph.
+    layout : {"flat", "ntriples"}, optional
+        Layout of the columns. By default their names tell.
+    headers : iterable of Header, optional
+        Headers of the first patch.
+    transactions : bool, default True
+        Write each patch as a transaction.
+    **settings : Any
+        Further keywords of `PatchWriter`.
 
-    Each patch is a transaction, but without ``transactions``. The ``headers`` stand at the beginning of the first. A
-    table without rows is an empty patch.
+    Returns
+    -------
+    int
+        Number of rows of the table. A table without rows is an empty patch.
 
-    Without options the statements are quads if a graph is named in the first 64 MB of the table. A later one is an
-    error: give ``PatchOptions(statement_type=StatementType.QUADS)`` where that can be.
+    Raises
+    ------
+    JellyOptionsError
+        If columns are missing, unknown or of another type, or if the options do not allow a statement or a second
+        patch. For a named graph after the first 64 MiB pass ``PatchOptions(statement_type=StatementType.QUADS)``.
+    JellyFormatError
+        If a value is wrong or null; the message gives the row of the table, from 0.
 
-    JellyOptionsError where columns are missing, unknown or of another type, or where the options forbid a statement or
-    a second patch; JellyFormatError where a value is wrong or null. Both name the row of the table, from 0.
-
+    Examples
+    --------
     >>> import io, pyarrow
     >>> from jelly import IRI
     >>> from jelly.patch import Header, loads, write_arrow

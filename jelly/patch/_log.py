@@ -1,4 +1,4 @@
-"""Patch logs: patches in the order that their headers ``id`` and ``prev`` tell."""
+"""Patch logs: patches sorted by their headers ``id`` and ``prev``."""
 
 from __future__ import annotations
 
@@ -85,21 +85,37 @@ def _in_order(entries: Iterable[_Entry], base: Any) -> list[Patch]:
         ordered.append(by_id[at].patch)
     if after:
         prev, found = next(iter(after.items()))
-        what = f"its prev {prev} is not there" if prev not in by_id else "its prevs go in a circle"
+        what = f"its prev {prev} is missing" if prev not in by_id else "its prevs form a cycle"
         raise by_id[found].wrong(f"the log is broken: patch {found} follows none, {what}", "prev")
     return ordered
 
 
 @checked(PATCH_READING - {"format", "delimited"})
 def read_log(sources: Any, *, base: Any = None, **limits: Any) -> list[Patch]:
-    """The patches of a log, the first first.
+    """Read patches and sort them by their headers ``id`` and ``prev``.
 
-    ``sources`` is a directory, a file, or an iterable of files and patches. The first patch has no header ``prev``, or
-    ``base``, the ``id`` of one that is not among them; each other one has the ``id`` of the one before.
-    JellyFormatError where an ``id`` is missing or there twice, is its own ``prev``, or the chain is broken or forks,
-    with the row of the file (headers, operations and transaction marks from 0) and, of RDF Patch, line and byte.
-    ``limits`` are those of `read_patches`.
+    Parameters
+    ----------
+    sources : str, os.PathLike, or iterable of files and Patches
+        A directory, a file, or several files and patches.
+    base : IRI, optional
+        The ``prev`` of the first patch. By default the first patch has no ``prev``.
+    **limits : Any
+        Keywords of `read_patches`.
 
+    Returns
+    -------
+    list of Patch
+        The patches, oldest first.
+
+    Raises
+    ------
+    JellyFormatError
+        If an ``id`` is missing, occurs twice or is its own ``prev``, or if the chain is broken or forks. The message
+        gives the row in the file (all operations count, from 0) and, for RDF Patch, line and byte.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> from jelly.patch import Header, Patch, read_log
     >>> one = Patch([Header("id", IRI("uuid:1"))])

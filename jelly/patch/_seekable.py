@@ -1,4 +1,4 @@
-"""``jelly.patch.open``: a Jelly-Patch file with an index as a sequence of patches."""
+"""``jelly.patch.open``: random access to a Jelly-Patch file with an index."""
 
 from __future__ import annotations
 
@@ -18,11 +18,24 @@ __all__ = ["PatchFile", "open"]
 
 
 class PatchFile(IndexedFile[Patch]):
-    """A Jelly-Patch file of which any part can be read at once. Made by `jelly.patch.open`; close it or use ``with``.
+    """A Jelly-Patch file with random access, as `jelly.patch.open` returns it.
 
-    ``len(file)`` is the number of patches, ``file[i]`` one of them, whole wherever keyframes stand, ``file[a:b]`` the
-    list of a slice. Reading starts at the keyframe before it. ``file.batches(threads)`` are those of `PatchReader`,
-    decoded by some threads. ``opener`` opens the file and its sidecar, where these are not local.
+    Use it in a ``with`` statement or close it. ``len(file)`` is the number of patches, ``file[i]`` one patch and
+    ``file[a:b]`` the list of patches of a slice. Reading starts at the keyframe before it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    opener : callable, optional
+        Function that opens the file and its sidecar, if they are not local.
+    **limits : Any
+        Limits of the `Decoder`.
+
+    Raises
+    ------
+    JellyError
+        If the file has no index.
     """
 
     _patch = True
@@ -42,14 +55,27 @@ class PatchFile(IndexedFile[Patch]):
 
     @property
     def operations(self) -> int:
-        """The number of operations of all patches, headers and transaction marks included."""
+        """The number of operations in all patches, including headers and transaction marks."""
         return self.index.statements - self.index.place // 4
 
     def __iter__(self) -> Iterator[Patch]:
         return split_patches(self.batches(), lambda: self.options.is_flat)
 
     def patches(self, start: int = 0, stop: int | None = None) -> Iterator[Patch]:
-        """The patches ``start`` to ``stop`` one by one."""
+        """Iterate over a range of patches.
+
+        Parameters
+        ----------
+        start : int, default 0
+            First patch.
+        stop : int, optional
+            Patch before which to stop. By default the end of the file.
+
+        Returns
+        -------
+        Iterator[Patch]
+            The patches in order.
+        """
         stop = len(self) if stop is None else min(stop, len(self))
         if start >= stop:
             return iter(())
@@ -67,10 +93,27 @@ class PatchFile(IndexedFile[Patch]):
 
 @checked(SEEKING)
 def open(path: str | os.PathLike[str], **limits: Any) -> PatchFile:
-    """Open a Jelly-Patch file for random access by its index, or by the sidecar that ``jelly index`` makes.
+    """Open a Jelly-Patch file for random access.
 
-    ``limits`` are those of the `Decoder`. JellyError where there is no index, also for compressed files.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed.
+    **limits : Any
+        Limits of the `Decoder`.
 
+    Returns
+    -------
+    PatchFile
+        The open file.
+
+    Raises
+    ------
+    JellyError
+        If the file has no index.
+
+    Examples
+    --------
     >>> import os, tempfile
     >>> import jelly.patch
     >>> from jelly.patch import Commit, Patch, PatchWriter, Start

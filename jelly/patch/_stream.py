@@ -40,7 +40,7 @@ def check_transactions(op: Any, inside: bool = False) -> bool:
         if code == PUNCTUATION and inside:
             raise JellyFormatError("the patch ends inside a transaction", row=row)
         if START < code <= ABORT and not inside:
-            raise JellyFormatError("a commit or abort without a transaction that was started", row=row)
+            raise JellyFormatError("a commit or abort outside a transaction", row=row)
         inside = code == START
     return inside
 
@@ -58,12 +58,25 @@ class _Source:
 
 
 class Patch:
-    """A patch: operations in their order, headers and transactions among them.
+    """A sequence of operations, including headers and transactions.
 
     Iterate over it for the operations (`Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit`,
-    `Abort`), or take its rows as arrays with ``batches()``. JellyFormatError where transactions are nested, or end that
-    were not started.
+    `Abort`), or call `batches` for arrays. ``len(patch)`` is the number of operations.
 
+    Parameters
+    ----------
+    operations : iterable of Operation, optional
+        The operations in order.
+    quads : bool, default True
+        Whether the statements are quads. Triples are then quads in the default graph.
+
+    Raises
+    ------
+    JellyFormatError
+        If transactions are nested, or end without a start.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> from jelly.patch import Add, Delete, Header, Patch
     >>> s, p, o = IRI("a:s"), IRI("a:p"), IRI("a:o")
@@ -110,27 +123,49 @@ class Patch:
         return f"<jelly.patch.Patch: {len(self)} operations>"
 
     def batches(self) -> Iterator[Batch]:
-        """The rows as Batches. ``op`` holds the operation of each: 2 add, 3 delete, 4 and 5 the same of namespaces,
-        6 start, 7 commit, 8 abort, 14 header. Columns that an operation does not use are -1; a namespace has its name
-        and IRI as ``s`` and ``p``, a header its key and value as ``s`` and ``o``.
+        """Iterate over the rows as Batches.
+
+        Returns
+        -------
+        Iterator[Batch]
+            Batches whose array ``op`` holds the operation of each row: 2 add, 3 delete, 4 add a namespace, 5 delete a
+            namespace, 6 start, 7 commit, 8 abort, 14 header. Columns that an operation does not use are -1. A namespace
+            has its prefix and IRI in ``s`` and ``p``, a header its key and value in ``s`` and ``o``.
         """
         for source, start, stop in self._parts:
             whole = start == 0 and stop == len(source.batch)
             yield source.batch if whole else take_rows(source.batch, start, stop)
 
     def text(self) -> Iterator[bytes]:
-        """The lines of RDF Patch, in chunks of whole lines."""
+        """Iterate over the lines of RDF Patch.
+
+        Returns
+        -------
+        Iterator[bytes]
+            Chunks of whole lines in UTF-8.
+        """
         writer = TextWriter(quads=True, patch=True)
         for source, start, stop in self._parts:
             yield from writer.chunks(source.batch, start=start, stop=stop)
 
     def count(self, code: int) -> int:
-        """How many rows have an operation: 2 add, 3 delete and so on, as in ``batches()``."""
+        """Count the rows with an operation.
+
+        Parameters
+        ----------
+        code : int
+            Number of the operation, see `batches`.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
         return sum(int(np.count_nonzero(source.op[start:stop] == code)) for source, start, stop in self._parts)
 
     @property
     def headers(self) -> list[Header]:
-        """The headers."""
+        """All headers."""
         rows = (
             (source.terms, row, row + 1)
             for source, start, stop in self._parts
@@ -139,33 +174,60 @@ class Patch:
         return [header for header in OperationIterator(rows) if isinstance(header, Header)]
 
     def header(self, key: str) -> Any:
-        """The value of the first header of that name, in capitals or not; None where there is none."""
+        """The value of the first header with a key.
+
+        Parameters
+        ----------
+        key : str
+            The key; upper and lower case are the same.
+
+        Returns
+        -------
+        term or None
+            The value, or None if there is no such header.
+        """
         return next((header.value for header in self.headers if header.key.lower() == key.lower()), None)
 
     @property
     def id(self) -> Any:
-        """What the header ``id`` says: a term, or None."""
+        """The value of the header ``id``: a term, or None."""
         return self.header("id")
 
     @property
     def prev(self) -> Any:
-        """What the header ``prev`` says, the ``id`` of the patch before: a term, or None."""
+        """The value of the header ``prev``, which is the ``id`` of the previous patch: a term, or None."""
         return self.header("prev")
 
 
 class PatchReader(SourceReader):
-    """A stream of patches being read. Take its patches or its Batches, one of them, once.
+    """Read a stream of patches.
 
-    ``src`` is what `jelly.Reader` takes. ``format`` is ``"jellyp"``, ``"rdfp"`` (RDF Patch, text) or ``"trp"`` (its
-    binary form, of Jena); by default the suffix of the file decides, else it is Jelly-Patch. RDF Patch is one patch a
-    file. Its text is read as Jena reads it: strings in single or three quotes, several rows on a line, and ``Z .``,
-    which changes nothing and is left out; with ``strict=True`` these are errors, and all else that RDF 1.1 does not
-    allow.
+    Iterate over the reader for patches, or call `batches`. It can be consumed only once, in one of these ways.
 
-    ``delimited`` says how Jelly-Patch is framed (None: detect). Further keywords are limits of the `Decoder`
-    (``max_frame_bytes``, ``max_names``, ...) and ``batch_rows``, ``batch_bytes``. What is wrong, such as a transaction
-    that is not ended, is a JellyError with frame, row and byte, or with the line.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    format : {"jellyp", "rdfp", "trp"}, optional
+        Jelly-Patch, RDF Patch (text, one patch per file) or RDF Patch Thrift of Jena; also a suffix or media type. By
+        default the suffix of the file decides; a source without a name is Jelly-Patch.
+    delimited : bool, optional
+        Jelly-Patch only: whether each frame has its length before it. By default the first bytes tell.
+    **limits : Any
+        Limits of the `Decoder` (``max_frame_bytes``, ``max_names``, ...), ``batch_rows`` and ``batch_bytes``; for RDF
+        Patch ``max_line_bytes`` and ``strict``.
 
+    Raises
+    ------
+    JellyError
+        If the input is wrong, for example a transaction without an end; the message gives frame, row and byte, or the
+        line.
+
+    Notes ----- RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z
+    .``, which is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.
+
+    Examples
+    --------
     >>> from jelly.patch import PatchReader
     >>> with PatchReader(b"TX .\\nA <a:s> <a:p> <a:o> .\\nTC .\\n", format="rdfp") as reader:
     ...     [str(operation) for patch in reader for operation in patch]
@@ -187,7 +249,7 @@ class PatchReader(SourceReader):
 
     @property
     def options(self) -> PatchOptions | None:
-        """The options of the stream; None before they are read and for text."""
+        """The options of the stream, or None for text and before they have been read."""
         return getattr(self._decoder, "options", None)
 
     @property
@@ -196,7 +258,13 @@ class PatchReader(SourceReader):
         return self.options is None or self.options.statement_type == StatementType.QUADS
 
     def batches(self) -> Iterator[Batch]:
-        """The Batches of the stream, see `Patch.batches`. Here a row 15 ends a patch; the last of a text has none."""
+        """Iterate over the Batches of the stream, see `Patch.batches`.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches in order. A row with operation 15 ends a patch; the last patch of a text has none.
+        """
         with self, self.source.named():
             yield from drain(self._decoder, self.source.chunks())
 
@@ -233,8 +301,22 @@ def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Itera
 
 @checked(PATCH_READING)
 def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
-    """The patches of ``src``. See `PatchReader` for the keywords.
+    """Read patches one by one.
 
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.Reader`.
+    **settings : Any
+        Keywords of `PatchReader`.
+
+    Returns
+    -------
+    Iterator[Patch]
+        The patches in order.
+
+    Examples
+    --------
     >>> from jelly.patch import read_patches
     >>> [patch.id.value for patch in read_patches(b"H id <uuid:1> .", format="rdfp")]
     ['uuid:1']
@@ -244,8 +326,22 @@ def read_patches(src: Any, **settings: Any) -> Iterator[Patch]:
 
 @checked(PATCH_READING)
 def loads(data: Any, **settings: Any) -> list[Patch]:
-    """The patches of a bytes-like object. See `PatchReader` for the keywords.
+    """Read all patches of a stream in memory.
 
+    Parameters
+    ----------
+    data : bytes-like
+        The whole stream.
+    **settings : Any
+        Keywords of `PatchReader`.
+
+    Returns
+    -------
+    list of Patch
+        The patches in order.
+
+    Examples
+    --------
     >>> from jelly.patch import Patch, dumps, loads
     >>> loads(dumps([Patch(), Patch()]))
     [<jelly.patch.Patch: 0 operations>, <jelly.patch.Patch: 0 operations>]
@@ -254,26 +350,48 @@ def loads(data: Any, **settings: Any) -> list[Patch]:
 
 
 class PatchWriter(SinkWriter):
-    """Writes patches: whole ones, operation by operation, or as Batches.
+    """Write patches: whole ones, single operations, or Batches.
 
-    ``dst`` is a path (``-`` is standard output) or a binary file object; suffixes choose format (``.jellyp .rdfp
-    .trp``) and compression. A path gets its final name when the writer closes without an error; otherwise nothing is
-    left behind.
+    Use it in a ``with`` statement, or call ``close()``. A path gets its final name when the writer closes without an
+    error; if writing fails, no partial file is left.
 
-    ``options`` are the `PatchOptions`; by default quads, and patches that punctuation rows end. A frame ends at
-    ``frame_rows`` rows or ``frame_bytes`` bytes (0: no bound), in a stream of type FRAME with its patch.
-    ``delimited=False`` writes one bare frame.
+    Parameters
+    ----------
+    dst : str, os.PathLike or binary file object
+        The output. ``"-"`` is standard output. The suffix of a path chooses format (``.jellyp .rdfp .trp``) and
+        compression.
+    options : PatchOptions, optional
+        Options of Jelly-Patch. By default quads, and punctuation rows that end patches.
+    format : str, optional
+        Name, suffix or media type of the format, as for `PatchReader`.
+    frame_rows : int, default 256
+        Maximum rows per frame (0: unlimited). In a stream of type FRAME a frame ends with its patch.
+    frame_bytes : int, default 1 MiB
+        Approximate maximum bytes per frame (0: unlimited).
+    delimited : bool, default True
+        Write the length of each frame before it. False writes one frame without its length.
+    seekable : bool, default False
+        Write keyframes and an index, so that `jelly.patch.open` and several threads can read any part of a Jelly-Patch
+        file. Other readers ignore them.
+    keyframe_rows : int, default 131072
+        Rows from one keyframe to the next, if ``seekable``.
+    marked_bnodes : bool, default True
+        Text only: write blank nodes as ``<_:label>``, which this package and Jena read. Of ``_:label`` Jena drops the
+        first letter, so that ``_:a1`` and ``_:b1`` become one node.
+    quoted : {"rdf-1.2", "rdf-star"}, default "rdf-1.2"
+        Text only: write quoted triples as ``<<( s p o )>>`` or as ``<< s p o >>``.
 
-    ``seekable=True`` writes keyframes and an index, so that `jelly.patch.open` and several threads can read any part of
-    a Jelly-Patch file; other readers see the same patches as ever. A keyframe comes after each ``keyframe_rows`` rows.
+    Raises
+    ------
+    JellyFormatError
+        If a transaction starts in another one, ends without a start, or is open where the patch ends.
 
-    A text holds the rows of several patches as if they were one. It has blank nodes as ``<_:label>``, which this
-    package and Jena read. With ``marked_bnodes=False`` they are ``_:label``, of which Jena drops the first letter:
-    there ``_:a1`` and ``_:b1`` become one node. ``quoted="rdf-star"`` writes quoted triples as ``<< s p o >>``, see
-    `jelly._core.ntriples.text.TextWriter`.
+    Notes
+    -----
+    RDF Patch cannot mark the end of a patch: the rows of several patches are written as if they were one.
 
-    JellyFormatError where a transaction starts in another, ends without a start, or is open where the patch ends.
-
+    Examples
+    --------
     >>> import io
     >>> from jelly import IRI
     >>> from jelly.patch import Add, PatchWriter, read_patches
@@ -322,18 +440,36 @@ class PatchWriter(SinkWriter):
             raise
 
     def add(self, operation: Operation) -> None:
-        """Write an operation."""
+        """Write one operation.
+
+        Parameters
+        ----------
+        operation : Operation
+            The operation.
+        """
         self._check_open()
         if self._collector.add(operation) >= COLLECT_ROWS:
             self._flush()
 
     def extend(self, operations: Iterable[Operation]) -> None:
-        """Write operations, such as those of a `Patch`; the patch goes on."""
+        """Write operations without ending the patch.
+
+        Parameters
+        ----------
+        operations : iterable of Operation
+            The operations, for example a `Patch`.
+        """
         for operation in operations:
             self.add(operation)
 
     def add_batch(self, batch: Batch) -> None:
-        """Write the rows of a Batch, see `PatchReader.batches`; those of code 15 end patches."""
+        """Write the rows of a Batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with operations, see `PatchReader.batches`. Rows with operation 15 end patches.
+        """
         self._check_open()
         self._flush()
         self._encode(batch)
@@ -345,14 +481,20 @@ class PatchWriter(SinkWriter):
         self._put(lambda: self._encoder.encode(batch))
 
     def end_patch(self) -> None:
-        """End the patch here, empty or not."""
+        """End the patch here, even if it is empty."""
         self._check_open()
         self._collector.end_patch()
         if len(self._collector) >= COLLECT_ROWS:
             self._flush()
 
     def write(self, patch: Patch) -> None:
-        """Write a whole patch, and end it."""
+        """Write a whole patch and end it.
+
+        Parameters
+        ----------
+        patch : Patch
+            The patch.
+        """
         for batch in patch.batches():
             self.add_batch(batch)
         self.end_patch()
@@ -377,8 +519,24 @@ _WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
 def dumps(
     patches: Iterable[Patch | Operation] | Patch, options: PatchOptions | None = None, **settings: Any
 ) -> bytes:
-    """Patches, or the operations of one, as bytes. See `PatchWriter` for the keywords.
+    """Write patches to bytes.
 
+    Parameters
+    ----------
+    patches : Patch, iterable of Patch, or iterable of Operation
+        The patches, or the operations of one patch.
+    options : PatchOptions, optional
+        Options of Jelly-Patch.
+    **settings : Any
+        Keywords of `PatchWriter`.
+
+    Returns
+    -------
+    bytes
+        The stream.
+
+    Examples
+    --------
     >>> from jelly.patch import Commit, Patch, Start, dumps
     >>> dumps(Patch([Start(), Commit()]), format="rdfp"), dumps([Start(), Commit()], format="rdfp")
     (b'TX .\\nTC .\\n', b'TX .\\nTC .\\n')
@@ -413,11 +571,44 @@ def convert(
     progress: Progress | None = None,
     **limits: Any,
 ) -> int:
-    """Read patches and write them in another format or with other options; the number of rows. Memory stays flat.
+    """Convert patches to another format, or rewrite them with other options. Memory stays bounded.
 
-    Jelly-Patch written from Jelly-Patch keeps its options where none are given. ``progress`` is that of
-    `jelly.convert`, with rows for statements.
+    Parameters
+    ----------
+    src : Any
+        The input, as for `PatchReader`.
+    dst : Any
+        The output, as for `PatchWriter`.
+    from_format, to_format : str, optional
+        Formats of input and output. By default the suffixes decide.
+    options : PatchOptions, optional
+        Options of the Jelly-Patch stream that is written. By default those of a Jelly-Patch source.
+    frame_rows : int, default 256
+        Maximum rows per frame (0: unlimited).
+    frame_bytes : int, default 1 MiB
+        Approximate maximum bytes per frame (0: unlimited).
+    delimited : bool, default True
+        Write the length of each frame before it.
+    seekable : bool, default False
+        Write keyframes and an index, see `PatchWriter`.
+    keyframe_rows : int, default 131072
+        Rows from one keyframe to the next, if ``seekable``.
+    marked_bnodes : bool, default True
+        See `PatchWriter`.
+    quoted : {"rdf-1.2", "rdf-star"}, default "rdf-1.2"
+        See `PatchWriter`.
+    progress : callable, optional
+        See `jelly.convert`; it gets rows instead of statements.
+    **limits : Any
+        Further keywords of `PatchReader`.
 
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
     >>> import io
     >>> out = io.BytesIO()
     >>> convert(b"TX .\\nTC .\\n", out, from_format="rdfp")

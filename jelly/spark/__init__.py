@@ -1,5 +1,4 @@
-"""RDF in Spark: the data sources "jelly" and "jelly-patch", for reading and writing. They need Spark 4.1 and the extra
-``spark``.
+"""RDF in Spark: the data sources "jelly" and "jelly-patch" (Spark 4.1, extra ``spark``).
 
 Reading::
 
@@ -9,40 +8,38 @@ Reading::
     df = spark.read.format("jelly").load("data/*.jelly")
     df.where("predicate = 'http://xmlns.com/foaf/0.1/name'").groupBy("lang").count().show()
 
-Columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
-``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (at any depth; names
-that begin with ``_`` or ``.`` are left out), a pattern, a list of those, or a URL of any file system of fsspec. Files
-are of any format that `jelly` knows by its suffix, compressed or not: Jelly, N-Triples, N-Quads, RDF Thrift,
-RDF Protobuf and, with the extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3, whose IRIs must not
-be relative to the place of the file.
+The columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
+``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (read recursively;
+names that begin with ``_`` or ``.`` are skipped), a pattern, a list of those, or a URL of any file system of fsspec.
+The suffix of a file gives its format and compression: Jelly, N-Triples, N-Quads, RDF Thrift, RDF Protobuf and, with the
+extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3. IRIs must not be relative to the file.
 
-A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, others by one each; small
-files share a task. Spark tells data sources of Python neither which columns nor how many rows a query needs: name the
-columns, by ``.schema("subject string, object string")`` or the option, and it is so much faster.
+A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, any other file by one task;
+small files share a task. Spark does not tell Python data sources which columns and how many rows a query needs.
+Therefore name the columns, with ``.schema("subject string, object string")`` or the option: this is much faster.
 
-Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without one, such as ``[]``, is
-``anon0``, ``anon1`` and so on by its place in the file, each time that the file is read: on any node of the cluster,
-and again where Spark reads it twice in one query. Labels do not tell their file: in two files the same label may stand
-for two nodes.
+Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without a label, such as ``[]``, gets
+the label ``anon0``, ``anon1`` and so on by its position in the file. It is the same each time the file is read, on any
+node of the cluster. Two files may use the same label for different nodes.
 
 =================== =================================================================================================
 option              meaning
 =================== =================================================================================================
 ``layout``          ``flat`` (default) or ``ntriples``
-``columns``         names of columns, with commas: no others are built. Or give ``.schema(...)``
-``frames``          ``true``: columns ``frame`` (number in the file) and ``metadata`` (map of string to binary) too
-``mode``            what a broken file does: ``FAILFAST`` (default) fails the job with its name; ``DROPMALFORMED``
-                    leaves out what is broken: of N-Triples and N-Quads the line, of Jelly what comes up to the next
-                    keyframe, of others the rest of the file; ``PERMISSIVE`` tells of it in a row of nulls but for
-                    ``_corrupt_record``, which says why, and which file, frame and byte or line
-``format``          that of all files: ``jelly``, ``nt``, ``nq``, ``thrift``,
-                    ``protobuf``, ``ttl``, ``trig``, ``rdf``, ``jsonld``, ``n3``; by default their suffixes decide
-``splitBytes``      bytes for a task, default 33554432; compressed files count eightfold
+``columns``         names of the columns to build, separated by commas. Or use ``.schema(...)``
+``frames``          ``true``: also the columns ``frame`` (number in the file) and ``metadata`` (map of string to binary)
+``mode``            what to do with broken input: ``FAILFAST`` (default) fails the job and names the file;
+                    ``DROPMALFORMED`` skips it: the line in N-Triples and N-Quads, the bytes up to the next keyframe in
+                    Jelly, the rest of the file in other formats; ``PERMISSIVE`` skips it too, but adds a row of nulls
+                    whose column ``_corrupt_record`` gives the reason, file, frame and byte or line
+``format``          format of all files: ``jelly``, ``nt``, ``nq``, ``thrift``, ``protobuf``, ``ttl``, ``trig``,
+                    ``rdf``, ``jsonld``, ``n3`` (default: by suffix)
+``splitBytes``      bytes per task (default 33554432); compressed files count eight times their size
 ``pathGlobFilter``  a pattern for the names of files
-``storage``         JSON that goes to the file system of fsspec: ``{"anon": true}``
-``pushdown``        ``true``: filters ``=`` and ``in`` on subject, predicate, object or graph are decided on term
-                    ids. It needs the setting ``spark.sql.python.filterPushdown.enabled``:
-                    ``register(spark, pushdown=True)`` does both
+``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
+``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
+                    ids. Needs the setting ``spark.sql.python.filterPushdown.enabled``;
+                    ``register(spark, pushdown=True)`` sets both
 =================== =================================================================================================
 
 Writing::
@@ -50,59 +47,59 @@ Writing::
     df.write.format("jelly").mode("overwrite").option("compression", "zstd").save("out")
 
 The columns are those of a layout, in any order; with ``graph`` or ``g`` the files hold quads, else triples. Each task
-writes a part file, seekable where it is not compressed. They appear when the whole job is done, then ``_SUCCESS``; a
-job that fails leaves nothing. The directory must be one that all nodes share.
+writes a part file, which is seekable unless it is compressed. The files appear when the whole job is complete, followed
+by ``_SUCCESS``; if the job fails, no file is left. All nodes must share the directory.
 
 =================== =================================================================================================
 ``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources
                     of Python: use ``append`` with ``ifExists``
-``ifExists``        where the directory is not empty: ``append`` (default), ``error``, or ``ignore``: write nothing
+``ifExists``        if the directory is not empty: ``append`` (default), ``error``, or ``ignore`` (write nothing)
 ``compression``     ``none`` (default), ``gzip``, ``zstd``
 =================== =================================================================================================
 
-Streaming (Spark 4.2), both ways; the options above hold here too::
+Streaming in both directions (Spark 4.2), with the options above::
 
     stream = spark.readStream.format("jelly").option("maxFilesPerTrigger", 100).load("incoming")
     stream.writeStream.format("jelly").option("checkpointLocation", "state").start("out")
 
-Each file is read once, the oldest first, and must be complete when it appears: write it under another name and rename
-it. With ``follow`` the path is one local Jelly file that grows, which is read frame by frame; what is not complete yet
-is left for later, and a file that was cut or replaced fails the query. The sink makes a directory ``batch=<number>`` of
-each batch with one rename, so that readers see whole batches; after a crash none is lost or written twice. Each query
-needs a directory of its own.
+Each file is read once, oldest first, and must be complete when it appears: write it under another name and rename it.
+With ``follow`` the path is one local Jelly file that grows. It is read frame by frame; incomplete frames wait for the
+next batch, and the query fails if the file is truncated or replaced. The sink creates a directory ``batch=<number>``
+for each batch with one rename, so that readers see complete batches; after a crash no batch is lost or written twice.
+Each query needs a directory of its own.
 
 ====================== ==============================================================================================
 option                 meaning
 ====================== ==============================================================================================
-``maxFilesPerTrigger`` files in a batch, default 1000
-``maxFileAge``         as ``7d`` (s, m, h, d): files so much older than the newest are neither read nor kept in mind;
-                       for directories where more than 65536 files stay
+``maxFilesPerTrigger`` files per batch (default 1000)
+``maxFileAge``         for example ``7d`` (s, m, h, d): ignore files older than the newest by this much; for
+                       directories that keep more than 65536 files
 ``follow``             ``true``: the path is a file that grows
-``maxBytesPerTrigger`` bytes of such a file in a batch, default 268435456; each ``splitBytes`` of them are a task
-``compression``        of the sink, as above
+``maxBytesPerTrigger`` bytes of such a file per batch (default 268435456); ``splitBytes`` of them are a task
+``compression``        compression of the sink, as above
 ====================== ==============================================================================================
 
 Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the files of a directory::
 
     changes = spark.read.format("jelly-patch").load("log")
 
-Columns are those of `jelly.patch.read_arrow`, with the place of each row: ``op`` (add or delete), ``patch`` (number of
-the patch in its file), ``row`` (number of the row in its file: rows have no order in Spark), ``file`` (its path), then
-those of a layout. What was aborted is left out, and so are headers and namespaces. A file is read by one task. The
-options above hold but for ``frames``, ``pushdown`` and ``follow``. Of a broken file, in other modes than ``FAILFAST``,
-what comes before the error is kept, of a transaction that it cuts nothing. ``bench/spark_patches.py`` applies a log of
+The columns are those of `jelly.patch.read_arrow` with the position of each row: ``op`` (add or delete), ``patch``
+(number of the patch in its file), ``row`` (number of the row in its file, because rows have no order in Spark),
+``file`` (path), then the columns of a layout. Aborted transactions, headers and namespaces are left out. One task reads
+a file. The options above apply, except ``frames``, ``pushdown`` and ``follow``. In modes other than ``FAILFAST`` the
+rows before an error are kept, but not those of an incomplete transaction. ``bench/spark_patches.py`` applies a log of
 patches to a table of statements.
 
-Changes as patches: the columns are those of `jelly.patch.write_arrow`, ``op``, perhaps ``patch`` (whole numbers), and
-those of a layout::
+Changes can be written as patches. The columns are those of `jelly.patch.write_arrow`: ``op``, optionally ``patch``
+(integers), and those of a layout::
 
     changes.repartitionByRange(4, "patch").sortWithinPartitions("patch", "row").drop("row", "file") \\
         .write.format("jelly-patch").mode("append").save("log")
 
-Each task writes a ``.jellyp`` file in the order of its rows: one patch, or with ``patch`` one for each number, and the
-numbers must not fall. Part files are numbered as their tasks are, so after ``repartitionByRange`` the patches are in
-order from file to file too. The rest is as above, the sink of a stream included. Of the change data feed of another
-table, batch by batch::
+Each task writes a ``.jellyp`` file in the order of its rows: one patch, or with a column ``patch`` one patch per
+number, in ascending order. Part files are numbered like their tasks, so that after ``repartitionByRange`` the patches
+are in order across files. Everything else is as above, including the sink of a stream. For example, from the change
+data feed of another table, batch by batch::
 
     def publish(feed, number):
         op = F.when(F.col("_change_type").isin("insert", "update_postimage"), "add").otherwise("delete")
@@ -112,8 +109,8 @@ table, batch by batch::
 
     feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
 
-Messages in columns: `from_jelly`, `to_jelly` and `from_ntriples`, see `jelly.spark._udf`. Many files to Parquet without
-moving statements through the JVM: `jelly.spark._ingest`. Counting them: `jelly.spark._stats`.
+For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`. ``jelly spark ingest`` converts many files to
+Parquet without moving statements through the JVM, and ``jelly spark stats`` counts them.
 """
 
 from __future__ import annotations
@@ -131,7 +128,23 @@ __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     """Make the data sources "jelly" and "jelly-patch" known to a session.
 
-    ``pushdown=True`` turns on filters by term ids, and Spark's setting for it. MissingExtraError without pyspark.
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    pushdown : bool, default False
+        Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it.
+
+    Raises
+    ------
+    MissingExtraError
+        If pyspark is not installed.
+
+    Examples
+    --------
+    >>> def columns(spark, path):
+    ...     register(spark)
+    ...     return spark.read.format("jelly").load(path).columns
     """
     from jelly.spark._patches import PatchDataSource
     from jelly.spark._source import JellyDataSource, PushdownDataSource

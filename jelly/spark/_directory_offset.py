@@ -1,4 +1,4 @@
-"""What a streaming query over a directory has read: an offset that stays small, whatever the number of files.
+"""Offset of a streaming query over a directory; it stays small, whatever the number of files.
 
 An offset has the files of its own batch by name, so that a batch is the same when it is run again, and of all files
 read so far eight bytes each. Files are forgotten only where that becomes much, and only those that are not there any
@@ -50,7 +50,7 @@ class Seen:
 
     @classmethod
     def from_json(cls, offset: dict[str, Any]) -> Seen:
-        """JellyError where it is not an offset of ours."""
+        """Raise JellyError if it is not an offset of this data source."""
         try:
             data = base64.b64decode(offset["seen"])
             hashes = frozenset(data[at : at + _HASH] for at in range(0, len(data), _HASH))

@@ -1,4 +1,4 @@
-"""``jelly spark ingest``: files of statements to Parquet or to seekable Jelly, decoded and written by executors.
+"""``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
 
 No statement passes through the JVM: a task reads its part of the sources and writes files of its own, and only what it
 did is told to the driver. `jelly.spark._commit.journal` says how the files get their names.
@@ -216,7 +216,7 @@ def _task_name(task: list[Part]) -> str:
 def _run(
     spark: SparkSession, job: str, work: _Work, tasks: list[list[Part]], commit: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Run the tasks and commit each as soon as it has ended, so that no work is lost whatever happens later."""
+    """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
     from pyspark import InheritableThread
 
     context = spark.sparkContext

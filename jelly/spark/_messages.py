@@ -1,4 +1,4 @@
-"""Columns of messages as Arrow arrays: each value a stream or a text of its own.
+"""Columns of messages as Arrow arrays; each value is a stream or a text of its own.
 
 What the functions in `jelly.spark._udf` do on executors; nothing of Spark is in here.
 """
@@ -30,7 +30,7 @@ Mode = Literal["FAILFAST", "PERMISSIVE"]
 # Statements and bytes of text from which on an array is given out.
 ROWS = 1 << 15
 TEXT = 1 << 24
-# An array may take so many bytes: a message of few bytes can repeat a long term in each of its statements.
+# Maximum bytes of an array: a small message can repeat a long term in each of its statements.
 MAX_LISTS = 1 << 30
 # Blanks at the start of lines that are looked through at once for all of them.
 _BLANKS = 8

@@ -1,4 +1,4 @@
-"""Which files there are, how they become tasks, and how a task is read. Needs no Spark, so workers load it quickly.
+"""Lists files, splits them into tasks, and reads a task. Needs no Spark, so that workers load it quickly.
 
 >>> import jelly, os, tempfile
 >>> folder = tempfile.mkdtemp()

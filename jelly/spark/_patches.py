@@ -1,4 +1,4 @@
-"""The data source "jelly-patch" of Spark: patches as a table of changes. The options are those of `jelly.spark`."""
+"""The Spark data source "jelly-patch": patches as a table of changes. Its options are those of `jelly.spark`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows by the values of their terms, decided on ids: no text is built for the others."""
+"""Filters rows by the values of their terms, evaluated on term ids: no text is built for other rows."""
 
 from __future__ import annotations
 

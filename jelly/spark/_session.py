@@ -41,7 +41,7 @@ def _quiet() -> Any:
 
 @contextmanager
 def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session as it is, or one on a master, quiet, with this Python for its workers, and stopped at the end.
+    """Use a session, or make one on a master: quiet, with this Python for its workers, and stopped at the end.
 
     ``conf`` are further settings of Spark for the latter. MissingExtraError where PySpark is not installed.
 

@@ -1,4 +1,4 @@
-"""The data source "jelly" of Spark: what `jelly.spark.register` registers. The options are those of `jelly.spark`."""
+"""The Spark data source "jelly", which `jelly.spark.register` registers. Its options are those of `jelly.spark`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jelly spark stats``: what `jelly.stats` counts, counted on executors by term ids and merged there."""
+"""``jelly spark stats``: the counts of `jelly.stats`, computed and merged on executors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structured Streaming: a directory that gets more files, one file that grows, and a sink of Jelly files.
+"""Structured Streaming: a directory that gets new files, one file that grows, and a sink of Jelly files.
 
 What a query has read is in its offsets, which Spark keeps in the checkpoint; see `jelly.spark._directory_offset` and
 `jelly.spark._tail`. How batches become visible is in `jelly.spark._commit.batch`.

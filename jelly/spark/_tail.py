@@ -1,4 +1,4 @@
-"""A Jelly file that grows: how far it can be read, frame by frame, and how to go on from there.
+"""A Jelly file that grows: how far it is complete, frame by frame, and how to continue from there.
 
 A `Place` is a boundary between two frames with what a Decoder needs to start at it, as JSON: byte offset, number of the
 next statement and frame, the saved state, and a checksum of what stands before it, which tells whether the file is
@@ -28,7 +28,7 @@ __all__ = ["Place", "read_between", "scan"]
 
 # A place is part of a streaming offset, which Spark writes for every batch and keeps a hundred of.
 MAX_STATE = 1 << 20
-# A limit of few bytes shall not mean few bytes a read.
+# A small limit must not make each read small.
 MIN_CHUNK = 1 << 12
 
 

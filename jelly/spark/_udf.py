@@ -39,12 +39,25 @@ Convert = Callable[..., Iterator[pa.Array]]
 
 
 def from_jelly(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
-    """An array of statements for each value of a binary column; a value is a whole Jelly stream, bare or delimited.
+    """Decode a binary column of Jelly streams to arrays of statements.
 
-    A statement is a struct with the columns of ``layout``, see `jelly.arrow`. Null stays null. A value that cannot be
-    decoded, or does not fit the layout, fails the query with the place of the error; with ``mode="PERMISSIVE"`` it
-    becomes null.
+    Parameters
+    ----------
+    column : Column or str
+        Each value is a whole stream, bare or delimited. Null stays null.
+    layout : {"flat", "ntriples"}, default "flat"
+        Fields of a statement, see `jelly.arrow`.
+    mode : {"FAILFAST", "PERMISSIVE"}, default "FAILFAST"
+        What to do with a value that cannot be decoded or does not fit the layout: fail the query with the location of
+        the error, or return null.
 
+    Returns
+    -------
+    Column
+        Arrays of structs.
+
+    Examples
+    --------
     >>> def subjects(messages):  # DataFrame with a binary column "value"
     ...     return messages.selectExpr("value").select(from_jelly("value").subject.alias("subjects"))
     """
@@ -52,10 +65,25 @@ def from_jelly(column: Column | str, *, layout: Layout = "flat", mode: Mode = "F
 
 
 def from_ntriples(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
-    """An array of statements for each value of a column of text: a line or a document of N-Triples or N-Quads.
+    """Parse a column of N-Triples or N-Quads to arrays of statements.
 
-    Everything else is as in `from_jelly`.
+    Parameters
+    ----------
+    column : Column or str
+        Each value is a line or a document. Null stays null.
+    layout : {"flat", "ntriples"}, default "flat"
+        Fields of a statement, see `jelly.arrow`.
+    mode : {"FAILFAST", "PERMISSIVE"}, default "FAILFAST"
+        What to do with a value that cannot be parsed or does not fit the layout: fail the query with the location of
+        the error, or return null.
 
+    Returns
+    -------
+    Column
+        Arrays of structs.
+
+    Examples
+    --------
     >>> def statements(spark, path):
     ...     return spark.read.text(path).select(F.explode(from_ntriples("value")).alias("s")).select("s.*")
     """
@@ -63,15 +91,29 @@ def from_ntriples(column: Column | str, *, layout: Layout = "flat", mode: Mode =
 
 
 def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delimited: bool = False) -> Column:
-    """Statements as Jelly: a binary column, each value a whole stream of one frame, bare unless ``delimited``.
+    """Encode statements as a binary column; each value is a Jelly stream with one frame.
 
-    Of several columns it is an aggregate function, which encodes the statements of a group; their names are those of a
-    layout (see `jelly.arrow`; give others an alias), and ``datatype``, ``lang``, ``graph`` and ``g`` may be missing.
-    The order of statements is then that of Spark. Of one column, which holds arrays of such structs as `from_jelly`
-    makes, each value becomes a stream. Null stays null.
+    With several columns this is an aggregate function over the statements of a group, in the order in which Spark
+    delivers them. With one column, which holds arrays of structs as `from_jelly` returns them, each value becomes a
+    stream. Null stays null.
 
-    ``options`` are the stream options. Without, groups with a named graph become streams of quads, others of triples.
+    Parameters
+    ----------
+    *columns : Column or str
+        The columns of a layout, by their names (use an alias for others); ``datatype``, ``lang``, ``graph`` and ``g``
+        may be missing. Or one column of arrays.
+    options : StreamOptions, optional
+        Options of the streams. By default groups with a named graph become streams of quads, others of triples.
+    delimited : bool, default False
+        Write the length of the frame before it.
 
+    Returns
+    -------
+    Column
+        The streams.
+
+    Examples
+    --------
     >>> def messages(statements):  # DataFrame with the columns of layout="flat"
     ...     frame = to_jelly("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph")
     ...     return statements.groupBy("subject").agg(frame.alias("value"))

@@ -332,4 +332,4 @@ def test_arrays_of_a_batch_that_grows() -> None:
 def test_what_term_ids_mean() -> None:
     """Equal terms may have several ids, as the docstring says: they are found again as far as that costs little."""
     text = jelly.Batch.__doc__ or ""
-    assert "equal terms may have several ids" in " ".join(text.split())
+    assert "equal terms may have different ids" in " ".join(text.split())

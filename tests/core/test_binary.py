@@ -120,7 +120,7 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "undefined": (JellyUnsupportedError, "UNDEFINED", P.row(field(8, b""), P.iri(), P.iri()), 1),
     "repeat": (JellyUnsupportedError, "REPEAT", P.row(field(9, b""), P.iri(), P.iri()), 5),
     "no subject": (JellyFormatError, "the subject is missing", string(field(2, field(2, P.iri()))), 1),
-    "no kind": (JellyFormatError, "neither simple nor", P.row(P.iri(), P.iri(), P.literal(b"o", b"")), None),
+    "no kind": (JellyFormatError, "not simple and has no", P.row(P.iri(), P.iri(), P.literal(b"o", b"")), None),
     "direction": (JellyFormatError, "ltr or rtl", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en"))), None),
     "direction up": (JellyFormatError, "ltr", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en--LTR"))), None),
     "undeclared": (JellyFormatError, "was not declared", P.row(P.short(b"zz", b"x"), P.iri(), P.iri()), None),
@@ -137,7 +137,7 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "longer than its row": (JellyFormatError, "malformed protobuf", string(b"\x12\x05\x0a"), None),
     "varint": (JellyFormatError, "malformed protobuf", P.row(P.iri(), P.iri(), b"\xa0\x01" + b"\xff" * 11), None),
     "double": (JellyFormatError, "malformed protobuf", P.row(P.iri(), P.iri(), b"\xa9\x01" + b"\xff" * 7), None),
-    "pieces": (JellyLimitError, "came in pieces", P.row(P.iri() * 20, P.iri(), P.iri()), None),
+    "pieces": (JellyLimitError, "pieces of one split message", P.row(P.iri() * 20, P.iri(), P.iri()), None),
     "large pieces": (JellyLimitError, "1048576 bytes", P.row(P.iri(b"x" * 700_000) * 2, P.iri(), P.iri()), None),
 }
 
@@ -197,15 +197,15 @@ def test_results_that_are_wrong() -> None:
     one = b"\x19\x1c\x18\x01x\0\0"
     cases = [
         (T, b"", JellyFormatError, "the input is empty: expected the variables", 0),
-        (T, one + b"\x19\x2c\x7c\0\0\x7c\0\0\0", JellyFormatError, "a row has 2 terms where there are 1", 7),
-        (T, one + b"\0", JellyFormatError, "a row has 0 terms where there are 1", 7),
+        (T, one + b"\x19\x2c\x7c\0\0\x7c\0\0\0", JellyFormatError, "a row has 2 terms, expected 1", 7),
+        (T, one + b"\0", JellyFormatError, "a row has 0 terms, expected 1", 7),
         (T, b"\x19\x18\x01x\0", JellyFormatError, "malformed Thrift", 0),
         (T, b"\x19\x1c\0\0", JellyFormatError, "required field name", 2),
         (T, b"\x19\xfc" + varint(1 << 17) + b"\x18\0\0" * (1 << 17), JellyLimitError, "more than 65536", None),
         (T, b"\x19\xfc\xff\xff\xff\xff\x0f", JellyFormatError, "malformed Thrift", None),
         (T, one + b"\x19\x1c\x5c\x18\x01z\0\0\0", JellyUnsupportedError, "a variable", 9),
         (T, one[:-1], JellyTruncatedError, "inside a row", 6),
-        (P, b"\x05\x0a\x03\x0a\x01x" + b"\0", JellyFormatError, "a row has 0 terms where there are 1", None),
+        (P, b"\x05\x0a\x03\x0a\x01x" + b"\0", JellyFormatError, "a row has 0 terms, expected 1", None),
         (P, b"\x05\x0a\x03\x0a\x01\xff", JellyFormatError, "not valid UTF-8", 5),
         (P, b"\x05\x0a\x03\x0a\x01x" + b"\x02\x0a\x00", JellyFormatError, "is empty", None),
         (P, string(field(1, b"") * 65537), JellyLimitError, "more than 65536", None),

@@ -173,16 +173,16 @@ ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"subject": None}, r"column 'subject': a null where there must be a value \(row 1\)"),
-        ({"object_kind": None}, "column 'object_kind': a null"),
+        ({"subject": None}, r"column 'subject': expected a value, found null \(row 1\)"),
+        ({"object_kind": None}, "column 'object_kind': expected a value, found null"),
         ({"object_kind": b"uri"}, "column 'object_kind': expected one of iri, bnode, literal, triple: 'uri'"),
         ({"object_kind": b"bnode"}, "column 'object': a blank node must begin with _:: 'o'"),
         ({"object_kind": b"triple"}, "column 'object': column 1: expected a term as object, found 'o': 'o'"),
         ({"object_kind": b"triple", "object": b"<a:o>"}, "column 'object_kind': expected one of"),
-        ({"object_kind": b"iri", "lang": b"en"}, "column 'lang': a value where the object is not a literal: 'en'"),
-        ({"object_kind": b"iri", "datatype": b"a:t"}, "column 'datatype': a value where the object is not a literal"),
+        ({"object_kind": b"iri", "lang": b"en"}, "column 'lang': null expected, the object is not a literal: 'en'"),
+        ({"object_kind": b"iri", "datatype": b"a:t"}, "column 'datatype': null expected, the object is not a literal"),
         ({"lang": b"en", "datatype": b"a:t"}, "column 'datatype': a literal has both a language tag and a datatype"),
-        ({"lang": b""}, "column 'lang': an empty value"),
+        ({"lang": b""}, "column 'lang': an empty string"),
         ({"subject": b"a:\xff" + b"y" * 99}, r"column 'subject': not UTF-8 from byte 2 of the value on: 'a:\\\\xffyyy"),
         ({"object": b"\xed\xa0\x80"}, "column 'object': not UTF-8 from byte 0"),
         ({"lang": b"e\xff"}, "column 'lang': not UTF-8 from byte 1"),
@@ -234,7 +234,7 @@ def test_offsets_and_indices_are_not_trusted():
             taken(good | {"s": tuple(bad)}, 2, flat=False)
     for index in (-1, 2, 2**31 - 1):
         coded = as_column([b"<a:b>", b"<a:c>"], index=[0, index])
-        with pytest.raises(jelly.JellyFormatError, match=f"index {index} leads out of the dictionary, which has 2"):
+        with pytest.raises(jelly.JellyFormatError, match=f"index {index} is outside the dictionary of 2 values"):
             taken(good | {"s": coded}, 2, flat=False)
     for i in (1, 7):
         short = list(good["s"])
@@ -290,7 +290,7 @@ def test_operations_and_patches_that_end_where_their_number_changes(index, trans
         ({"op": [b"add", b"keep"]}, None, r"column 'op': expected add, insert or A, or delete or D: 'keep' \(row 1\)"),
         ({"op": [b"add", b"dd"]}, None, "column 'op': expected"),
         ({"op": [b"add", b"\xc1dd"]}, None, "column 'op': expected"),
-        ({"op": [b"add", None]}, None, r"column 'op': a null where there must be a value \(row 1\)"),
+        ({"op": [b"add", None]}, None, r"column 'op': expected a value, found null \(row 1\)"),
     ],
 )
 def test_bad_operations_and_numbers(change, numbers, message):
@@ -344,11 +344,11 @@ def test_bad_batches_are_refused():
     columns.start(_make_batch(4, [(IRI, -1, b"a:b")], [(0, 0, 0, 0), (0, 7, -1, -2)]))
     for name in ("predicate", "object", "graph"):
         for make in (columns.strings, columns.codes):
-            with pytest.raises(jelly.JellyFormatError, match="no term of the batch") as caught:
+            with pytest.raises(jelly.JellyFormatError, match="not a term of the Batch") as caught:
                 make(name, 0, 2)
             assert caught.value.row == 1
     for make in (columns.kinds, columns.kind_codes):
-        with pytest.raises(jelly.JellyFormatError, match="no term of the batch"):
+        with pytest.raises(jelly.JellyFormatError, match="not a term of the Batch"):
             make(0, 2)
     for row, end in ((-1, 0), (1, 0), (0, 3)):
         with pytest.raises(IndexError):
@@ -357,7 +357,7 @@ def test_bad_batches_are_refused():
         columns.strings("subjects", 0, 0)
     columns = ArrowExporter(flat=False)
     columns.start(_make_batch(3, [(TEXT, -1, b"en")], [(0, 0, 0)]))
-    with pytest.raises(jelly.JellyFormatError, match="no term"):
+    with pytest.raises(jelly.JellyFormatError, match="not a term"):
         columns.strings("s", 0, 1)
 
 

@@ -364,7 +364,7 @@ def test_not_keyframe() -> None:
         list(decoder.feed(frame(*rows)))
 
     for rows in ([name()], [prefix()], [datatype()], [name(id=1), prefix(id=1), triple((IRI, iri(1)))]):
-        error = raises(JellyFormatError, "no keyframe", lambda rows=rows: decode(*rows))
+        error = raises(JellyFormatError, "not a keyframe", lambda rows=rows: decode(*rows))
         assert error.row == len(rows) - 1
     decode(name(id=1), prefix(id=1), triple((IRI, iri(1, 1))))
 
@@ -432,13 +432,13 @@ def test_namespaces_off() -> None:
     [(-1, 0, 0, -1), (0, 7, 0, -1), (0, 0, TEXT, -1), (0, 0, 0, 99), (0, 0, 0, TRIPLE), (0, 0, -9, -1), (0, 0, 0, -9)],
 )
 def test_bad_terms(wrong: tuple[int, ...]) -> None:
-    error = raises(JellyFormatError, "which is no term of the batch", lambda: encode([(0, 0, 0, -1), wrong]))
+    error = raises(JellyFormatError, "which is not a term of the Batch", lambda: encode([(0, 0, 0, -1), wrong]))
     assert error.row == 1
 
 
 def test_bad_namespaces() -> None:
     for names in ([(99, 0)], [(TEXT, -1)], [(TEXT, BNODE_)], [(-1, 0)]):
-        raises(JellyFormatError, "no term of the batch", lambda names=names: encode([], names=names))
+        raises(JellyFormatError, "not a term of the Batch", lambda names=names: encode([], names=names))
 
 
 def test_one_frame() -> None:

@@ -162,10 +162,10 @@ def test_options_may_come_again_and_must_be_the_same():
 @pytest.mark.parametrize(
     ("settings", "rows", "message"),
     [
-        ({}, [pc.commit()], "without a transaction"),
-        ({}, [pc.abort()], "without a transaction"),
-        ({}, [pc.start(), pc.commit(), pc.commit()], "without a transaction"),
-        ({}, [pc.start(), pc.abort(), pc.commit()], "without a transaction"),
+        ({}, [pc.commit()], "outside a transaction"),
+        ({}, [pc.abort()], "outside a transaction"),
+        ({}, [pc.start(), pc.commit(), pc.commit()], "outside a transaction"),
+        ({}, [pc.start(), pc.abort(), pc.commit()], "outside a transaction"),
         ({}, [pc.start(), pc.start()], "inside another transaction"),
         ({}, [pc.start(), pc.punctuation()], "ends inside a transaction"),
         ({"stream": FLAT}, [pc.punctuation()], "punctuation"),
@@ -341,7 +341,7 @@ def test_misuse_when_writing():
         ('PD "ex" <a:g> <a:h> .', "expected '.'"),
         ("TX . A <a:s> <a:p> <a:o> .", "ends inside a transaction"),  # Jena has several rows on a line
         ("A <a:s> <a:p> <a:o> . <a:x>", "expected one of H TX"),
-        ("TC .", "without a transaction"),
+        ("TC .", "outside a transaction"),
         ("TX .\nTX .", "inside another transaction"),
         ("TX .", "ends inside a transaction"),
     ],
@@ -444,7 +444,7 @@ def test_thrift_in_chunks_of_any_size():
     ("data", "message", "row"),
     [
         ("650000650000", "inside another transaction", 1),
-        ("650200", "without a transaction", 0),
+        ("650200", "outside a transaction", 0),
         ("650000", "ends inside a transaction", 1),
         ("650600", "mark 3 is unknown", 0),
         ("650100", "mark -1 is unknown", 0),

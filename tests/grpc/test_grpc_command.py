@@ -87,7 +87,7 @@ def test_serve_speaks_of_its_options():
     _, err = command("serve", "--listen", "0.0.0.0:0", code=1)
     assert err == (
         "error: 0.0.0.0:0 can be reached from other machines: "
-        "give --cert and --key, or --insecure where that is meant\n"
+        "give --cert and --key, or --insecure if that is intended\n"
     )
 
 

@@ -63,7 +63,7 @@ def test_else_comments_delimit(format: str, head: str, size: int | None) -> None
 def test_who_says_comments_gets_them(format: str) -> None:
     assert sizes(f"{V}{A}# @message\n{B}", format, dialect="comment") == [1, 1]
     assert sizes(f"{A}{V}# @message\n{B}", format) == [1, 1]  # too late
-    with pytest.raises(jelly.JellySyntaxError, match='give dialect="directive"') as caught:
+    with pytest.raises(jelly.JellySyntaxError, match='pass dialect="directive"') as caught:
         sizes(f"{V}{A}MESSAGE\n{B}", format, dialect="comment")
     assert caught.value.line == 3
     media = {
@@ -122,13 +122,13 @@ def test_the_command_speaks_of_options(tmp_path: Path) -> None:
     assert run("validate", log) == (0, f"{log}: ok\n")
     code, told = run("validate", "--dialect", "comment", log)
     assert code == 1
-    assert "give --dialect directive" in told
+    assert "use --dialect directive" in told
     flat = tmp_path / "flat.jelly"
     jelly.write(flat, jelly.read(A.encode(), format="nt"))
     for words in (("validate", flat), ("count", flat)):
         code, told = run(*words)
         assert code == 1
-        assert "give --force to read them as such" in told
+        assert "use --force to read them as messages" in told
     remote = tmp_path / "m.ndjsonld"
     remote.write_text('{"@context": "http://c/", "a": 1}\n')
     assert "give it with --context URL=FILE" in run("validate", remote)[1]

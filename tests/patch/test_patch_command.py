@@ -74,7 +74,7 @@ def test_what_a_file_holds(folder: Path) -> None:
     assert [len(patch) for patch in read_patches("log.jellyp")] == [4, 4]
     found = json.loads(run("inspect", "--json", "log.jellyp"))
     assert found["patches"][0] == {"headers": [["id", "<uuid:1>"]], "rows": {"A": 1, "TX": 1, "TC": 1, "H": 1}}
-    assert "is not there" in run("log", "b.rdfp", code=1)
+    assert "is missing" in run("log", "b.rdfp", code=1)
     assert run("log", "b.rdfp", "--base", "uuid:1").startswith("<uuid:2>")
     assert run("validate", "log.jellyp") == "log.jellyp: no problems, 8 operations\n"
 
@@ -91,7 +91,7 @@ def test_index_and_slices(folder: Path) -> None:
     run("slice", "log.jellyp", "3:", "-o", "end.jellyp")
     with jelly.patch.open("end.jellyp") as file:
         assert [str(patch.id) for patch in file] == ["<uuid:3>", "<uuid:4>"]
-    assert "is no range" in run("slice", "log.jellyp", "1", code=2)
+    assert "is not a range" in run("slice", "log.jellyp", "1", code=2)
     for dst, words, indexed in [
         ("x.jellyp", [], True), ("x.jellyp", ["--seekable"], True), ("x.jellyp", ["--no-seekable"], False),
         ("x.jellyp.gz", [], False), ("x.trp", [], False),
@@ -116,5 +116,5 @@ def test_what_is_wrong_with_a_file(folder: Path) -> None:
     assert "x.jellyp: frame 0, byte" in run("validate", "x.jellyp", code=1)
     cut = data[1:-4]
     (folder / "x.jellyp").write_bytes(bytes([len(cut)]) + cut)
-    assert "not ended by a punctuation row" in run("validate", "x.jellyp", code=1)
+    assert "no punctuation row ends the last patch" in run("validate", "x.jellyp", code=1)
     assert "unknown suffix" in run("validate", "old.nt", code=1)

@@ -145,7 +145,7 @@ def test_a_log_in_its_order() -> None:
     files = [next(path for path in CURRENT if path.stem.endswith(f"dlink_patch{i}")) for i in (3, 1, 2)]
     ids = [patch.id.value[5:8] for patch in read_log(files)]
     assert ids == ["157", "3e2", "5ed"]
-    with pytest.raises(jelly.JellyFormatError, match="the log is broken.*is not there"):
+    with pytest.raises(jelly.JellyFormatError, match="the log is broken.*is missing"):
         read_log(files[:2])
     (middle,) = read_patches(files[2])
     assert [patch.id.value[5:8] for patch in read_log([files[0], files[2]], base=middle.prev)] == ["3e2", "5ed"]

@@ -255,7 +255,7 @@ def test_what_is_refused(src: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         ingest(src / "nowhere", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(jelly.JellyError, match="not by an ingest"):
+    with pytest.raises(jelly.JellyError, match="has no .* of an ingest"):
         ingest(src, src)
     with pytest.raises(jelly.JellyOptionsError, match="Parquet only"):
         ingest(src, tmp_path / "out", to="jelly", partition_by="graph")

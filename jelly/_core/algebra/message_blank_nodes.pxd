@@ -1,4 +1,4 @@
-"""Frames of a Batch as messages: whole ones only, and blank nodes of their own."""
+"""Frames of a Batch as messages: complete messages only, each with blank nodes of its own."""
 
 from libc.stdint cimport int64_t
 

@@ -1,3 +1,5 @@
+"""Frames of a Batch as messages: complete messages only, each with blank nodes of its own."""
+
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, malloc

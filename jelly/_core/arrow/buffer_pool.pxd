@@ -1,4 +1,4 @@
-"""Memory of columns: blocks that come back when the consumer drops a column."""
+"""Memory of Arrow columns, in blocks that are used again when the consumer drops a column."""
 
 from cython cimport final
 from libc.stdint cimport int64_t
@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from jelly._core.base.protobuf cimport Writer
 
 cdef enum:
-    # Blocks that a Pool keeps: so many, of so many bytes each and together.
+    # Blocks that a Pool keeps: maximum number, maximum bytes of each, and of all together.
     POOL_BLOCKS = 64
     POOL_LEAST = 1 << 14
     POOL_BYTES = 1 << 26

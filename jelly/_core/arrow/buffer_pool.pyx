@@ -1,3 +1,5 @@
+"""Memory of Arrow columns, in blocks that are used again when the consumer drops a column."""
+
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from cython cimport final, no_gc
 from libc.stdlib cimport free, malloc

@@ -1,4 +1,4 @@
-"""Columns: the Batch as Arrow buffers, the loops without the GIL."""
+"""Batches to Arrow buffers, with loops that run without the GIL."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final
@@ -29,7 +29,7 @@ cdef enum:
     LANG = 5
     VALUE = 6  # a column from elsewhere: any term, or null
     N_SLOTS = 7
-    # A record batch ends where the data of a column would pass so many bytes: a long literal may stand in many rows.
+    # Maximum bytes of the data of a column in a record batch: a long literal may be in many rows.
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
     LONG = 512

@@ -1,4 +1,4 @@
-"""Rows of Arrow columns of strings, plain or dictionary, into the BatchData of a Batch. Nothing of them is trusted."""
+"""Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 

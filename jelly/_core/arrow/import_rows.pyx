@@ -1,3 +1,5 @@
+"""Rows of Arrow string columns, plain or dictionary, into the BatchData of a Batch. Every value is checked."""
+
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 

@@ -1,4 +1,4 @@
-"""Arrow columns of strings, plain or dictionary, into Batches, also of patches."""
+"""Arrow string columns, plain or dictionary, to Batches, including patches."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final
@@ -86,7 +86,7 @@ cdef class ArrowImporter:
         self.views = None
 
     cdef const void* view(self, data, int64_t items, int bits) except? NULL:
-        """The memory of a buffer that must have so many items of so many bits."""
+        """The memory of a buffer that must have a number of items of a number of bits."""
         cdef View view = View.__new__(View)
         if data is None:
             return NULL

@@ -1,4 +1,4 @@
-"""Terms of a Batch as the values of Arrow columns: where the text of each is, and which terms have the same text."""
+"""Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -7,7 +7,7 @@ from jelly._core.base.fault cimport Fault
 from jelly._core.ntriples.term_writer cimport NTriplesWriter
 
 cdef enum:
-    # Readable bytes behind each value, so that it can be copied in steps of so many.
+    # Readable bytes behind each value, so that it can be copied in steps of this size.
     SLACK = 32
     # Bytes that a value may have: an offset of 32 bits must reach behind it.
     MAX_VALUE = 0x7FFFFFFF - SLACK

@@ -1,3 +1,5 @@
+"""Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
+
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset

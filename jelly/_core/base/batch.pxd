@@ -1,4 +1,4 @@
-"""The Batch: the only meeting place of formats and sinks.
+"""The Batch: the structure of arrays between every reader and every writer.
 
 A structure of arrays, each of them an Arrow buffer. Term ids are dense and valid in one Batch only. A Batch owns all
 its memory and borrows nothing; once handed out it is never written again.
@@ -17,7 +17,7 @@ cdef enum:
     KIND_LANG = 4  # aux: the language tag, a KIND_TEXT
     KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
     KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
-    KIND_TEXT = 7  # not a term: a language tag, the short name of a namespace
+    KIND_TEXT = 7  # not a term: a language tag, a prefix
 
 cdef enum:
     # In column g: the default graph. In any other place: no term.
@@ -61,15 +61,16 @@ ctypedef struct BatchData:
     int64_t n_rows
     int64_t cap_rows
     int arity  # 3 or 4
-    # frames: the number of rows at which each ended
+    # frames: for each, the number of rows before its end
     int64_t* frames
     int64_t n_frames
     int64_t cap_frames
-    # namespaces: row and frame before which it stands, name (KIND_TEXT), IRI, four numbers each
+    # namespace declarations, four int64 each: index of the row that follows, index of the frame that follows, term id of
+    # the prefix (KIND_TEXT), term id of the IRI
     int64_t* names
     int64_t n_names
     int64_t cap_names
-    # frame metadata: frame, start of key, start of value, end of value, four numbers each, into `meta_text`
+    # frame metadata, four int64 each: index of the frame, then start of key, start of value, end of value in `meta_text`
     int64_t* meta
     int64_t n_meta
     int64_t cap_meta

@@ -1,3 +1,5 @@
+"""The Batch: the structure of arrays between every reader and every writer."""
+
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from libc.stdlib cimport free, malloc, realloc
@@ -20,7 +22,7 @@ cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
 
 
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil:
-    """Set up an empty BatchData with room for so many rows, terms and bytes of text."""
+    """Set up an empty BatchData with room for a number of rows, terms and bytes of text."""
     memset(b, 0, sizeof(BatchData))
     b.arity = arity
     b.text_limit = text_limit
@@ -381,20 +383,37 @@ _ROWS = {
 
 
 cdef class Batch:
-    """Some statements of a stream as arrays, and the terms they use.
+    """Some statements of a stream as numpy arrays, and the terms they use.
 
-    ``s``, ``p``, ``o`` and (for quads) ``g`` are numpy ``int32`` arrays of term ids, one item a statement; ``g`` is -1
-    in the default graph. The UTF-8 text of term ``i`` is ``text[start[i]:start[i + 1]]``, its ``kind[i]`` one of
-    1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted triple, 7 text that is no
-    term (a language tag). ``aux[i]`` is the term id of the language tag or datatype, or the row of ``quoted``.
+    A Batch never changes. It owns its memory; its arrays are views of that memory. ``len(batch)`` is the number of
+    statements. Batches come from readers; they are not created directly.
 
-    Term ids are valid in this Batch only. Equal ids are equal terms, but equal terms may have several ids: a term is
-    given another one where finding the first again would cost more than it saves. Compare or count terms by what they
-    say (``term(i)``, statements, the dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. There
-    may be terms that no statement uses.
+    Attributes
+    ----------
+    s, p, o : numpy.ndarray
+        Subjects, predicates and objects: int32 term ids, one per statement.
+    g : numpy.ndarray or None
+        Graphs: int32 term ids, -1 for the default graph. None if the statements are triples.
+    text, start : numpy.ndarray
+        UTF-8 of all terms (uint8), and where each begins (int64): term ``i`` is ``text[start[i]:start[i + 1]]``.
+    kind : numpy.ndarray
+        Kinds of terms (int8): 1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted
+        triple, 7 text that is not a term (a language tag).
+    aux : numpy.ndarray
+        For each term the id of its language tag or datatype, or its row in ``quoted`` (int32), else -1.
+    first_row, first_frame : int
+        Number of the first statement and of the first frame in the stream.
+    options : StreamOptions or None
+        Options of the stream, if it is Jelly.
 
-    A Batch never changes, owns its memory, and its arrays are views of it.
+    Notes
+    -----
+    Term ids are valid in one Batch only. Equal ids are equal terms, but equal terms may have different ids, because finding
+    the first id again may cost more than it saves. Compare or count terms by their text (``term(i)``, statements, the
+    dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. Some terms may be used by no statement.
 
+    Examples
+    --------
     >>> import jelly
     >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o" .', format="nt"))
     >>> len(batch), batch.p.tolist(), batch.term(2)
@@ -416,17 +435,17 @@ cdef class Batch:
 
     @property
     def arity(self) -> int:
-        """3 for triples, 4 for quads."""
+        """Terms per statement: 3 for triples, 4 for quads."""
         return self.a.arity
 
     @property
     def n_terms(self) -> int:
-        """Number of terms in the term table."""
+        """Number of terms in the Batch."""
         return self.a.n_terms
 
     @property
     def nbytes(self) -> int:
-        """Bytes in use by the arrays."""
+        """Bytes of memory that the arrays use."""
         cdef BatchData* a = &self.a
         return (
             a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
@@ -450,7 +469,7 @@ cdef class Batch:
 
     @property
     def g(self):
-        """Graphs: int32 term ids, -1 for the default graph. None where the statements are triples."""
+        """Graphs: int32 term ids, -1 for the default graph. None if the statements are triples."""
         return None if self.a.g == NULL else column(self, self.a.g, self.a.n_rows, b"i", 4)
 
     @property
@@ -465,7 +484,7 @@ cdef class Batch:
 
     @property
     def start(self):
-        """Where the text of each term begins: int64, one more than there are terms."""
+        """Position in ``text`` at which each term begins: int64, one item more than there are terms."""
         return column(self, self.a.start, self.a.n_terms + 1, b"q", 8)
 
     @property
@@ -475,22 +494,22 @@ cdef class Batch:
 
     @property
     def aux(self):
-        """Language tag, datatype or quoted triple of the terms: int32, -1 where there is none."""
+        """Term id of the language tag or datatype, or row of ``quoted``, of each term: int32, -1 if it has none."""
         return column(self, self.a.aux, self.a.n_terms, b"i", 4)
 
     @property
     def quoted(self):
-        """Quoted triples: int32 term ids, shape (n, 3)."""
+        """Term ids of quoted triples: int32, shape (n, 3)."""
         return column(self, self.a.quoted, 3 * self.a.n_quoted, b"i", 4).reshape(-1, 3)
 
     @property
     def frames(self):
-        """The row at which each frame that ends in this Batch ends: int64."""
+        """For each frame that ends in this Batch, the number of rows before its end: int64."""
         return column(self, self.a.frames, self.a.n_frames, b"q", 8)
 
     @property
     def metadata(self) -> dict:
-        """Metadata of frames: ``{index into frames: {key: bytes}}``; only frames that have some."""
+        """Metadata of frames: ``{index into frames: {key: bytes}}``, with only those frames that have some."""
         cdef BatchData* a = &self.a
         cdef int64_t i
         found = {}
@@ -502,7 +521,7 @@ cdef class Batch:
 
     @property
     def namespaces(self) -> list:
-        """Namespace declarations: ``(row, index into frames, name, IRI)``; it stands before that row, in that frame."""
+        """Namespace declarations: ``(row, index into frames, prefix, IRI)``. Each stands before that row, in that frame."""
         cdef int64_t i
         cdef int64_t* n = self.a.names
         return [
@@ -510,13 +529,40 @@ cdef class Batch:
         ]
 
     def term_text(self, int term) -> str:
-        """The text of a term: IRI, label, lexical form or language tag. IndexError where there is no such term."""
+        """The text of a term: IRI, blank node label, lexical form or language tag.
+
+        Parameters
+        ----------
+        term : int
+            Term id.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        IndexError
+            If there is no such term.
+        """
         if term < 0 or term >= self.a.n_terms:
             raise IndexError(f"no term {term}: the Batch has {self.a.n_terms}")
         return (<const char*>self.a.text)[self.a.start[term]:self.a.start[term + 1]].decode()
 
     def term(self, int term) -> str:
-        """A term in N-Triples syntax, without escapes: for looking at."""
+        """A term in N-Triples syntax, without escapes, for display.
+
+        Parameters
+        ----------
+        term : int
+            Term id.
+
+        Returns
+        -------
+        str
+            The term.
+        """
         text = self.term_text(term)
         cdef int kind = self.a.kind[term]
         cdef int32_t aux = self.a.aux[term]
@@ -535,7 +581,13 @@ cdef class Batch:
         return text
 
     def check(self) -> None:
-        """Verify every invariant of the arrays; ValueError names the first that does not hold. For tests."""
+        """Verify every invariant of the arrays. For tests.
+
+        Raises
+        ------
+        ValueError
+            If an invariant does not hold; the message names it.
+        """
         cdef BatchData* a = &self.a
         kind, aux, start, text = self.kind, self.aux, self.start, self.text
         if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:

@@ -1,5 +1,4 @@
-"""From Batch to Batch: the terms that the next one may repeat; a copy; and many small Batches as one, so that what costs
-per Batch is paid once for a column of small messages."""
+"""Batches from Batches: terms that the next Batch repeats, copies, and many small Batches merged into one."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport malloc, realloc
@@ -118,7 +117,7 @@ cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
 
 
 cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
-    """Make room for so many quoted triples."""
+    """Make room for a number of quoted triples."""
     b.quoted = <int32_t*>malloc(3 * n * sizeof(int32_t))
     if b.quoted == NULL:
         raise MemoryError

@@ -1,4 +1,4 @@
-"""Characters of N-Triples: classes, labels, and those that end a run of bytes, found eight bytes at a time."""
+"""Character classes of N-Triples, and searches for the end of a run of bytes, eight bytes at a time."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 

@@ -1,3 +1,5 @@
+"""Character classes of N-Triples, and searches for the end of a run of bytes, eight bytes at a time."""
+
 import sys
 
 from libc.string cimport memcmp

@@ -1,4 +1,4 @@
-"""What can go wrong in the core: a code, a place and two numbers. Turned into an exception in fault.pyx only."""
+"""Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
 from libc.stdint cimport int64_t, uint8_t
 

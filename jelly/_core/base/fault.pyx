@@ -1,3 +1,5 @@
+"""Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
+
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
@@ -16,7 +18,7 @@ _TABLE = {
     MALFORMED: (JellyFormatError, "malformed protobuf: a tag, length or number is cut off or out of range"),
     TEXT_LIMIT: (JellyLimitError, "the text of one batch would pass {a} bytes{text_advice}"),
     BAD_UTF8: (JellyFormatError, "a string is not valid UTF-8"),
-    FRAMES_LIMIT: (JellyLimitError, "more than {a} frames; raise max_frames to tell of each"),
+    FRAMES_LIMIT: (JellyLimitError, "more than {a} frames; raise max_frames to report each"),
     FRAME_LIMIT: (JellyLimitError, "a frame of {a} bytes is above the limit of {b}{frame_advice}"),
     TRUNCATED: (JellyTruncatedError, "the stream ends inside a frame: {a} more bytes were expected"),
     NO_OPTIONS: (JellyFormatError, "the stream does not start with a stream options row; is it Jelly?"),
@@ -36,7 +38,7 @@ _TABLE = {
     ROW_FORBIDDEN: (JellyFormatError, "row field {a} is not allowed in a stream of physical type {b}"),
     ROW_UNKNOWN: (
         JellyFormatError,
-        'the kind of the row is not set or unknown to this version; unknown_rows="skip" leaves such rows out',
+        'the kind of the row is not set or unknown to this version; unknown_rows="skip" skips such rows',
     ),
     EMPTY_LANGUAGE: (JellyFormatError, "a literal has an empty language tag"),
     TWO_ROWS: (JellyFormatError, "a row has more than one field set"),
@@ -56,7 +58,7 @@ _TABLE = {
     GRAPH_UNSET: (JellyFormatError, "a graph start names no graph"),
     BOTH_KINDS: (JellyFormatError, "a literal has both a language tag and a datatype"),
     NAMESPACE_UNSET: (JellyFormatError, "a namespace declaration has no IRI"),
-    NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to what is before the place where reading began: no keyframe"),
+    NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to a row before the start of reading, which is not a keyframe"),
     IS_PATCH: (JellyFormatError, "this is Jelly-Patch, not Jelly-RDF: read it with jelly.patch"),
     IS_RDF: (JellyFormatError, "this is Jelly-RDF, not Jelly-Patch: read it with jelly.read"),
     BAD_STATEMENT_TYPE: (JellyUnsupportedError, "statement type {a} is unknown: expected 1 TRIPLES, 2 QUADS"),
@@ -67,7 +69,7 @@ _TABLE = {
     GRAPH_IN_TRIPLES: (JellyFormatError, "a graph is set in a patch of triples"),
     HEADER_UNSET: (JellyFormatError, "a header has no value: it never repeats one"),
     NESTED_TRANSACTION: (JellyFormatError, "a transaction starts inside another transaction"),
-    NO_TRANSACTION: (JellyFormatError, "a commit or abort without a transaction that was started"),
+    NO_TRANSACTION: (JellyFormatError, "a commit or abort outside a transaction"),
     OPEN_TRANSACTION: (JellyFormatError, "the patch ends inside a transaction"),
     OPEN_PATCH: (JellyTruncatedError, "the stream ends inside a transaction"),
     ONE_PATCH: (JellyOptionsError, "a stream of type FLAT holds one patch only"),
@@ -82,7 +84,7 @@ _TABLE = {
     ),
     NAMED_GRAPH_IN_TRIPLES: (JellyOptionsError, "a quad in a named graph cannot go into a stream of triples"),
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
-    BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is no term of the batch"),
+    BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is not a term of the Batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
     # Of the text reader: `a` is what `chars.describe` gave.
     SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
@@ -99,7 +101,7 @@ _TABLE = {
         JellySyntaxError, "column {column}: expected one of {escapes} after the backslash, found {found}",
     ),
     ESCAPE_HEX: (JellySyntaxError, "column {column}: expected {b} hexadecimal digits, found {found}"),
-    ESCAPE_RANGE: (JellySyntaxError, "column {column}: U+{a:04X} is no character: a surrogate, or above U+10FFFF"),
+    ESCAPE_RANGE: (JellySyntaxError, "column {column}: U+{a:04X} is not a character: a surrogate, or above U+10FFFF"),
     BNODE_LABEL: (JellySyntaxError, "column {column}: expected '_:' and a blank node label, found {found}"),
     LANG_TAG: (JellySyntaxError, "column {column}: expected a language tag after '@', found {found}"),
     NO_DATATYPE: (JellySyntaxError, "column {column}: expected '^^' and the IRI of a datatype, found {found}"),
@@ -122,14 +124,14 @@ _TABLE = {
     VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
     RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
     # Of columns that come from elsewhere.
-    COLUMN_OFFSETS: (JellyFormatError, "the offsets of the column are not in order or lead out of its data"),
-    COLUMN_INDEX: (JellyFormatError, "index {a} leads out of the dictionary, which has {b} values"),
-    COLUMN_NULL: (JellyFormatError, "a null where there must be a value"),
+    COLUMN_OFFSETS: (JellyFormatError, "the offsets of the column are not in order or point outside its data"),
+    COLUMN_INDEX: (JellyFormatError, "index {a} is outside the dictionary of {b} values"),
+    COLUMN_NULL: (JellyFormatError, "expected a value, found null"),
     COLUMN_UTF8: (JellyFormatError, "not UTF-8 from byte {a} of the value on"),
     OBJECT_KIND: (JellyFormatError, "expected one of iri, bnode, literal, triple"),
     NOT_BNODE: (JellyFormatError, "a blank node must begin with _:"),
-    NOT_LITERAL: (JellyFormatError, "a value where the object is not a literal"),
-    EMPTY_VALUE: (JellyFormatError, "an empty value: expected a null or a value"),
+    NOT_LITERAL: (JellyFormatError, "null expected, the object is not a literal"),
+    EMPTY_VALUE: (JellyFormatError, "an empty string: expected null or a value"),
     AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
     PATCH_OPERATION: (JellyFormatError, "expected add, insert or A, or delete or D"),
     PATCH_FALLS: (JellyFormatError, "{a} comes after {b}: the rows must be in the order of their patches"),
@@ -141,26 +143,26 @@ _TABLE = {
     TWO_FIELDS: (JellyFormatError, "a row or term has a second field: expected its end"),
     UNKNOWN_ROW: (JellyUnsupportedError, "a row of an unknown kind: field {a}"),
     UNKNOWN_TERM: (JellyUnsupportedError, "a term of an unknown kind: field {a}"),
-    PATTERN_TERM: (JellyUnsupportedError, "the term is {pattern}, which stands for no RDF term here"),
+    PATTERN_TERM: (JellyUnsupportedError, "the term is {pattern}, which is not an RDF term"),
     FIELD_MISSING: (JellyFormatError, "required field {field} is missing"),
     TERM_MISSING: (JellyFormatError, "the {slot} is missing"),
     NO_PREFIX: (JellyFormatError, "a prefixed name has a prefix that was not declared before"),
     PREFIXES_LIMIT: (JellyLimitError, "more than {a} prefixes are declared; raise max_prefixes"),
-    BAD_DIRECTION: (JellyFormatError, "a base direction is ltr or rtl and stands beside a language tag"),
-    NO_LITERAL_KIND: (JellyFormatError, "a literal is neither simple nor has it a language or datatype"),
+    BAD_DIRECTION: (JellyFormatError, "expected a base direction of ltr or rtl, together with a language tag"),
+    NO_LITERAL_KIND: (JellyFormatError, "a literal is not simple and has no language or datatype"),
     SCALE_LIMIT: (JellyLimitError, "a decimal has a scale of {a}, beyond the limit of {b} digits"),
     NESTING: (JellyLimitError, "fields are nested deeper than {a}"),
-    MERGE_LIMIT: (JellyLimitError, "the parts of one message that came in pieces take more than {a} bytes"),
-    ROW_WIDTH: (JellyFormatError, "a row has {a} terms where there are {b} variables"),
+    MERGE_LIMIT: (JellyLimitError, "the pieces of one split message take more than {a} bytes"),
+    ROW_WIDTH: (JellyFormatError, "a row has {a} terms, expected {b}, one per variable"),
     VARIABLES_LIMIT: (JellyLimitError, "a result set has more than {a} variables"),
     NO_HEADER: (JellyFormatError, "the input is empty: expected the variables of a result set"),
     MESSAGE_LIMIT: (JellyLimitError, "a message is longer than {a} bytes; raise max_message_bytes to read it"),
     NOT_ANNOUNCED: (
         JellySyntaxError,
-        'MESSAGE stands in a document that does not announce it: expected VERSION "1.2-messages" at its beginning, or a '
-        "media type that says version=1.2-messages",
+        'MESSAGE is used in a document that does not announce it: expected VERSION "1.2-messages" at its beginning, or a '
+        "media type with version=1.2-messages",
     ),
-    WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, and not MESSAGE: give dialect="directive" for that'),
+    WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, not MESSAGE: pass dialect="directive"'),
 }
 
 # What makes longer texts possible: nothing, for what is written.

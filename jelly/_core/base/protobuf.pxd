@@ -1,4 +1,4 @@
-"""Protocol Buffers wire format: a Reader of two pointers, a growing Writer. Knows no message."""
+"""Protocol Buffers wire format: a Reader made of two pointers, and a growing Writer. Knows no message type."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc

@@ -1,3 +1,5 @@
+"""Protocol Buffers wire format: a Reader made of two pointers, and a growing Writer. Knows no message type."""
+
 from libc.stdlib cimport free, realloc
 
 

@@ -1,4 +1,4 @@
-"""Public classes are called by the names that users import: `jelly.IRI`, wherever it is compiled."""
+"""Gives compiled classes the names that users import, such as `jelly.IRI`."""
 
 from cpython.object cimport PyTypeObject
 

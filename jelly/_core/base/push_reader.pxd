@@ -1,4 +1,4 @@
-"""What readers have in common that are fed with chunks of bytes and give Batches. Knows no format."""
+"""The base of all readers: chunks of bytes in, Batches out. Knows no format."""
 
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t

@@ -1,4 +1,4 @@
-"""PushReader: what readers have in common that are fed with chunks of bytes and give Batches."""
+"""The base of all readers: chunks of bytes in, Batches out. Knows no format."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -8,8 +8,8 @@ from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
 
-# A failed reader is often part of a circle, by way of its error's traceback. The collector must not take the chunk, or
-# what a reader reads into, from it before __dealloc__ is through with them.
+# A failed reader is often in a reference cycle (its error's traceback refers to it). Keep the garbage collector from
+# clearing its buffers before __dealloc__.
 @cython.no_gc_clear
 cdef class PushReader:
     """The base of `Decoder`, `TextReader` and `BinaryReader`: bytes in, Batches out, no I/O.
@@ -44,11 +44,24 @@ cdef class PushReader:
 
     @property
     def statements(self) -> int:
-        """Statements read so far; of a result set, rows."""
+        """Number of statements read so far; of query results the number of rows."""
         return self.rows_out + self.rows_here()
 
     def push(self, data) -> None:
-        """Give the next chunk of bytes. The one before must be used up: `pull` gave None."""
+        """Pass the next chunk of bytes.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The chunk. The reader keeps a reference to it until it has been read.
+
+        Raises
+        ------
+        RuntimeError
+            If the previous chunk is not used up. Call `pull` until it returns None.
+        ValueError
+            If the reader is closed.
+        """
         self.enter()
         if self.error is not None:
             raise self.error
@@ -69,26 +82,63 @@ cdef class PushReader:
         self.take_chunk()
 
     def finish(self) -> None:
-        """Say that no chunk will follow. `pull` then gives what is left, or the error of an input that is cut off."""
+        """Declare the end of the input. `pull` then returns the remaining Batches, or raises the error of a truncated input."""
         self.enter()
         self.final = True
 
     def pull(self, bint flush=False):
-        """The next full Batch, or None when the input is used up. With `flush`, a partial Batch counts as full."""
+        """Return the next full Batch.
+
+        Parameters
+        ----------
+        flush : bool, default False
+            Also return a Batch that is not full.
+
+        Returns
+        -------
+        Batch or None
+            None if the input is used up.
+
+        Raises
+        ------
+        JellyError
+            If the input is wrong. All statements before the error are returned first.
+        """
         return self.next_batch(flush)
 
     def feed(self, data):
-        """Read a chunk of bytes: an iterator of Batches with all statements that are complete by now.
+        """Read a chunk of bytes.
 
-        An error is raised by the iterator, after the Batches before it. It must end before the next chunk is given.
+        Parameters
+        ----------
+        data : bytes-like
+            The chunk.
+
+        Returns
+        -------
+        Iterator[Batch]
+            Batches with all statements that are complete by now. Consume it before the next chunk.
+
+        Raises
+        ------
+        JellyError
+            If the input is wrong. The iterator raises it, after the Batches before the error.
         """
         self.push(data)
         return BatchIterator(self)
 
     def close(self):
-        """End the input: an iterator of what was left. JellyTruncatedError where the input ends inside a statement.
+        """End the input and read what is left.
 
-        An error with no Batch before it is raised at once.
+        Returns
+        -------
+        Iterator[Batch]
+            The remaining Batches.
+
+        Raises
+        ------
+        JellyTruncatedError
+            If the input ends inside a statement. If no Batch comes before it, the error is raised at once.
         """
         self.finish()
         return BatchIterator(self, self.next_batch(True))
@@ -155,7 +205,7 @@ cdef class PushReader:
         return self.batch is not None and self.batch.a.n_names > 0
 
     cdef object give_rest(self):
-        """What there is of a Batch at the end of a chunk; None where that is nothing."""
+        """The Batch at the end of a chunk, or None if it is empty."""
         return self.give_batch() if self.has_some() else None
 
     cdef object give_batch(self):

@@ -1,4 +1,4 @@
-"""UTF-8 validation."""
+"""Validation of UTF-8."""
 
 from libc.stdint cimport int64_t, uint8_t
 

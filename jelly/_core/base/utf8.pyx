@@ -1,3 +1,5 @@
+"""Validation of UTF-8."""
+
 from libc.stdint cimport uint64_t
 
 from jelly._core.base.batch cimport load_u64

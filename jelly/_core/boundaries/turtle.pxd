@@ -1,4 +1,4 @@
-"""A lexer of Turtle, TriG, N-Triples and N-Quads that only tells where messages, versions and prefixes are announced.
+"""A lexer of Turtle, TriG, N-Triples and N-Quads that only finds messages, versions and prefixes.
 
 Five characters open something in which others mean nothing: < an IRI, " and ' a string, # a comment, \\ an escape in
 a name. All else is stepped over byte by byte; UTF-8 need not be decoded, for all of these are ASCII.

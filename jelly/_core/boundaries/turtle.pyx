@@ -1,3 +1,5 @@
+"""A lexer of Turtle, TriG, N-Triples and N-Quads that only finds messages, versions and prefixes."""
+
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 

@@ -1,4 +1,4 @@
-"""Where XML documents end that stand one after the other: tags are counted, nothing is parsed."""
+"""The ends of XML documents that follow one another: tags are counted, nothing is parsed."""
 
 from libc.stdint cimport int64_t, uint8_t
 

@@ -1,3 +1,5 @@
+"""The ends of XML documents that follow one another: tags are counted, nothing is parsed."""
+
 from libc.string cimport memchr, memset
 
 cdef enum:

@@ -1,4 +1,4 @@
-"""Jelly frames -> Batch: rows, lookup entries, statements. All of it without the GIL."""
+"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -17,11 +17,11 @@ from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
 cdef enum:
     # Quoted triples may be nested so deep.
     MAX_DEPTH = 64
-    # A Batch may never hold more text than this, whatever the input makes of its prefixes.
+    # Maximum bytes of text in a Batch: prefixes can expand a small input to a large text.
     MAX_BATCH_TEXT = 1 << 28
-    # A Batch ends at so many terms for each row that it may have: statements of quoted triples can have any number.
+    # Terms per row at which a Batch ends: statements with quoted triples can have any number of terms.
     TERMS_A_ROW = 16
-    # And it ends at so many entries or bytes of metadata.
+    # Entries and bytes of metadata at which a Batch ends.
     META_ENTRIES = 1 << 16
     META_TEXT = 1 << 24
     # Languages and blank nodes remembered within a Batch, powers of two.

@@ -1,3 +1,5 @@
+"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
+
 from cython cimport likely
 from libc.stdint cimport int8_t
 from libc.string cimport memcmp
@@ -255,7 +257,10 @@ cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
 
 
 cdef int32_t repeat_term(DecoderState* d, int slot, const uint8_t* at) noexcept nogil:
-    """The term last seen in this position. The default graph is NO_TERM, so a fault must be looked up by its code."""
+    """The id of the term last seen in this position, or NO_TERM for the default graph.
+
+    NO_TERM is negative like an error, so callers must test `d.fault.code`, not the sign.
+    """
     cdef int32_t term = d.last[slot]
     if term == CARRIED:
         term = d.carried[slot]
@@ -589,7 +594,7 @@ cdef int run(DecoderState* d) noexcept nogil:
         status = read_rows(d)
         if status != OK:
             return status
-        # In the Batch a patch ends with a punctuation, whatever ends it in the stream.
+        # In the Batch every patch ends with a punctuation row, also if a frame ends it in the stream.
         if d.patch and d.header.logical == pb.PATCH_STREAM_TYPE_FRAME and read_mark(d, d.frame.at, OP_PUNCTUATION):
             return d.fault.code
         if add_frame(d.b) < 0:

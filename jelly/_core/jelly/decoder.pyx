@@ -1,4 +1,4 @@
-"""The Decoder: the Python face of frames and decode. The one place where their faults become exceptions."""
+"""The `Decoder`: the Python class over frame_reader and decode. It turns their faults into exceptions."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -44,24 +44,47 @@ _LOGICAL_TYPES = frozenset(LogicalType)
 
 @cython.no_gc_clear
 cdef class Decoder(PushReader):
-    """Jelly bytes in, Batches out, no I/O: feed it from files, sockets, brokers or an event loop.
+    """Decode Jelly: bytes in, Batches out. Feed it from files, sockets, brokers or an event loop.
 
-    ``delimited``: None detects the framing from the first bytes. A Batch holds at most ``batch_rows`` statements and
-    ends early at about ``batch_bytes`` of text. ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and
-    ``max_datatypes`` are the limits that hostile input runs into.
+    Parameters
+    ----------
+    delimited : bool, optional
+        Whether each frame has its length before it. By default the first bytes tell.
+    batch_rows : int, default 32768
+        Maximum statements per Batch.
+    batch_bytes : int, default 16 MiB
+        Bytes of text after which a Batch ends.
+    max_frame_bytes : int, default 256 MiB
+        Maximum bytes of a frame.
+    max_names, max_prefixes, max_datatypes : int
+        Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
+    options : StreamOptions or PatchOptions, optional
+        Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
+        from any frame.
+    state : bytes, optional
+        What `save` returned at that position.
+    first_row, first_frame, offset : int, default 0
+        Number of the statement, number of the frame and byte at which reading starts.
+    patch : bool, default False
+        Read Jelly-Patch instead of Jelly-RDF. Its Batches have the operations in ``op``, see `jelly.patch`.
+    place : int, optional
+        Position in a stream of patches at which reading starts, see `Encoder.place`.
+    joined : bool, default False
+        Read several streams joined with ``cat``: each options row begins another stream, which may have other options, so
+        that Batches of triples and of quads may alternate. Without it such an input gives wrong statements, as with every
+        reader of Jelly 1.1; where this is noticed there is a `JoinedWarning`.
+    unknown_rows : {"error", "skip"}, default "error"
+        What to do with a row of an unknown kind.
 
-    A row of a kind that is not known is an error, or with ``unknown_rows="skip"`` left out. With ``joined=True`` the
-    input may be several streams that were joined, as ``cat`` does: each options row begins another, which refers to
-    nothing before it and may have other options, so that Batches of triples and of quads may take turns. Without it
-    such an input gives wrong statements, as with every reader of Jelly 1.1; where that is noticed, there is a
-    `JoinedWarning`.
+    Raises
+    ------
+    JellyError
+        If the input is wrong; the error gives frame, row and byte. The Decoder then raises it again at each call.
+    ValueError
+        If an argument is out of range.
 
-    ``patch=True`` reads Jelly-Patch instead of Jelly-RDF: its Batches have the operations as ``op``, see `jelly.patch`.
-
-    With ``options`` the stream need not begin with them: reading starts at a keyframe, or at any frame if ``state``
-    is what ``save`` gave there. ``first_row``, ``first_frame`` and ``offset`` tell where in the stream that is; for
-    patches ``place``, too, which is None where that is not known.
-
+    Examples
+    --------
     >>> import jelly
     >>> data = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))])
     >>> decoder = jelly.Decoder()
@@ -75,7 +98,7 @@ cdef class Decoder(PushReader):
     cdef bint in_patch
     cdef bint begins  # another stream, when the Batch before it is given away
     cdef int64_t n_warned  # of the restarts
-    cdef public bint quiet  # no warnings: whoever sets it looks at `restarts`
+    cdef public bint quiet  # no warnings: the caller looks at `restarts`
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef readonly object options
 
@@ -126,17 +149,17 @@ cdef class Decoder(PushReader):
 
     @property
     def frames(self) -> int:
-        """Frames decoded to their end so far."""
+        """Number of frames decoded to their end."""
         return self.d.n_frames
 
     @property
     def statements(self) -> int:
-        """Statements handed out so far; of patches all rows."""
+        """Number of statements returned so far; of patches the number of rows."""
         return self.rows_out
 
     @property
     def place(self) -> int:
-        """Where a stream of patches stands when all Batches were pulled, as `Encoder.place`."""
+        """Position in a stream of patches when all Batches have been pulled, see `Encoder.place`."""
         return pack_place(self.n_patches, self.in_patch, self.d.transaction)
 
     @property
@@ -277,10 +300,27 @@ cdef class Decoder(PushReader):
         return self.take_batch()
 
     def decode_frame(self, data) -> Batch:
-        """The statements of one bare frame, which has no length before it, as a Batch of one frame however small.
+        """Decode one frame without a length before it, as gRPC and Kafka deliver frames.
 
-        For messages that are frames, of gRPC or Kafka say: give each in its order, and nothing to `push`. JellyError
-        where the frame is malformed, and from then on. The limits ``batch_rows`` and ``batch_bytes`` are not for it.
+        Call it with each frame in order, and call neither `push` nor `feed`. ``batch_rows`` and ``batch_bytes`` do not
+        apply: a frame is one Batch.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The frame.
+
+        Returns
+        -------
+        Batch
+            Its statements.
+
+        Raises
+        ------
+        JellyError
+            If the frame is malformed. All later calls then raise the same error.
+        ValueError
+            If the Decoder was fed in another way before.
         """
         if self.d.feed.framing != FRAMING_GIVEN:
             if self.bytes_read or self.final:
@@ -303,9 +343,17 @@ cdef class Decoder(PushReader):
         return self.take_batch()
 
     def save(self) -> bytes:
-        """The state between two frames, for a Decoder that is to go on from here: ``Decoder(options=, state=)``.
+        """Save the state between two frames, so that another Decoder can continue there.
 
-        ValueError where the input ends inside a frame or statements wait to be pulled.
+        Returns
+        -------
+        bytes
+            The state, for ``Decoder(options=..., state=...)``.
+
+        Raises
+        ------
+        ValueError
+            If the input ends inside a frame, or statements have not been pulled yet.
         """
         if self.error is not None:
             raise self.error
@@ -317,7 +365,7 @@ cdef class Decoder(PushReader):
 
     @property
     def offset(self) -> int:
-        """Where in the stream the next frame begins, in bytes."""
+        """Byte in the stream at which the next frame begins."""
         return self.d.feed.offset - (0 if self.d.feed.spent else self.d.feed.pending.n)
 
     cdef int preset(self, options, state, place) except -1:
@@ -356,7 +404,7 @@ cdef class Decoder(PushReader):
         cdef StreamOptionsRow* h = &self.d.header
         cdef bint first = self.options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
-        # A name that is no name shall not stay in the cache.
+        # Very long names must not stay in the cache.
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
         self.options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,

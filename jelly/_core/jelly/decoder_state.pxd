@@ -1,4 +1,4 @@
-"""The state of a Decode between two frames as bytes, so that reading can start there later."""
+"""Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
 from jelly._core.jelly.decode cimport DecoderState
 

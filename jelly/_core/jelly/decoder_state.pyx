@@ -1,3 +1,5 @@
+"""Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
+
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 

@@ -1,4 +1,4 @@
-"""Batch -> Jelly frames: LRU lookup tables, repeated terms, the 0 ids. All of it without the GIL."""
+"""Batches to Jelly frames: LRU lookup tables, repeated terms and ids of 0, without the GIL."""
 
 from libc.stdint cimport int64_t
 

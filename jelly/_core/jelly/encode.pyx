@@ -1,3 +1,5 @@
+"""Batches to Jelly frames: LRU lookup tables, repeated terms and ids of 0, without the GIL."""
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memmove
 

@@ -1,4 +1,4 @@
-"""The Encoder: the Python face of encode. The one place where its faults become exceptions."""
+"""The `Encoder`: the Python class over encode. It turns its faults into exceptions."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -30,18 +30,34 @@ from jelly._options import PatchOptions, PhysicalType
 # The collector must not take the tables' memory from it before __dealloc__ is through with it.
 @cython.no_gc_clear
 cdef class Encoder:
-    """Batches in, Jelly bytes out, no I/O.
+    """Encode Jelly: Batches in, bytes out.
 
-    A frame ends at ``frame_rows`` rows (lookup entries count) or about ``frame_bytes`` bytes, 0 for no limit. In a
-    grouped stream (``options.is_grouped``) frames end where those of the Batches end and nowhere else. With
-    ``delimited=False`` everything becomes one frame without a length.
+    Parameters
+    ----------
+    options : StreamOptions or PatchOptions
+        Options of the stream. Where they leave the physical type or the version open, the first Batch decides. With
+        PatchOptions the Encoder writes Jelly-Patch and takes Batches of patches, see `jelly.patch`.
+    frame_rows : int, default 256
+        Rows after which a frame ends, lookup entries included (0: unlimited). In a grouped stream (``options.is_grouped``)
+        frames end only where those of the Batches end.
+    frame_bytes : int, default 1 MiB
+        Approximate bytes after which a frame ends (0: unlimited).
+    delimited : bool, default True
+        Write the length of each frame before it. False writes one frame without its length.
+    keyframe_rows : int, default 0
+        Statements from one keyframe to the next (0: no keyframes). A keyframe refers to nothing before it.
+    keyframe : bool, default False
+        Make the first frame a keyframe, so that a reader of another stream with these options can continue.
+    skip_namespaces : bool, default False
+        Leave out namespace declarations if the stream has version 1. By default they are an error there.
 
-    With `jelly.PatchOptions` it writes Jelly-Patch and takes the Batches of patches, see `jelly.patch`.
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or keyframes are asked for in a stream that is not delimited.
 
-    Where ``options`` leave the physical type or the version open, the first Batch decides. With ``keyframe=True`` the
-    first frame refers to nothing before it by omission: whoever has read another stream with these options can go on.
-    With ``skip_namespaces=True`` declarations of namespaces are left out where version 1 has none, else they are an error.
-
+    Examples
+    --------
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
     >>> encoder = jelly.Encoder(jelly.StreamOptions.small())
@@ -105,32 +121,66 @@ cdef class Encoder:
 
     @property
     def frames(self) -> int:
-        """Frames finished so far."""
+        """Number of frames finished so far."""
         return self.e.n_frames
 
     @property
     def statements(self) -> int:
-        """Statements taken so far; of a patch the rows that a Decoder will count, the ends of patches among them."""
+        """Number of statements taken so far; of a patch the number of rows, including the ends of patches."""
         return self.e.n_statements
 
     @property
     def place(self) -> int:
-        """Where a stream of patches stands: 4 times the number of patches ended, plus 1 inside one or 2 if that is
-        inside a transaction. 0 for Jelly-RDF, and a FLAT patch never ends.
+        """Position in a stream of patches.
+
+        It is 4 times the number of patches that have ended, plus 1 inside a patch, or plus 2 inside a transaction. It is 0 for
+        Jelly-RDF. A FLAT patch never ends.
         """
         return find_place(&self.e)
 
     def encode(self, Batch batch not None, keep_frames: bool | None = None) -> bytes:
-        """Take a Batch; the bytes of the frames that are finished by now, often none.
+        """Encode a Batch.
 
-        ``keep_frames`` says whether frames end where those of the Batch do; by default only in a grouped stream.
-        JellyOptionsError where the options forbid what the Batch holds. An encoder that raised stays failed.
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        keep_frames : bool, optional
+            Whether a frame ends wherever a frame of the Batch ends. By default only in a grouped stream.
+
+        Returns
+        -------
+        bytes
+            The frames that are finished by now, often none.
+
+        Raises
+        ------
+        JellyOptionsError
+            If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
         self.take(batch, keep_frames)
         return self.take_out()
 
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
-        """As `encode`, but each finished frame by itself and without its length, as gRPC and Kafka send them."""
+        """Encode a Batch as frames without lengths, as gRPC and Kafka send them.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        keep_frames : bool, optional
+            See `encode`.
+
+        Returns
+        -------
+        list of bytes
+            The frames that are finished, often none.
+
+        Raises
+        ------
+        JellyOptionsError
+            If the options do not allow what the Batch holds. All later calls then raise the same error.
+        """
         self.take(batch, keep_frames)
         return self.take_frames()
 
@@ -170,7 +220,7 @@ cdef class Encoder:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the frames finished so far."""
+        """Number of bytes of the frames finished so far."""
         return self.e.n_bytes
 
     @property
@@ -180,12 +230,12 @@ cdef class Encoder:
 
     @property
     def keyframe_rows(self) -> int:
-        """Statements from one keyframe to the next; 0 where there are none."""
+        """Statements from one keyframe to the next; 0 without keyframes."""
         return self.e.key_rows
 
     @property
     def keyframes(self) -> list:
-        """Byte offset, statement number, frame number and ``place`` of each keyframe after the first frame."""
+        """Byte offset, statement number, frame number and `place` of each keyframe after the first frame."""
         cdef int64_t* key = <int64_t*>self.e.keys.buf
         cdef int64_t i
         return [
@@ -194,7 +244,7 @@ cdef class Encoder:
         ]
 
     def finish(self) -> None:
-        """End the last frame. With keyframes it is still held back, so that ``close`` can add metadata to it."""
+        """End the last frame. With keyframes it is held back, so that `close` can add metadata to it."""
         cdef int status = OK
         self.enter()
         try:
@@ -209,15 +259,34 @@ cdef class Encoder:
             self.busy = False
 
     def close(self, metadata: dict | None = None) -> bytes:
-        """The bytes of what is left. A stream of no statements is a frame of options.
+        """End the stream.
 
-        ``metadata`` (str to bytes) is added to the last frame; only with keyframes, which hold it back.
+        Parameters
+        ----------
+        metadata : dict of str to bytes, optional
+            Metadata for the last frame. Only for streams with keyframes.
+
+        Returns
+        -------
+        bytes
+            The remaining frames. An empty stream is one frame with the options.
+
+        Raises
+        ------
+        ValueError
+            If there is metadata but the stream has no keyframes.
         """
         self.end(metadata)
         return self.take_out()
 
     def close_frames(self) -> list:
-        """As `close`, but each frame by itself and without its length."""
+        """End the stream.
+
+        Returns
+        -------
+        list of bytes
+            The remaining frames, without lengths. An empty stream is one frame with the options.
+        """
         self.end(None)
         return self.take_frames()
 

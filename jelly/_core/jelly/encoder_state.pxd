@@ -1,4 +1,4 @@
-"""What an encoder knows from row to row: its options, its lookup tables and what is not written yet."""
+"""State of an encoder: its options, its lookup tables, and bytes that are not written yet."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -8,7 +8,7 @@ from jelly._core.base.protobuf cimport Writer
 from jelly._core.jelly.lookup cimport Lru
 
 cdef enum:
-    # A string of the wire may have so many bytes.
+    # Maximum bytes of a string on the wire.
     MAX_TEXT = 1 << 30
     KEY_NUMBERS = 4
 
@@ -35,9 +35,9 @@ ctypedef struct EncoderState:
     bint skip_namespaces  # leave them out where the version has none
     bint delimited
     bint keep_frames  # the frames of the Batch mean something
-    int64_t frame_rows  # a frame ends at so many rows; 0: never
-    int64_t frame_bytes  # or so many bytes; 0: never
-    int64_t key_rows  # a keyframe after so many statements; 0: never
+    int64_t frame_rows  # rows at which a frame ends; 0: never
+    int64_t frame_bytes  # bytes at which a frame ends; 0: never
+    int64_t key_rows  # statements from one keyframe to the next; 0: no keyframes
     const uint8_t* options  # the options row, ready to write
     int64_t n_options
     # tables

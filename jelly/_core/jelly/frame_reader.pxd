@@ -1,4 +1,4 @@
-"""Where a frame begins and ends: delimited and bare streams, fed in chunks of any size. Knows no row."""
+"""Finds the frames of delimited and bare streams in chunks of any size. Knows no row."""
 
 from libc.stdint cimport int64_t, uint8_t
 

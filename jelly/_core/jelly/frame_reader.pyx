@@ -1,3 +1,5 @@
+"""Finds the frames of delimited and bare streams in chunks of any size. Knows no row."""
+
 from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 

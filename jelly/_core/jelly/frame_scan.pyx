@@ -1,4 +1,4 @@
-"""What a Jelly stream consists of, without decoding it: rows and bytes by kind, frame by frame, and where rows stand."""
+"""Counts rows and bytes of a Jelly stream by kind and by frame, and finds where rows are, without decoding it."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
@@ -342,7 +342,7 @@ cdef class RowCounter:
             PyBuffer_Release(&view)
 
     def close(self) -> None:
-        """End the input. JellyTruncatedError where that is inside a frame."""
+        """End the input. Raises JellyTruncatedError inside a frame."""
         self.w.feed.final = True
         self.run(<const uint8_t*>b"", 0)
 

@@ -1,4 +1,4 @@
-"""Rows into frames, frames into bytes: options row, metadata, keyframes. Knows no term."""
+"""Puts rows into frames and frames into bytes: options row, metadata, keyframes. Knows no term."""
 
 from libc.stdint cimport int64_t, uint8_t
 

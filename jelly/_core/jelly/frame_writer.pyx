@@ -1,3 +1,5 @@
+"""Puts rows into frames and frames into bytes: options row, metadata, keyframes. Knows no term."""
+
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 

@@ -1,4 +1,4 @@
-"""Whether another stream begins where the options come again: files that were joined with `cat`.
+"""Detects files joined with `cat`: whether another stream begins where the options row is repeated.
 
 A repeated options row says nothing by itself: the lookup tables stand, and a stream may repeat its options at any place
 (specification, "Stream options"). What tells the two apart are the ids after it. They are read twice, as if the stream

@@ -1,3 +1,5 @@
+"""Detects files joined with `cat`: whether another stream begins where the options row is repeated."""
+
 from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb

@@ -1,4 +1,4 @@
-"""Lookup tables: the decoder's arrays by id, the encoder's LRU. The only place that knows what an id of 0 means."""
+"""Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp

@@ -1,3 +1,5 @@
+"""Lookup tables: arrays by id for the decoder, LRU tables for the encoder. Only this module interprets an id of 0."""
+
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -93,7 +95,7 @@ cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, 
 cdef void forget_lru(Lru* table) noexcept nogil:
     """Empty the table; ids start from 1 again."""
     cdef int32_t i
-    # Whoever remembers an entry by its serial must not find it any more.
+    # An entry that was remembered by its serial must not be found any more.
     for i in range(1, table.made + 1):
         table.entries[i].serial = 0
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))

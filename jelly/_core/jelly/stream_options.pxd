@@ -1,4 +1,4 @@
-"""The stream options row of Jelly-RDF and of Jelly-Patch as read."""
+"""The stream options row of Jelly-RDF and of Jelly-Patch."""
 
 from libc.stdint cimport int64_t, uint8_t
 

@@ -1,3 +1,5 @@
+"""The stream options row of Jelly-RDF and of Jelly-Patch."""
+
 from libc.string cimport memcmp, memset
 
 from jelly._core.base cimport schema as pb

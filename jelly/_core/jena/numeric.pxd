@@ -1,4 +1,4 @@
-"""Numbers of RDF Binary: the lexical forms of xsd:integer, decimal and double from their values and back."""
+"""Numbers of RDF Binary: lexical forms of xsd:integer, xsd:decimal and xsd:double from their values, and back."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

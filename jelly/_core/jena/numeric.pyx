@@ -1,3 +1,5 @@
+"""Numbers of RDF Binary: lexical forms of xsd:integer, xsd:decimal and xsd:double from their values, and back."""
+
 from libc.math cimport isinf, isnan
 from libc.stdint cimport uint64_t
 from libc.stdio cimport snprintf

@@ -1,4 +1,4 @@
-"""Prefixes of RDF Binary: found by name when reading, by namespace when writing."""
+"""Prefixes of RDF Binary, found by prefix when reading and by namespace when writing."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
@@ -7,7 +7,7 @@ from jelly._core.base.fault cimport Fault
 cdef enum:
     # No table may have more prefixes than that.
     MAX_PREFIXES = 1 << 16
-    # Names and namespaces together may have so many bytes.
+    # Maximum bytes of all names and namespaces together.
     MAX_PREFIX_TEXT = 1 << 24
 
 

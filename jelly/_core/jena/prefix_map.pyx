@@ -1,3 +1,5 @@
+"""Prefixes of RDF Binary, found by prefix when reading and by namespace when writing."""
+
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 

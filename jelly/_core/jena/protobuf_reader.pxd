@@ -1,4 +1,4 @@
-"""RDF Protobuf into a Batch: rows of graphs and datasets, and of result sets, each with its length before it."""
+"""RDF Protobuf to Batches: rows of graphs, datasets and query results, each with its length before it."""
 
 from jelly._core.jena.row_reader cimport JenaReader
 

@@ -1,3 +1,5 @@
+"""RDF Protobuf to Batches: rows of graphs, datasets and query results, each with its length before it."""
+
 from cython cimport likely
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset

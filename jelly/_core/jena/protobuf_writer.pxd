@@ -1,4 +1,4 @@
-"""A Batch as RDF Protobuf, byte for byte what Jena writes: each row with its length before it."""
+"""Batches to RDF Protobuf, byte for byte as Jena writes it: each row with its length before it."""
 
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jena.row_writer cimport JenaWriter

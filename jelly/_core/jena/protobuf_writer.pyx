@@ -1,3 +1,5 @@
+"""Batches to RDF Protobuf, byte for byte as Jena writes it: each row with its length before it."""
+
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM

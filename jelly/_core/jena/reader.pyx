@@ -1,4 +1,4 @@
-"""BinaryReader and ResultReader: the Python faces that read RDF Thrift and RDF Protobuf. Here their faults are raised."""
+"""BinaryReader and ResultReader: the Python classes that read RDF Thrift and RDF Protobuf, and raise their errors."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -52,7 +52,7 @@ cdef class BinaryReader(PushReader):
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
-    cdef int64_t wait  # it is not looked through before it has so many
+    cdef int64_t wait  # bytes that must be there before it is searched
     cdef bint in_carried  # `t` reads from there
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
     cdef int64_t origin

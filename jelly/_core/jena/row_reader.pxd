@@ -1,4 +1,4 @@
-"""What rows of RDF Thrift and RDF Protobuf say, into a Batch: terms, prefixes, results. Knows neither encoding."""
+"""Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -82,7 +82,7 @@ ctypedef struct JenaReader:
     int64_t max_rows
     int64_t max_text
     int64_t max_row
-    int64_t need  # bytes that the row which is not whole yet lacks at least
+    int64_t need  # lower bound of the bytes still missing from the incomplete row
     int64_t attempts  # how often it was looked through
     bint patch  # rows of Jena's binary RDF Patch
     int transaction  # CLOSED or OPEN

@@ -1,3 +1,5 @@
+"""Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
+
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
@@ -15,7 +17,7 @@ from jelly._core.jena.numeric cimport MAX_NUMBER, MAX_SCALE, format_decimal, for
 from jelly._core.jena.prefix_map cimport Prefix, find_prefix, free_prefixes, set_prefix
 
 cdef enum:
-    # A prefix declaration is a term or two and no row; a Batch ends at so many.
+    # Prefix declarations at which a Batch ends: they are terms but not rows.
     MAX_NAMES = 1 << 14
 
 

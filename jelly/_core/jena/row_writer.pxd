@@ -1,4 +1,4 @@
-"""What the writers of RDF Thrift and RDF Protobuf share: terms are encoded once for each Batch, rows are put together."""
+"""Shared by the writers of RDF Thrift and RDF Protobuf: each term of a Batch is encoded once, then rows are assembled."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -9,8 +9,8 @@ from jelly._core.jena.numeric cimport Value
 from jelly._core.jena.prefix_map cimport Prefixes
 
 cdef enum:
-    # Bytes of a term that holds others: a triple term that has one triple term three times, and so on, would be
-    # beyond all memory. It is also what readers take by default.
+    # Maximum bytes of an encoded term, which is also the default limit of readers: nested triple terms that repeat each
+    # other grow exponentially.
     MAX_ENCODED = 1 << 28
 
 

@@ -1,3 +1,5 @@
+"""Shared by the writers of RDF Thrift and RDF Protobuf: each term of a Batch is encoded once, then rows are assembled."""
+
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM

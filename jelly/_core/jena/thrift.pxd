@@ -1,4 +1,4 @@
-"""Thrift's compact protocol as far as RDF Thrift needs it. Knows no RDF.
+"""Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF.
 
 Unlike `wire`, a Reader here may end anywhere, since nothing says how long a row is: what is cut off is ROW_CUT, with
 the number of bytes that are missing at least, and what is wrong is THRIFT_MALFORMED.
@@ -26,7 +26,7 @@ cdef enum:
     T_UUID = 13
 
 cdef enum:
-    # A string or list may have so many bytes or items.
+    # Maximum bytes of a string, and items of a list.
     MAX_LENGTH = 0x7FFFFFFF
     # Structs and lists in one another that are skipped.
     MAX_SKIPPED = 192

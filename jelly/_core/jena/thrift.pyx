@@ -1,3 +1,5 @@
+"""Thrift's compact protocol, as far as RDF Thrift needs it. Knows no RDF."""
+
 from libc.string cimport memset
 
 from jelly._core.base.fault cimport NESTING, OK, fault_error

@@ -1,4 +1,4 @@
-"""RDF Thrift into a Batch: rows of graphs and datasets, and of result sets."""
+"""RDF Thrift to Batches: rows of graphs, datasets and query results."""
 
 from jelly._core.jena.row_reader cimport JenaReader
 

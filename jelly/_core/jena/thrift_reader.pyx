@@ -1,3 +1,5 @@
+"""RDF Thrift to Batches: rows of graphs, datasets and query results."""
+
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -426,7 +428,7 @@ cdef bint is_whole(JenaReader* t) noexcept nogil:
 
 
 cdef inline void note_cut(JenaReader* t) noexcept nogil:
-    """The row is not whole: so many bytes are missing at least."""
+    """The row is incomplete: at least this many bytes are missing."""
     t.need = t.fault.a
     t.attempts += 1
     t.fault.code = OK

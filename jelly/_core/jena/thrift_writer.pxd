@@ -1,4 +1,4 @@
-"""A Batch as RDF Thrift, byte for byte what Jena writes."""
+"""Batches to RDF Thrift, byte for byte as Jena writes it."""
 
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jena.row_writer cimport JenaWriter

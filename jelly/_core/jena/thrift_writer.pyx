@@ -1,3 +1,5 @@
+"""Batches to RDF Thrift, byte for byte as Jena writes it."""
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 

@@ -1,4 +1,4 @@
-"""BinaryWriter and ResultWriter: the Python faces that write RDF Thrift and RDF Protobuf. Here their faults are raised."""
+"""BinaryWriter and ResultWriter: the Python classes that write RDF Thrift and RDF Protobuf, and raise their errors."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,4 +1,4 @@
-"""N-Triples and N-Quads line by line: comments, VERSION, what ends a message."""
+"""N-Triples and N-Quads line by line: comments, VERSION, and delimiters of messages."""
 
 from libc.stdint cimport uint8_t
 

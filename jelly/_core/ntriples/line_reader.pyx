@@ -1,3 +1,5 @@
+"""N-Triples and N-Quads line by line: comments, VERSION, and delimiters of messages."""
+
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 

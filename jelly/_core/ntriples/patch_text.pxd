@@ -1,4 +1,4 @@
-"""RDF Patch text <-> Batch: the rows of RDF Delta (H TX TC TA PA PD A D); their terms are those of N-Quads."""
+"""RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads."""
 
 from libc.stdint cimport int64_t, uint8_t
 

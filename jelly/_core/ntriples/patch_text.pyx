@@ -1,3 +1,5 @@
+"""RDF Patch text to Batches and back: the rows H TX TC TA PA PD A D of RDF Delta, with terms as in N-Quads."""
+
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy
 

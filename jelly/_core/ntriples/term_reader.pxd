@@ -1,4 +1,4 @@
-"""N-Triples and N-Quads into a Batch: lines, statements and terms, without the GIL and without copying the input."""
+"""N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

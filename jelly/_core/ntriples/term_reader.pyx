@@ -1,3 +1,5 @@
+"""N-Triples and N-Quads to Batches: lines, statements and terms, without the GIL and without copying the input."""
+
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 

@@ -1,4 +1,4 @@
-"""A Batch as N-Triples and N-Quads: lengths first, so that the bytes are then written without a test.
+"""Batches to N-Triples and N-Quads: lengths are measured first, so that bytes are written without tests.
 
 Where the fault is BAD_LABEL or BAD_TAG, `Capabilities.fit` tells what is to be done: the terms are looked at here, while
 they are measured, because lines of text ask for no more than that.

@@ -1,3 +1,5 @@
+"""Batches to N-Triples and N-Quads: lengths are measured first, so that bytes are written without tests."""
+
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED

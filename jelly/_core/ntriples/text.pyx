@@ -1,4 +1,4 @@
-"""TextReader and TextWriter: the Python faces of textread and textwrite. The one place where their faults are raised."""
+"""TextReader and TextWriter: the Python classes over line_reader and term_writer. They turn faults into exceptions."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -65,7 +65,7 @@ cdef class TextReader(PushReader):
     cdef int64_t carried_origin
     cdef bint in_carried  # `t` reads the carried line
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
-    cdef int64_t wait  # it is not read before it has so many bytes, as it goes over line ends
+    cdef int64_t wait  # bytes that must be there before it is read, because it spans line ends
     cdef bint dropping  # the rest of a line above the limit is still to come
     cdef bint skip
     cdef bint open_last  # a delimiter at the end opens a message

@@ -1,4 +1,4 @@
-"""Labels for blank nodes that have none in a document: anon0, anon1 ... in the order in which they come."""
+"""Labels for blank nodes without one in their document: anon0, anon1 and so on, in order of appearance."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 

@@ -1,3 +1,5 @@
+"""Labels for blank nodes without one in their document: anon0, anon1 and so on, in order of appearance."""
+
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 

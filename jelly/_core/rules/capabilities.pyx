@@ -260,7 +260,7 @@ cdef Batch relabelled(Batch batch, const int8_t* bad):
 
 
 cdef Batch copy_batch(Batch batch, int64_t n_text):
-    """A copy of a Batch with room for so much text, which is not copied."""
+    """A copy of a Batch without its text, with room for a number of bytes of text."""
     cdef Batch copy = new_batch(batch.a.arity, max(batch.a.n_rows, 1), batch.a.n_terms + 1, n_text + 1, n_text + 1)
     if copy_arena(&batch.a, &copy.a) < 0:
         raise MemoryError

@@ -1,4 +1,4 @@
-"""IRIs by RFC 3987: where a text stops being one."""
+"""IRIs by RFC 3987, with a scheme (RDF 1.1 Concepts, section 3.2)."""
 
 from libc.stdint cimport int64_t, uint8_t
 

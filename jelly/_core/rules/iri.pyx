@@ -1,4 +1,4 @@
-"""IRIs by RFC 3987, with a scheme: what RDF 1.1 Concepts, section 3.2, calls an IRI."""
+"""IRIs by RFC 3987, with a scheme (RDF 1.1 Concepts, section 3.2)."""
 
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""Language tags by RFC 5646 (BCP 47), section 2.1: which are well-formed."""
+"""Well-formed language tags by RFC 5646 (BCP 47), section 2.1."""
 
 from libc.stdint cimport uint8_t
 

@@ -1,4 +1,4 @@
-"""The text of one term: what a format cannot hold of it."""
+"""Checks of the text of one term: which parts a format cannot hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy

@@ -1,4 +1,4 @@
-"""Python objects to Batch: the way back of terms."""
+"""Python objects to Batches."""
 
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -62,7 +62,7 @@ cdef class BatchBuilder:
 
     Besides our terms it takes those of a `TermAdapter`.
 
-    ``batch`` is the one being filled. Whoever keeps an array of it, keeps it: nothing can be added then (BufferError), and
+    ``batch`` is the one being filled. While an array of it is in use, nothing can be added (BufferError), and
     ``clear()`` begins another Batch.
     """
 
@@ -241,7 +241,7 @@ cdef class BatchBuilder:
         raise JellyFormatError(f"a statement has 3 or 4 terms, not {len(<tuple>terms)}")
 
     def extend(self, statements, int64_t rows) -> bool:
-        """Append from an iterator until the Batch has so many rows (True) or the iterator ends (False).
+        """Append from an iterator until the Batch has a number of rows (True) or the iterator ends (False).
 
         Objects in random order are spread over memory: statements are taken some at a time, so that their terms and
         texts are on the way to the caches before they are needed.

@@ -1,4 +1,4 @@
-"""Batch to Python objects: the only room that makes objects in a loop."""
+"""Batches to Python objects. Only this module creates objects in a loop."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t

@@ -1,4 +1,4 @@
-"""Batch to Python objects: the only room that makes objects in a loop."""
+"""Batches to Python objects. Only this module creates objects in a loop."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -16,7 +16,7 @@ from jelly.errors import JellyUnsupportedError
 
 @cython.final
 cdef class Materializer:
-    """The terms of one Batch as objects, ours or those of a `TermAdapter`, each made once, when it is first asked for."""
+    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for."""
 
     def __cinit__(self, Batch batch not None, TermAdapter library=None):
         self.batch = batch

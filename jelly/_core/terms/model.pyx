@@ -1,3 +1,5 @@
+"""RDF terms and statements as small immutable Python objects."""
+
 cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 
@@ -55,8 +57,15 @@ cdef str as_text(object x, str what):
 @cython.no_gc
 @cython.freelist(4096)
 cdef class IRI:
-    """An IRI. ``value`` is its text, as it is: nothing is checked or normalised.
+    """An IRI (RDF 1.1 Concepts, section 3.2). It is neither validated nor normalised.
 
+    Parameters
+    ----------
+    value : str
+        The text of the IRI, without angle brackets.
+
+    Examples
+    --------
     >>> import jelly
     >>> str(jelly.IRI("http://example.org/a"))
     '<http://example.org/a>'
@@ -89,8 +98,15 @@ cdef class IRI:
 @cython.no_gc
 @cython.freelist(4096)
 cdef class BlankNode:
-    """A blank node. ``value`` is its label without ``_:``, valid in its stream or, in grouped streams, its frame.
+    """A blank node. Its label is valid in its stream or, in grouped streams, in its frame.
 
+    Parameters
+    ----------
+    value : str
+        The label, without ``_:``.
+
+    Examples
+    --------
     >>> import jelly
     >>> str(jelly.BlankNode("b0"))
     '_:b0'
@@ -123,10 +139,26 @@ cdef class BlankNode:
 @cython.no_gc
 @cython.freelist(4096)
 cdef class Literal:
-    """A literal: lexical form ``value``, and a ``language`` or a ``datatype`` (an IRI or its text), never both.
+    """A literal (RDF 1.1 Concepts, section 3.3). It is not normalised: ``"01"`` stays ``"01"``.
 
-    A literal typed ``xsd:string`` is the plain literal. Nothing is normalised: ``"01"`` stays ``"01"``.
+    A literal typed ``xsd:string`` equals the plain literal.
 
+    Parameters
+    ----------
+    value : str
+        Lexical form.
+    language : str, optional
+        Language tag.
+    datatype : IRI or str, optional
+        Datatype. A literal has a language or a datatype, not both.
+
+    Raises
+    ------
+    ValueError
+        If there are both a language and a datatype, or the language tag is empty.
+
+    Examples
+    --------
     >>> import jelly
     >>> str(jelly.Literal("chat", language="fr")), jelly.Literal("a").datatype.value.rpartition("#")[2]
     ('"chat"@fr', 'string')
@@ -153,12 +185,12 @@ cdef class Literal:
 
     @property
     def lex(self) -> str:
-        """The lexical form; the same as ``value``."""
+        """The lexical form, the same as ``value``."""
         return self.value
 
     @property
     def datatype(self) -> IRI:
-        """The datatype: xsd:string for plain literals, rdf:langString for those with a language."""
+        """The datatype: xsd:string for plain literals, rdf:langString for literals with a language."""
         if self.typed is not None:
             return self.typed
         return IRI(_XSD_STRING if self.language is None else _RDF_LANG_STRING)
@@ -206,8 +238,22 @@ cdef object in_place(term):
 @cython.no_gc
 @cython.freelist(64)
 cdef class QuotedTriple:
-    """An RDF-star quoted triple: a term made of the terms ``s``, ``p`` and ``o``.
+    """A quoted triple of RDF-star, a term made of three terms. It unpacks as ``s, p, o``.
 
+    Parameters
+    ----------
+    s, p, o : IRI, BlankNode, Literal or QuotedTriple
+        Subject, predicate and object.
+
+    Raises
+    ------
+    JellyLimitError
+        If quoted triples are nested more than 64 deep.
+    TypeError
+        If one of them is not a term.
+
+    Examples
+    --------
     >>> import jelly
     >>> str(jelly.QuotedTriple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o")))
     '<<( <a:s> <a:p> "o" )>>'
@@ -250,8 +296,10 @@ cdef class QuotedTriple:
 @cython.final
 @cython.no_gc
 cdef class DefaultGraph:
-    """The graph of quads that are in no named graph. All its instances are equal.
+    """The graph of quads that are in no named graph. All instances are equal.
 
+    Examples
+    --------
     >>> import jelly
     >>> jelly.DefaultGraph() == jelly.DefaultGraph()
     True
@@ -303,8 +351,20 @@ cdef class _Unpack:
 @cython.no_gc
 @cython.freelist(512)
 cdef class Triple:
-    """A statement of three terms, which unpacks as ``s, p, o`` and equals the tuple of them.
+    """A statement of three terms. It unpacks as ``s, p, o`` and equals a tuple of the same terms.
 
+    Parameters
+    ----------
+    s, p, o : IRI, BlankNode, Literal or QuotedTriple
+        Subject, predicate and object.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not a term.
+
+    Examples
+    --------
     >>> import jelly
     >>> s, p, o = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))
     >>> str(o)
@@ -376,8 +436,22 @@ cdef class Triple:
 @cython.no_gc
 @cython.freelist(512)
 cdef class Quad:
-    """A statement of three terms and a graph, which unpacks as ``s, p, o, g`` and equals the tuple of them.
+    """A statement of three terms and a graph. It unpacks as ``s, p, o, g`` and equals a tuple of the same terms.
 
+    Parameters
+    ----------
+    s, p, o : IRI, BlankNode, Literal or QuotedTriple
+        Subject, predicate and object.
+    g : IRI, BlankNode, Literal, QuotedTriple, DefaultGraph or None, optional
+        The graph; None is the default graph.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not a term.
+
+    Examples
+    --------
     >>> import jelly
     >>> quad = jelly.Quad(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"), jelly.IRI("a:g"))
     >>> str(quad)

@@ -1,4 +1,4 @@
-"""The operations of a patch as small immutable Python objects, out of Batches and into them."""
+"""The operations of a patch as small immutable Python objects, made from Batches and collected into them."""
 
 cimport cython
 from cpython.object cimport Py_EQ, Py_NE
@@ -48,8 +48,10 @@ cdef str quoted_name(name):
 
 @cython.no_gc
 cdef class Operation:
-    """One row of a patch. Its kinds are `Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`,
-    `Commit` and `Abort`; equal ones are equal objects, and ``str()`` gives the line of RDF Patch.
+    """One row of a patch, the base of all operations.
+
+    The operations are `Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit` and `Abort`.
+    Operations with equal values are equal, and ``str()`` gives the line of RDF Patch.
     """
 
     cdef tuple values(self):
@@ -73,8 +75,15 @@ cdef class Operation:
 @cython.final
 @cython.no_gc
 cdef class Add(Operation):
-    """Add a statement, a `Triple` or a `Quad` (RDF Patch: A).
+    """Add a statement (RDF Patch: A).
 
+    Parameters
+    ----------
+    statement : Triple, Quad or sequence of terms
+        The statement.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> str(Add((IRI("a:s"), IRI("a:p"), IRI("a:o"))))
     'A <a:s> <a:p> <a:o> .'
@@ -96,8 +105,15 @@ cdef class Add(Operation):
 @cython.final
 @cython.no_gc
 cdef class Delete(Operation):
-    """Delete a statement, a `Triple` or a `Quad` (RDF Patch: D).
+    """Delete a statement (RDF Patch: D).
 
+    Parameters
+    ----------
+    statement : Triple, Quad or sequence of terms
+        The statement.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> str(Delete((IRI("a:s"), IRI("a:p"), IRI("a:o"), IRI("a:g"))))
     'D <a:s> <a:p> <a:o> <a:g> .'
@@ -119,8 +135,19 @@ cdef class Delete(Operation):
 @cython.final
 @cython.no_gc
 cdef class AddNamespace(Operation):
-    """Declare that ``name`` stands for ``iri``, in a graph where it is given (RDF Patch: PA).
+    """Declare a namespace (RDF Patch: PA).
 
+    Parameters
+    ----------
+    name : str
+        The prefix, without a colon.
+    iri : IRI or str
+        The IRI that it stands for.
+    graph : IRI, BlankNode or Literal, optional
+        The graph of the declaration. By default the default graph.
+
+    Examples
+    --------
     >>> str(AddNamespace("ex", "http://example.org/"))
     'PA "ex" <http://example.org/> .'
     """
@@ -146,8 +173,19 @@ cdef class AddNamespace(Operation):
 @cython.final
 @cython.no_gc
 cdef class DeleteNamespace(Operation):
-    """Take back the declaration of ``name``; ``iri`` says what it stood for, if known (RDF Patch: PD).
+    """Delete a namespace declaration (RDF Patch: PD).
 
+    Parameters
+    ----------
+    name : str
+        The prefix, without a colon.
+    iri : IRI or str, optional
+        The IRI that it stood for, if known.
+    graph : IRI, BlankNode or Literal, optional
+        The graph of the declaration. By default the default graph.
+
+    Examples
+    --------
     >>> str(DeleteNamespace("ex"))
     'PD "ex" .'
     """
@@ -173,8 +211,22 @@ cdef class DeleteNamespace(Operation):
 @cython.final
 @cython.no_gc
 cdef class Header(Operation):
-    """A header: ``key`` and ``value``, any term (RDF Patch: H).
+    """A header of a patch (RDF Patch: H).
 
+    Parameters
+    ----------
+    key : str
+        Name of the header, for example ``id`` or ``prev``.
+    value : IRI, BlankNode, Literal or QuotedTriple
+        Its value.
+
+    Raises
+    ------
+    TypeError
+        If the value is not a term.
+
+    Examples
+    --------
     >>> from jelly import IRI
     >>> str(Header("id", IRI("uuid:1")))
     'H id <uuid:1> .'
@@ -201,7 +253,7 @@ cdef class Header(Operation):
 @cython.final
 @cython.no_gc
 cdef class Start(Operation):
-    """A transaction starts (RDF Patch: TX)."""
+    """Start a transaction (RDF Patch: TX)."""
 
     def __str__(self):
         return "TX ."
@@ -210,7 +262,7 @@ cdef class Start(Operation):
 @cython.final
 @cython.no_gc
 cdef class Commit(Operation):
-    """The transaction ends, its operations hold (RDF Patch: TC)."""
+    """End a transaction; its operations take effect (RDF Patch: TC)."""
 
     def __str__(self):
         return "TC ."
@@ -219,7 +271,7 @@ cdef class Commit(Operation):
 @cython.final
 @cython.no_gc
 cdef class Abort(Operation):
-    """The transaction ends, its operations do not hold (RDF Patch: TA)."""
+    """End a transaction; its operations do not take effect (RDF Patch: TA)."""
 
     def __str__(self):
         return "TA ."

@@ -1,4 +1,4 @@
-"""What a parser of another library gives -> Batches."""
+"""Terms and quads of another library's parser to Batches."""
 
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -106,7 +106,7 @@ cdef class QuadBatchBuilder:
         self.checked(add_namespace(&self.batch.a, text, value))
 
     def extend(self, quads, int64_t rows, int64_t text) -> bool:
-        """Append from an iterator until there are so many rows or bytes of text (True), or it ends (False).
+        """Append from an iterator until a number of rows or of bytes of text is reached (True), or it ends (False).
 
         What comes before an error of the iterator counts.
         """

@@ -1,4 +1,4 @@
-"""The terms of another library, such as RDFLib: what tells them apart and what makes them."""
+"""The terms of another library, such as RDFLib: how to recognise and how to create them."""
 
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_New

@@ -1,3 +1,5 @@
+"""The terms of another library, such as RDFLib: how to recognise and how to create them."""
+
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF

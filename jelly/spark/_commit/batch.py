@@ -1,4 +1,4 @@
-"""How the batches of a streaming query become files: each batch is a directory that appears with one rename.
+"""Commits batches of a streaming query: each batch is a directory that appears with one rename.
 
 Tasks write to ``_temporary/<query>-<batch>/``. The commit moves the files that the tasks named into a directory of its
 own there, adds ``_SUCCESS`` with the batch's number, query, files and statements as JSON, and renames the directory to

@@ -1,8 +1,8 @@
-"""A directory that a job writes: part files that appear all at once, or not at all. Needs no Spark.
+"""Commits a directory written by a job: its part files appear all at once, or not at all. Needs no Spark.
 
 `Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
 renames those of the attempts that counted, removes what was there before if it is to be overwritten, and writes
-``_SUCCESS``. Tasks make no directories: one that goes on after its job was given up shall leave nothing.
+``_SUCCESS``. Tasks make no directories, so that a task that outlives its failed job leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Output:
     overwrite: bool = False
     compression: str = "none"
     patch: bool = False
-    is_new: bool = field(init=False, default=False)  # the directory was not there
+    is_new: bool = field(init=False, default=False)  # the directory did not exist
 
     def __post_init__(self) -> None:
         local = local_path(self.folder)
@@ -65,7 +65,7 @@ class Output:
         if os.path.exists(local) and not os.path.isdir(local):
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
-            raise JellyOptionsError("column 'frame' cannot be written, for rows have no order in Spark: drop it")
+            raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
         object.__setattr__(self, "folder", local)
         object.__setattr__(self, "is_new", not os.path.isdir(local))
         check_columns(list(self.columns), patch=self.patch)
@@ -144,7 +144,7 @@ class Output:
                 ) from None
             raise
         if self.overwrite:
-            # What was there goes last: whatever happens, it or its successor is there.
+            # The old content goes last, so that at any time either it or its successor exists.
             with contextlib.suppress(FileNotFoundError):
                 os.remove(success)
             _remove(old)

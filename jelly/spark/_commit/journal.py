@@ -1,4 +1,4 @@
-"""What an ingest has done: a journal in its directory, so that the next one goes on where the last one ended.
+"""Journal of an ingest in its directory, so that the next run continues where the last one ended.
 
 The first line of ``_ingest.jsonl`` holds the settings, each further line a task that was committed, or one whose files
 were taken away because a source has changed. A task writes its files under ``_temporary`` and says so in a report
@@ -47,7 +47,7 @@ class Manifest:
         self.out = out
         path = os.path.join(out, JOURNAL)
         if os.path.isdir(out) and os.listdir(out) and not os.path.exists(path):
-            raise JellyError(f"the directory is not empty, and not by an ingest: there is no {JOURNAL}", source=out)
+            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=out)
         os.makedirs(out, exist_ok=True)
         self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by __exit__
         try:
@@ -126,7 +126,7 @@ class Manifest:
         attempt = os.path.join(self.out, TEMPORARY, report["attempt"])
         for name, _ in report["files"]:
             made, final = os.path.join(attempt, name), os.path.join(self.out, name)
-            # What is not there any more was renamed before a crash.
+            # Missing files were renamed before a crash.
             if os.path.exists(made):
                 os.makedirs(os.path.dirname(final), exist_ok=True)
                 os.replace(made, final)
