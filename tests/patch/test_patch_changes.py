@@ -175,7 +175,7 @@ def test_what_is_missing(tmp_path: Path):
             apply(Patch(operations), b"", tmp_path / "out.nq", format="nq", on_missing="error")
         assert list(tmp_path.iterdir()) == []
     assert apply(Patch([Delete(statement)]), b"", tmp_path / "out.nq", format="nq") == Applied(0, 0, 1)
-    with pytest.raises(TypeError, match="give a destination"):
+    with pytest.raises(TypeError, match="pass a destination"):
         apply(Patch(), tmp_path / "out.nq")
     with pytest.raises(ValueError, match="on_missing"):
         apply(Patch(), b"", tmp_path / "x.nq", on_missing="maybe")
