@@ -1,6 +1,7 @@
 """Read and write RDF in Jelly, N-Triples, Turtle and other formats, at high speed."""
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -20,10 +21,6 @@ from jelly._io.reader import (
 )
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
-from jelly._seekable.file import JellyFile, open
-from jelly._tools.convert import Conversion, convert
-from jelly._tools.inspect import FrameInspection, Inspection, inspect
-from jelly._tools.validate import Problem, validate
 from jelly._version import __version__
 from jelly.errors import (
     JellyArgumentError,
@@ -40,7 +37,14 @@ from jelly.errors import (
     JoinedWarning,
     MissingExtraError,
 )
-from jelly.results import read_results, write_results
+
+if TYPE_CHECKING:
+    from jelly._seekable.file import JellyFile, open
+    from jelly._tools.convert import Conversion, convert
+    from jelly._tools.inspect import FrameInspection, Inspection, inspect
+    from jelly._tools.validate import Problem, validate
+    from jelly.arrow import read_arrow, write_arrow
+    from jelly.results import read_results, write_results
 
 __all__ = [
     "IRI",
@@ -98,10 +102,33 @@ __all__ = [
 name_public(__name__, __all__, globals())
 
 
-def __getattr__(name: str) -> Any:
-    # These import pyarrow, which takes its time and need not be there.
-    if name in ("read_arrow", "write_arrow"):
-        from jelly import arrow
+# What not every program needs is imported when it is first used; read_arrow and write_arrow need pyarrow, too.
+_LAZY = {
+    "Conversion": "jelly._tools.convert",
+    "FrameInspection": "jelly._tools.inspect",
+    "Inspection": "jelly._tools.inspect",
+    "JellyFile": "jelly._seekable.file",
+    "Problem": "jelly._tools.validate",
+    "convert": "jelly._tools.convert",
+    "inspect": "jelly._tools.inspect",
+    "open": "jelly._seekable.file",
+    "read_arrow": "jelly.arrow",
+    "read_results": "jelly.results",
+    "validate": "jelly._tools.validate",
+    "write_arrow": "jelly.arrow",
+    "write_results": "jelly.results",
+}
 
-        return getattr(arrow, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(module), name)
+    name_public(__name__, [name], {name: found})
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

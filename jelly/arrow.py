@@ -58,7 +58,7 @@ from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
 from jelly._core.rules.capabilities import capabilities_of
-from jelly._formats.registry import JELLY, READING, WRITING, find_format
+from jelly._formats.registry import JELLY, READING, WRITING, find
 from jelly._io.frame_metadata import with_metadata
 from jelly._io.reader import Reader, Writer
 from jelly._io.settings import checked
@@ -461,7 +461,7 @@ def _open_index(
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
         limits = dict(settings)
         own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
-        if find_format(own.get("format"), os.fspath(src)) is JELLY and own.get("delimited") is not False:
+        if find(own.get("format"), os.fspath(src)) is JELLY and own.get("delimited") is not False:
             try:
                 return JellyFile(src, **limits)
             except JellyError:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, cast
 
@@ -35,14 +34,13 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.jena.reader import ResultReader
 from jelly._core.jena.writer import ResultWriter
-from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._formats import result_syntaxes as resultsyntax
-from jelly._formats.registry import THRIFT
-from jelly._io.reader import fed
+from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
+from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.source import MAX_EXPANSION, Sink, Source, split_suffix
+from jelly._io.source import MAX_EXPANSION, Sink, Source
 from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
@@ -53,71 +51,7 @@ COLLECT_CELLS = 1 << 18
 
 Pair = tuple[Batch, Any]
 
-# The keywords of reading RDF Thrift and RDF Protobuf.
-_ROWS = THRIFT.reading - {"quads"}
-
-
-@dataclass(frozen=True)
-class ResultFormat:
-    """A format of query results.
-
-    Attributes
-    ----------
-    name : str
-        Name for ``format=``.
-    suffixes : tuple of str
-        Suffixes of files, with the dot.
-    media_type : str
-        Media type.
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    media_type: str
-
-    @property
-    def binary(self) -> bool:
-        """Whether it is RDF Thrift or RDF Protobuf."""
-        return self.name in ("thrift", "protobuf")
-
-    @property
-    def limits(self) -> frozenset[str]:
-        """Names of the keywords that reading it accepts."""
-        if self.binary:
-            return _ROWS
-        reader = resultsyntax.READERS.get(self.name)
-        return frozenset() if reader is None else frozenset({reader[1], "max_expansion"})
-
-
-RESULT_FORMATS = {
-    format.name: format
-    for format in (
-        ResultFormat("thrift", (".srt",), "application/sparql-results+thrift"),
-        ResultFormat("protobuf", (".srp",), "application/sparql-results+protobuf"),
-        ResultFormat("json", (".srj", ".json"), "application/sparql-results+json"),
-        ResultFormat("xml", (".srx", ".xml"), "application/sparql-results+xml"),
-        ResultFormat("csv", (".csv",), "text/csv"),
-        ResultFormat("tsv", (".tsv",), "text/tab-separated-values"),
-    )
-}
-
-
-def find_result_format(format: str | None, name: str = "") -> ResultFormat:
-    """The format called ``format`` (name, suffix or media type), or else that of the file ``name``.
-
-    >>> find_result_format(None, "people.srt.gz").name
-    'thrift'
-    """
-    wanted = format.partition(";")[0].strip().lower() if format else split_suffix(name)[0]
-    for known in RESULT_FORMATS.values():
-        if wanted and wanted in (known.name, known.media_type, *known.suffixes, *(s[1:] for s in known.suffixes)):
-            return known
-    what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}" if name else "no format"
-    raise JellyError(f"{what} of query results: expected one of {', '.join(RESULT_FORMATS)}; pass format=...")
-
-
-# The limits of `read_results`, for all formats.
-LIMITS = frozenset[str]().union(*(format.limits for format in RESULT_FORMATS.values()))
+ResultFormat = Format
 
 
 class Results:
@@ -145,11 +79,11 @@ class Results:
         self._source = source
         self._pairs: Iterator[Pair]
         try:
-            refuse_unknown(limits, format.limits, f"{format.name} of query results")
-            limits = fitted(limits, format.limits, source.size)
+            refuse_unknown(limits, format.reading, f"{format.name} of query results")
+            limits = fitted(limits, format.reading, source.size)
             if format.binary:
                 reader = ResultReader(format.name, **limits)
-                pairs = cast("Iterator[Pair]", fed(reader, source))
+                pairs = cast("Iterator[Pair]", drain(reader, source.chunks()))
                 first = next(pairs, None)
                 names = reader.variables or ()
                 self._pairs = pairs if first is None else chain([first], pairs)
@@ -246,7 +180,7 @@ def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
             return
 
 
-@checked(LIMITS)
+@checked(RESULT_READING)
 def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Results:
     """Read the results of a SELECT query.
 
@@ -282,7 +216,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
     """
     source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
     try:
-        known = find_result_format(format, source.name)
+        known = find(format, source.name, content=Content.RESULTS)
     except JellyError:
         source.close()
         raise
@@ -331,7 +265,7 @@ def write_results(
     return _write(dst, names, collected(names, rows), format)
 
 
-@checked(LIMITS)
+@checked(RESULT_READING)
 def convert_results(
     src: Any, dst: Any, *, from_format: str | None = None, to_format: str | None = None, **limits: Any
 ) -> int:
@@ -370,7 +304,7 @@ def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: 
     sink = Sink(dst)
     try:
         with sink.named():
-            known = find_result_format(format, sink.name)
+            known = find(format, sink.name, content=Content.RESULTS)
         n = 0
         for part, rows in (_encoded if known.binary else _written)(known, variables, pairs, sink):
             sink.write(part)
@@ -399,7 +333,7 @@ def _written(
     format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
 ) -> Iterator[tuple[bytes, int]]:
     writer = resultsyntax.WRITERS[format.name](variables)
-    capabilities = capabilities_of(f"results-{format.name}")
+    capabilities = format.capabilities
     yield writer.header().encode(), 0
     for batch, cells in pairs:
         terms = Materializer(capabilities.fit_cells(batch, cells))

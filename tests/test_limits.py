@@ -20,14 +20,13 @@ from craft import LITERAL, field, frame, iri, literal, name, options, prefix, te
 import jelly
 from jelly import IRI, JellyLimitError, Literal, Triple
 from jelly._core.base import fault
-from jelly._formats.registry import READING
+from jelly._formats.registry import PATCH_READING, READING
+from jelly._formats.registry import RESULT_READING as RESULT_LIMITS
 from jelly._io.settings import LIMITS
 from jelly.cli.commands import cli
 from jelly.cli.common import Size
 from jelly.messages import MessageReader, MessageWriter, read_messages
 from jelly.messages._reader import MESSAGE_READING
-from jelly.patch._formats import PATCH_READING
-from jelly.results import LIMITS as RESULT_LIMITS
 
 LONG = "x" * 3000
 STATEMENT = Triple(IRI("a:s"), IRI("a:p"), Literal(LONG))

@@ -20,7 +20,7 @@ import jelly
 import jelly.oxigraph
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._formats.language_case import Marks
-from jelly._formats.registry import FORMATS, find_format
+from jelly._formats.registry import FORMATS, find
 from jelly._io.limits import MAX_ELEMENTS, MAX_TRIPLE_TERMS
 from jelly._tools.compare import as_quad, difference
 from jelly.cli.commands import cli
@@ -468,7 +468,7 @@ def test_load():
 )
 def test_formats_have_names(name, names):
     for given_name in names:
-        found = find_format(None, given_name) if given_name.startswith("x.") else find_format(given_name)
+        found = find(None, given_name) if given_name.startswith("x.") else find(given_name)
         assert found is FORMATS[name]
 
 

@@ -13,7 +13,7 @@ import pytest
 from shared import shared
 
 import jelly
-from jelly._formats.registry import find_format
+from jelly._formats.registry import find
 from jelly._tools.compare import as_quad, difference
 
 pytest.importorskip("pyoxigraph", reason="it reads the syntaxes")
@@ -68,7 +68,7 @@ def test_suite(suite: str) -> None:
     wrong = []
     for kind, name, result in tests(suite):
         data = files()[f"{suite}/{name}"]
-        format = find_format(None, name)
+        format = find(None, name)
         # Own formats have no relative IRIs.
         settings = {"base": f"{HOME}{suite}/{name}"} if format.namespaces else {}
         out = io.BytesIO()
@@ -83,7 +83,7 @@ def test_suite(suite: str) -> None:
         statements = jelly.loads(out.getvalue())
         if result is not None:
             # N-Triples and N-Quads are read by our own core.
-            expected = jelly.read(files()[f"{suite}/{result}"], format=find_format(None, result).name)
+            expected = jelly.read(files()[f"{suite}/{result}"], format=find(None, result).name)
             if not same(statements, expected):
                 wrong.append(name)
         back = io.BytesIO()

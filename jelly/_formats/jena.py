@@ -23,10 +23,8 @@ b'\\x1c\\x18\\x02ex\\x18\\x13http://example.org/\\x00\\x00,\\x1c'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
-from jelly._core.base.batch import Batch
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._formats.registry import Format
@@ -63,17 +61,6 @@ def open_writer(
     keyframe_rows: int,
     keep_labels: bool,
     **settings: Any,
-) -> _Writer:
+) -> BinaryWriter:
     """Make a writer of RDF Thrift or RDF Protobuf, which have no frames. The keywords are those of `BinaryWriter`."""
-    return _Writer(format.name, **settings)
-
-
-class _Writer:
-    def __init__(self, encoding: str, prefixes: Mapping[str, str] | None = None, **settings: Any) -> None:
-        self._writer = BinaryWriter(encoding, prefixes=prefixes, **settings)
-
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        return self._writer.encode(batch)
-
-    def close(self) -> bytes:
-        return self._writer.close()
+    return BinaryWriter(format.name, **settings)

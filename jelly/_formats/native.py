@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
-from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader, TextWriter
@@ -52,13 +51,13 @@ def open_writer(
     keyframe_rows: int,
     keep_labels: bool,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
-) -> StreamEncoder | _TextWriter:
+) -> StreamEncoder | TextWriter:
     """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
 
     ``quoted`` is that of `jelly._core.ntriples.text.TextWriter`, for text.
     """
     if format is not JELLY:
-        return _TextWriter(format.quads, keep_labels, quoted)
+        return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
     if quoted != "rdf-1.2":
         raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
     return StreamEncoder(
@@ -81,14 +80,3 @@ class StreamEncoder(Encoder):
         keys = [key for key in self.keyframes if key[0] < self.n_bytes]
         index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
         return super().close({INDEX_KEY: index})
-
-
-class _TextWriter:
-    def __init__(self, quads: bool, keep_labels: bool, quoted: Literal["rdf-1.2", "rdf-star"]) -> None:
-        self._text = TextWriter(quads=quads, keep_labels=keep_labels, quoted=quoted)
-
-    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        return self._text.encode(batch)
-
-    def close(self) -> bytes:
-        return b""

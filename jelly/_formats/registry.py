@@ -1,7 +1,8 @@
-"""The formats by name, suffix and media type."""
+"""The registry of formats, by name, suffix and media type: statements, patches, message logs, results and tables."""
 
 from __future__ import annotations
 
+import enum
 import importlib
 import os
 from collections.abc import Collection, Mapping
@@ -9,142 +10,415 @@ from dataclasses import dataclass
 from typing import Any
 
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
+from jelly._formats.protocols import BatchWriter
 from jelly._io.source import split_suffix
 from jelly.errors import JellyError
 
 __all__ = [
     "FORMATS",
+    "LOG_FORMATS",
+    "PATCH_FORMATS",
+    "PATCH_READING",
     "READING",
+    "RESULT_FORMATS",
+    "RESULT_READING",
     "SEEKING",
+    "TABLE_FORMATS",
     "TABLE_SUFFIXES",
     "WRITING",
+    "Content",
     "Format",
-    "find_format",
+    "find",
     "format_of",
     "having",
     "table_kind",
 ]
 
 
-@dataclass(frozen=True)
+class Content(enum.Enum):
+    """What a format holds; the value is the plural that errors use."""
+
+    STATEMENTS = "statements"
+    PATCH = "patches"
+    MESSAGES = "message logs"
+    RESULTS = "query results"
+    TABLE = "tables"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Format:
-    """A format: its names, whether statements may be in named graphs, and its codec.
+    """One format of one content: its names, what it can hold, the keywords of its reader and writer, and its codec.
 
-    ``codec`` is the module that reads and writes it, imported when it is first used. It has two functions, which get
-    the Format and the keywords of `Reader` or `Writer`: ``open_reader(format, *, delimited, strict, on_error,
-    **settings)`` and ``open_writer(format, options, arity, **settings)``.
-
-    - A reader either is fed (``push(chunk)``, ``finish()``, ``pull(flush)``, as in `Decoder`) or reads the source
-      itself (``batches(source)``, an iterator of Batches; Batches before an error are yielded before it is raised). It
-      counts its ``statements``, and may have ``options``, ``skipped`` and ``n_skipped``.
-    - A writer has ``encode(batch, keep_frames) -> bytes`` and ``close() -> bytes``, and may have ``options``.
-
-    ``namespaces``: the format has prefix declarations. ``binary``: do not print it on a terminal. ``mixed``: Batches of
-    quads may follow Batches of triples.
+    Attributes
+    ----------
+    name, title : str
+        The name for ``format=`` and ``--to``, and the name for people.
+    suffixes, media_types, aliases : tuple of str
+        What else it is called. The first suffix and the first media type are the ones to write.
+    content : Content
+        What it holds. The same format, RDF Thrift say, may stand here for statements and for query results.
+    quads : bool
+        Whether a statement may be in a named graph.
+    namespaces : bool
+        Whether it declares prefixes.
+    binary : bool
+        Whether it is not for a terminal.
+    mixed : bool
+        Whether Batches of triples may be followed by Batches of quads.
+    delimited : bool
+        Of message logs: whether comments or directives stand between the messages.
+    reading, writing : frozenset of str
+        The keywords that reading and writing it has, besides those that all formats of its content have.
+    capability : str
+        Its name in the table of `jelly._core.rules.capabilities`, where that is another one.
+    codec : str
+        Of statements and patches, the module that reads and writes it, imported when it is first used. It has two
+        functions, which get the Format and the keywords of `Reader` and `Writer`, or `PatchReader` and `PatchWriter`:
+        ``open_reader(format, **settings)`` gives a `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        ``open_writer(format, options, arity, **settings)`` a `BatchWriter` (without ``arity`` for patches).
     """
 
     name: str
-    suffixes: tuple[str, ...]
-    media_types: tuple[str, ...]
-    quads: bool
     title: str
-    codec: str
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    content: Content = Content.STATEMENTS
+    quads: bool = False
     namespaces: bool = False
     binary: bool = False
     mixed: bool = False
+    delimited: bool = False
+    reading: frozenset[str] = frozenset()
+    writing: frozenset[str] = frozenset()
+    capability: str = ""
+    codec: str = ""
+
+    @property
+    def media_type(self) -> str:
+        """The media type to send it with."""
+        return self.media_types[0]
 
     @property
     def capabilities(self) -> Capabilities:
         """Which terms the format can hold, in which positions."""
-        return capabilities_of(self.name)
+        return capabilities_of(self.capability or self.name)
 
-    @property
-    def reading(self) -> frozenset[str]:
-        """Keywords for reading this format, besides those of all formats."""
-        return _READING[self.name] | _SOURCE
-
-    @property
-    def writing(self) -> frozenset[str]:
-        """Keywords for writing this format, besides those of all formats."""
-        return _WRITING.get(self.name, frozenset())
+    def is_called(self, name: str) -> bool:
+        """Whether ``name`` (lower case) is its name, one of its suffixes with or without the dot, or a media type."""
+        return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """Make a reader of this format."""
+        """The reader of this format, see ``codec``."""
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
-    def open_writer(self, options: Any, arity: int, **settings: Any) -> Any:
-        """Make a writer of this format."""
-        return importlib.import_module(self.codec).open_writer(self, options, arity, **settings)
+    def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
+        """The writer of this format, see ``codec``."""
+        writer: BatchWriter = importlib.import_module(self.codec).open_writer(self, options, *arity, **settings)
+        return writer
 
 
-_OWN = "jelly._formats.native"
-_OXIGRAPH = "jelly._formats.syntaxes"
-_BINARY = "jelly._formats.jena"
-
-JELLY = Format("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly", _OWN, True, True)
-NT = Format("nt", (".nt", ".ntriples"), ("application/n-triples", "text/plain"), False, "N-Triples", _OWN)
-NQ = Format("nq", (".nq", ".nquads"), ("application/n-quads",), True, "N-Quads", _OWN)
-TURTLE = Format(
-    "ttl", (".ttl", ".turtle"), ("text/turtle", "application/x-turtle"), False, "Turtle", _OXIGRAPH, namespaces=True
-)
-TRIG = Format("trig", (".trig",), ("application/trig", "application/x-trig"), True, "TriG", _OXIGRAPH, namespaces=True)
-RDF_XML = Format(
-    "rdf",
-    (".rdf", ".owl", ".xml", ".rdfxml"),
-    ("application/rdf+xml", "application/xml", "text/xml"),
-    False,
-    "RDF/XML",
-    _OXIGRAPH,
-    namespaces=True,
-)
-JSON_LD = Format("jsonld", (".jsonld", ".json-ld"), ("application/ld+json",), True, "JSON-LD", _OXIGRAPH)
-N3 = Format("n3", (".n3",), ("text/n3", "text/rdf+n3"), False, "N3", _OXIGRAPH, namespaces=True)
-THRIFT = Format(
-    "thrift", (".rt", ".trdf"), ("application/rdf+thrift",), True, "RDF Thrift", _BINARY, True, True, mixed=True
-)
-PROTOBUF = Format(
-    "protobuf",
-    (".rpb", ".pbrdf"),
-    ("application/rdf+protobuf",),
-    True,
-    "RDF Protobuf",
-    _BINARY,
-    namespaces=True,
-    binary=True,
-    mixed=True,
-)
-
-FORMATS = {
-    format.name: format for format in (JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
-}
+_NATIVE, _SYNTAXES, _JENA = "jelly._formats.native", "jelly._formats.syntaxes", "jelly._formats.jena"
+_PATCH = "jelly._formats.patch"
 
 _SOURCE = frozenset({"max_expansion"})
-_BATCHES = frozenset({"batch_rows", "batch_bytes"})
+_BATCHES = _SOURCE | {"batch_rows", "batch_bytes"}
+_FRAMES = _BATCHES | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes", "joined", "unknown_rows"}
 _LINES = _BATCHES | {"max_line_bytes"}
-_SYNTAX = _BATCHES | {"base", "lenient", "max_text_bytes"}
-_ROWS = _BATCHES | {"quads", "max_row_bytes", "max_prefixes"}
-_READING = {
-    "jelly": _BATCHES
-    | {"max_frame_bytes", "max_names", "max_prefixes", "max_datatypes", "joined", "unknown_rows"},
-    **dict.fromkeys(("nt", "nq"), _LINES),
-    **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), _SYNTAX),
-    **dict.fromkeys(("thrift", "protobuf"), _ROWS),
+_TEXT: dict[str, Any] = {
+    "reading": _BATCHES | {"base", "lenient", "max_text_bytes"},
+    "writing": frozenset({"lenient"}),
+    "codec": _SYNTAXES,
 }
-_WRITING = {
-    **dict.fromkeys(("nt", "nq"), frozenset({"quoted"})),
-    **dict.fromkeys(("ttl", "trig", "rdf", "jsonld", "n3"), frozenset({"lenient"})),
-    **dict.fromkeys(("thrift", "protobuf"), frozenset({"prefixes", "shorten", "values", "base", "default_quads"})),
+_ROWS = _BATCHES | {"max_row_bytes", "max_prefixes"}
+_BINARY: dict[str, Any] = {
+    "quads": True,
+    "namespaces": True,
+    "binary": True,
+    "mixed": True,
+    "reading": _ROWS | {"quads"},
+    "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads"}),
+    "codec": _JENA,
 }
+
+# ---- statements
+
+JELLY = Format(
+    name="jelly",
+    title="Jelly",
+    suffixes=(".jelly",),
+    media_types=("application/x-jelly-rdf",),
+    quads=True,
+    namespaces=True,
+    binary=True,
+    reading=_FRAMES,
+    codec=_NATIVE,
+)
+NT = Format(
+    name="nt",
+    title="N-Triples",
+    suffixes=(".nt", ".ntriples"),
+    media_types=("application/n-triples", "text/plain"),
+    reading=_LINES,
+    writing=frozenset({"quoted"}),
+    codec=_NATIVE,
+)
+NQ = Format(
+    name="nq",
+    title="N-Quads",
+    suffixes=(".nq", ".nquads"),
+    media_types=("application/n-quads",),
+    quads=True,
+    reading=_LINES,
+    writing=frozenset({"quoted"}),
+    codec=_NATIVE,
+)
+TURTLE = Format(
+    name="ttl",
+    title="Turtle",
+    suffixes=(".ttl", ".turtle"),
+    media_types=("text/turtle", "application/x-turtle"),
+    namespaces=True,
+    **_TEXT,
+)
+TRIG = Format(
+    name="trig",
+    title="TriG",
+    suffixes=(".trig",),
+    media_types=("application/trig", "application/x-trig"),
+    quads=True,
+    namespaces=True,
+    **_TEXT,
+)
+RDF_XML = Format(
+    name="rdf",
+    title="RDF/XML",
+    suffixes=(".rdf", ".owl", ".xml", ".rdfxml"),
+    media_types=("application/rdf+xml", "application/xml", "text/xml"),
+    namespaces=True,
+    **_TEXT,
+)
+JSON_LD = Format(
+    name="jsonld",
+    title="JSON-LD",
+    suffixes=(".jsonld", ".json-ld"),
+    media_types=("application/ld+json",),
+    quads=True,
+    **_TEXT,
+)
+N3 = Format(
+    name="n3", title="N3", suffixes=(".n3",), media_types=("text/n3", "text/rdf+n3"), namespaces=True, **_TEXT
+)
+THRIFT = Format(
+    name="thrift",
+    title="RDF Thrift",
+    suffixes=(".rt", ".trdf"),
+    media_types=("application/rdf+thrift",),
+    **_BINARY,
+)
+PROTOBUF = Format(
+    name="protobuf",
+    title="RDF Protobuf",
+    suffixes=(".rpb", ".pbrdf"),
+    media_types=("application/rdf+protobuf",),
+    **_BINARY,
+)
+
+# ---- patches
+
+JELLY_PATCH = Format(
+    name="jellyp",
+    title="Jelly-Patch",
+    suffixes=(".jellyp",),
+    media_types=("application/x-jelly-rdf-patch",),
+    content=Content.PATCH,
+    quads=True,
+    namespaces=True,
+    binary=True,
+    reading=_FRAMES,
+    codec=_PATCH,
+)
+RDF_PATCH = Format(
+    name="rdfp",
+    title="RDF Patch",
+    suffixes=(".rdfp",),
+    media_types=("application/rdf-patch", "text/rdf-patch"),
+    content=Content.PATCH,
+    quads=True,
+    namespaces=True,
+    reading=_LINES | {"strict", "on_error"},
+    codec=_PATCH,
+)
+RDF_PATCH_THRIFT = Format(
+    name="trp",
+    title="RDF Patch Thrift",
+    suffixes=(".trp",),
+    media_types=("application/rdf-patch+thrift",),
+    content=Content.PATCH,
+    quads=True,
+    namespaces=True,
+    binary=True,
+    reading=_ROWS,
+    codec=_PATCH,
+)
+
+# ---- message logs
+
+_LOG: dict[str, Any] = {"content": Content.MESSAGES}
+JELLY_LOG = Format(
+    name="jelly",
+    title="Jelly",
+    suffixes=JELLY.suffixes,
+    media_types=JELLY.media_types,
+    quads=True,
+    namespaces=True,
+    binary=True,
+    **_LOG,
+)
+NT_LOG = Format(
+    name="nt", title="N-Triples", suffixes=NT.suffixes, media_types=NT.media_types[:1], delimited=True, **_LOG
+)
+NQ_LOG = Format(
+    name="nq", title="N-Quads", suffixes=NQ.suffixes, media_types=NQ.media_types, quads=True, delimited=True, **_LOG
+)
+TURTLE_LOG = Format(
+    name="ttl",
+    title="Turtle",
+    suffixes=TURTLE.suffixes,
+    media_types=TURTLE.media_types[:1],
+    namespaces=True,
+    delimited=True,
+    **_LOG,
+)
+TRIG_LOG = Format(
+    name="trig",
+    title="TriG",
+    suffixes=TRIG.suffixes,
+    media_types=TRIG.media_types[:1],
+    quads=True,
+    namespaces=True,
+    delimited=True,
+    **_LOG,
+)
+NDJSON_LD = Format(
+    name="ndjsonld",
+    title="NDJSON-LD",
+    suffixes=(".ndjsonld", ".ndjson", ".jsonl"),
+    media_types=("application/x-ld+ndjson", "application/ld+ndjson", "application/x-ndjson"),
+    quads=True,
+    **_LOG,
+)
+YAML_LD = Format(
+    name="yamlld",
+    title="YAML-LD",
+    suffixes=(".yamlld", ".yaml", ".yml"),
+    media_types=("application/rdfm+yaml", "application/ld+yaml"),
+    quads=True,
+    **_LOG,
+)
+RDF_XML_LOG = Format(
+    name="rdf",
+    title="RDF/XML",
+    suffixes=RDF_XML.suffixes,
+    media_types=("application/rdfm+xml", "application/rdf+xml"),
+    capability="log-rdf",
+    **_LOG,
+)
+
+# ---- results of SPARQL queries
+
+
+def _results(
+    name: str, title: str, media: str, suffixes: tuple[str, ...], *reading: str, binary: bool = False
+) -> Format:
+    return Format(
+        name=name,
+        title=title,
+        suffixes=suffixes,
+        media_types=(media,),
+        content=Content.RESULTS,
+        binary=binary,
+        reading=_ROWS if binary else frozenset(reading),
+        capability=f"results-{name}",
+    )
+
+
+_RESULTS = (
+    _results("thrift", "RDF Thrift", "application/sparql-results+thrift", (".srt",), binary=True),
+    _results("protobuf", "RDF Protobuf", "application/sparql-results+protobuf", (".srp",), binary=True),
+    _results("json", "JSON", "application/sparql-results+json", (".srj", ".json"), "max_document_bytes", *_SOURCE),
+    _results("xml", "XML", "application/sparql-results+xml", (".srx", ".xml"), "max_text_bytes", *_SOURCE),
+    _results("csv", "CSV", "text/csv", (".csv",)),
+    _results("tsv", "TSV", "text/tab-separated-values", (".tsv",), "max_text_bytes", *_SOURCE),
+)
+
+# ---- tables, which jelly._formats.table_files reads and writes
+
+_TABLES = (
+    Format(name="parquet", title="Parquet", suffixes=(".parquet", ".pq"), content=Content.TABLE, binary=True),
+    Format(
+        name="arrow", title="Arrow IPC", suffixes=(".arrow", ".feather", ".ipc"), content=Content.TABLE, binary=True
+    ),
+    Format(name="arrows", title="Arrow IPC stream", suffixes=(".arrows",), content=Content.TABLE, binary=True),
+    Format(name="csv", title="CSV", suffixes=(".csv",), content=Content.TABLE),
+)
+
+
+def _by_name(*formats: Format) -> dict[str, Format]:
+    return {format.name: format for format in formats}
+
+
+FORMATS = _by_name(JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
+PATCH_FORMATS = _by_name(JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT)
+LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG)
+RESULT_FORMATS = _by_name(*_RESULTS)
+TABLE_FORMATS = _by_name(*_TABLES)
+TABLE_SUFFIXES = tuple(suffix for format in _TABLES for suffix in format.suffixes)
+
+_REGISTRY = {
+    Content.STATEMENTS: FORMATS,
+    Content.PATCH: PATCH_FORMATS,
+    Content.MESSAGES: LOG_FORMATS,
+    Content.RESULTS: RESULT_FORMATS,
+    Content.TABLE: TABLE_FORMATS,
+}
+# The formats where nothing says which. Results and tables have none.
+_DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
 # Keywords for reading a part of a Jelly file, which must be one stream.
-SEEKING = _READING["jelly"] - {"joined"}
+SEEKING = JELLY.reading - {"joined"}
 
-# The keywords of `Reader` and of `Writer`, for all formats.
-READING = frozenset({"format", "delimited", "strict", "on_error"}).union(_SOURCE, *_READING.values())
+# The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
+READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
     "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
     "keep_labels",
-}).union(*_WRITING.values())  # fmt: skip
+}).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
+PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))
+RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.values()))
+
+
+def find(format: str | None, path: str = "", *, content: Content = Content.STATEMENTS) -> Format:
+    """The format called ``format`` (name, suffix or media type), or else that of the file ``path``.
+
+    Where neither says anything it is Jelly, Jelly-Patch or a Jelly log by the ``content``. JellyError where nothing is
+    called that, and for results and tables where nothing says which.
+
+    >>> find(None, "data.nq.zst").title, find("text/turtle; charset=utf-8").name
+    ('N-Quads', 'ttl')
+    >>> find(None, "monday.rdfp.gz", content=Content.PATCH).title, find("rdfxml", content=Content.MESSAGES).name
+    ('RDF Patch', 'rdf')
+    """
+    wanted = format.partition(";")[0].strip().lower() if format else split_suffix(path)[0]
+    if not wanted and content in _DEFAULTS:
+        return _DEFAULTS[content]
+    formats = _REGISTRY[content]
+    for known in formats.values():
+        if wanted and known.is_called(wanted):
+            return known
+    what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {path}" if path else "no format"
+    kind = "" if content is Content.STATEMENTS else f" of {content.value}"
+    raise JellyError(f"{what}{kind}: expected one of {', '.join(formats)}; pass format=...")
 
 
 def format_of(src: Any, format: str | None = None) -> Format:
@@ -154,7 +428,7 @@ def format_of(src: Any, format: str | None = None) -> Format:
     ('N-Triples', 'Jelly', 'N-Quads')
     """
     name = os.fspath(src) if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
-    return find_format(format, name if isinstance(name, str) and name != "-" else "")
+    return find(format, name if isinstance(name, str) and name != "-" else "")
 
 
 def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
@@ -171,36 +445,8 @@ def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any
     }
 
 
-def find_format(format: str | None, name: str = "") -> Format:
-    """Find a format by ``format`` (name, suffix or media type), else by the name of a file. The default is Jelly.
-
-    >>> find_format(None, "data.nq.zst").title, find_format("text/turtle; charset=utf-8").name
-    ('N-Quads', 'ttl')
-    """
-    wanted = format.partition(";")[0].strip().lower() if format else split_suffix(name)[0]
-    if not wanted:
-        return JELLY
-    for known in FORMATS.values():
-        if wanted in (known.name, *known.suffixes, *known.media_types, *(s[1:] for s in known.suffixes)):
-            return known
-    what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
-    raise JellyError(f"{what}: expected one of {', '.join(FORMATS)}; pass format=...")
-
-
-# Tables, which jelly._formats.table_files reads and writes.
-TABLE_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "file",
-    ".feather": "file",
-    ".ipc": "file",
-    ".arrows": "stream",
-    ".csv": "csv",
-}
-
-
 def table_kind(path: Any) -> str | None:
-    """``"parquet"``, ``"file"`` or ``"stream"`` (of Arrow IPC) or ``"csv"`` by the suffix of a path; None for others.
+    """``"parquet"``, ``"arrow"``, ``"arrows"`` (a stream of Arrow IPC) or ``"csv"`` by the suffix of a path; else None.
 
     >>> table_kind("people.parquet"), table_kind("people.csv.gz"), table_kind("people.nt")
     ('parquet', 'csv', None)
@@ -208,5 +454,5 @@ def table_kind(path: Any) -> str | None:
     if not isinstance(path, str | os.PathLike):
         return None
     suffix, compression = split_suffix(str(os.fspath(path)))
-    kind = TABLE_SUFFIXES.get(suffix)
+    kind = next((format.name for format in _TABLES if suffix in format.suffixes), None)
     return kind if kind == "csv" or not compression else None

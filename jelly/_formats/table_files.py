@@ -161,7 +161,7 @@ def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[
         plain = _undictionary(schema)  # CSV knows none
         with csv.CSVWriter(out, plain) as file:
             yield lambda table: file.write_table(table.cast(plain)), True
-    elif kind == "stream":
+    elif kind == "arrows":
         with pa.ipc.new_stream(out, schema) as file:
             yield file.write_table, True
     else:

@@ -14,7 +14,8 @@ from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
-from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find_format
+from jelly._formats.registry import FORMATS, JELLY, READING, WRITING, find
+from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Sink, SinkWriter, Source, SourceReader
@@ -96,7 +97,7 @@ class Reader(SourceReader):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
         self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
-            self.format = found = find_format(format, self.source.name)
+            self.format = found = find(format, self.source.name)
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
@@ -148,7 +149,7 @@ class Reader(SourceReader):
             The next statements. All statements before an error are yielded before it is raised.
         """
         decoder = self._decoder
-        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else fed(decoder, self.source)
+        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
         with self, self.source.named():
             yield from batches
 
@@ -168,28 +169,6 @@ class Reader(SourceReader):
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
         return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
-
-
-def fed(decoder: Any, source: Source) -> Iterator[Batch]:
-    """The Batches of a decoder that is fed with chunks. Batches before an error are yielded before it is raised."""
-    chunks = source.chunks()
-    broken: JellyError | None = None
-    while True:
-        try:
-            chunk = next(chunks, None)
-        except JellyError as error:
-            broken = error
-            break
-        if chunk is None:
-            decoder.finish()
-            break
-        decoder.push(chunk)
-        while (batch := decoder.pull()) is not None:
-            yield batch
-    while (batch := decoder.pull(True)) is not None:
-        yield batch
-    if broken is not None:
-        raise broken
 
 
 class Frame:
@@ -481,7 +460,7 @@ class Writer(SinkWriter):
         self.statements = 0
         self._sink = Sink(dst)
         try:
-            self.format = find_format(format, self._sink.name)
+            self.format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
             if options is not None:
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
@@ -726,6 +705,7 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:
+        # One chunk needs no loop, and a small message is to cost little.
         decoder.push(data)
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row, patch_options_row
+from jelly._io.drain import drain
 from jelly._io.source import CHUNK
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
@@ -239,14 +240,9 @@ def read_segment(
         known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
     # In parts: a segment of long literals is large, and memory that was touched before is quicker.
-    for offset in range(start.offset, end.offset, CHUNK):
-        decoder.push(read_at(offset, min(CHUNK, end.offset - offset)))
-        while (batch := decoder.pull()) is not None:
-            yield batch
-    if end.offset == index.size:  # elsewhere a transaction may go on
-        decoder.finish()
-    while (batch := decoder.pull(True)) is not None:
-        yield batch
+    chunks = (read_at(at, min(CHUNK, end.offset - at)) for at in range(start.offset, end.offset, CHUNK))
+    # Before the end of the file a transaction may go on.
+    yield from drain(decoder, chunks, finish=end.offset == index.size)
     found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
     if found != end:
         what = "" if found.place == end.place else f", and {_place(found)}, not {_place(end)}"

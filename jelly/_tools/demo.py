@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad
-from jelly._formats.registry import find_format
+from jelly._formats.registry import find
 from jelly._io.reader import Writer, read
 from jelly._tools.convert import convert
 from jelly.errors import MissingExtraError
@@ -108,7 +108,7 @@ def _inputs() -> Iterator[tuple[str, str, bytes]]:
     for name in FILES:
         path = SHARED / name
         if path.exists():
-            yield path.parent.name, find_format(None, name).name, gzip.decompress(path.read_bytes())
+            yield path.parent.name, find(None, name).name, gzip.decompress(path.read_bytes())
 
 
 def _speed(statements: int, work: Callable[[], object]) -> float:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from operator import eq
 from typing import Any, overload
 
@@ -14,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.frame_scan import KINDS, RowCounter
-from jelly._formats.registry import JELLY
+from jelly._core.jelly.frame_scan import RowCounter
+from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._io.settings import LIMITS, checked, fitted
-from jelly._io.source import MAX_EXPANSION, Source
-from jelly._options import StreamOptions
+from jelly._io.source import MAX_EXPANSION, Source, split_suffix
+from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
-_TRIPLE, _QUAD = KINDS.index("triple"), KINDS.index("quad")
 UNKNOWN_ROW = "the row has no field that this version knows"
 _ROWS = 3  # before the rows of each kind stand offset, size and bytes of metadata
+_STATEMENTS = slice(_ROWS + 1, _ROWS + 3)  # triples and quads, or statements added and deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,12 @@ class Inspection:
 
     Attributes
     ----------
-    options : StreamOptions
+    options : StreamOptions or PatchOptions
         The stream options.
     delimited : bool
         Whether each frame has its length before it.
     statements : int
-        Number of statements.
+        Number of statements; of Jelly-Patch those that are added or deleted.
     n_frames : int
         Number of frames.
     bytes : int
@@ -91,7 +92,8 @@ class Inspection:
         Size of the file in bytes, which may be compressed.
     rows, row_bytes : dict of str to int
         Number and bytes of the rows by kind: options, triple, quad, graph_start, graph_end, namespace, name, prefix,
-        datatype (entries of the lookup tables) and other (rows without a known field).
+        datatype (entries of the lookup tables) and other (rows without a known field). Jelly-Patch has add, delete,
+        namespace_add, namespace_delete, start, commit, abort, header and punctuation instead of triple to namespace.
     metadata_bytes : int
         Bytes of metadata in all frames.
     metadata : dict of str to int
@@ -102,7 +104,7 @@ class Inspection:
         Problems that show without decoding: rows of unknown kinds, and signs that the file was joined with ``cat``.
     """
 
-    options: StreamOptions
+    options: StreamOptions | PatchOptions
     delimited: bool
     statements: int
     n_frames: int
@@ -129,7 +131,8 @@ class Inspection:
 class _Frames(Sequence[FrameInspection]):
     """The counts of frames as the counter has them: an object for each would take ten times the memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: tuple[str, ...]) -> None:
+        self._kinds = kinds
         self._tables: list[NDArray[np.int64]] = []
         self._starts: list[int] = []
         self._keys: dict[int, dict[str, str]] = {}
@@ -166,14 +169,14 @@ class _Frames(Sequence[FrameInspection]):
         index = range(self._n)[index]
         part = bisect_right(self._starts, index) - 1
         row = self._tables[part][index - self._starts[part]].tolist()
-        kinds = len(KINDS)
+        kinds = len(self._kinds)
         return FrameInspection(
             index=index,
             offset=row[0],
             bytes=row[1],
-            statements=row[_ROWS + _TRIPLE] + row[_ROWS + _QUAD],
-            rows=dict(zip(KINDS, row[_ROWS : _ROWS + kinds], strict=True)),
-            row_bytes=dict(zip(KINDS, row[_ROWS + kinds :], strict=True)),
+            statements=sum(row[_STATEMENTS]),
+            rows=dict(zip(self._kinds, row[_ROWS : _ROWS + kinds], strict=True)),
+            row_bytes=dict(zip(self._kinds, row[_ROWS + kinds :], strict=True)),
             metadata_bytes=row[2],
             metadata=self._keys.get(index, {}),
         )
@@ -183,9 +186,9 @@ def _plain(found: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for item in fields(found):
         value = getattr(found, item.name)
-        if isinstance(value, StreamOptions):
+        if isinstance(value, StreamOptions | PatchOptions):
             value = {option.name: getattr(value, option.name) for option in fields(value)}
-            value |= {name: value[name].name for name in ("physical_type", "logical_type")}
+            value |= {name: given.name for name, given in value.items() if isinstance(given, IntEnum)}
         elif item.name in ("rows", "row_bytes"):
             value = {kind: n for kind, n in value.items() if n}
         elif item.name in ("frames", "problems") and not value:
@@ -201,6 +204,7 @@ def inspect(
     src: Any,
     per_frame: bool = False,
     *,
+    format: str | None = None,
     delimited: bool | None = None,
     max_frames: int = 1 << 18,
     progress: Callable[[int, int | None, int], object] | None = None,
@@ -216,6 +220,9 @@ def inspect(
         The input, as for `Reader`.
     per_frame : bool, default False
         Also report each frame, about 200 bytes of memory per frame.
+    format : {"jelly", "jellyp"}, optional
+        Jelly-RDF or Jelly-Patch. By default a file with the suffix ``.jellyp`` is Jelly-Patch, everything else
+        Jelly-RDF.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes tell.
     max_frames : int, default 262144
@@ -244,20 +251,24 @@ def inspect(
     >>> found.statements, found.n_frames, found.rows["name"]
     (1, 1, 2)
     """
+    if format not in (None, "jelly", "jellyp"):
+        raise ValueError(f'format is {format!r}: expected "jelly" or "jellyp"')
     source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
-    source.expected = (JELLY.name, (), "")
+    patch = format == "jellyp" or (format is None and split_suffix(source.name)[0] in JELLY_PATCH.suffixes)
+    source.expected = ((JELLY_PATCH if patch else JELLY).name, (), "")
     limits = fitted(limits, JELLY.reading, source.size)
     counter = RowCounter(
         delimited=delimited,
         max_frame_bytes=limits.get("max_frame_bytes", LIMITS["max_frame_bytes"]),
         per_frame=per_frame,
         max_frames=max_frames,
+        patch=patch,
     )
     # The Decoder reads the options; after them it is not needed any more.
-    decoder = Decoder(delimited=delimited, batch_rows=1, **limits)
+    decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
     decoder.quiet = True
-    options: StreamOptions | None = None
-    frames = _Frames()
+    options: StreamOptions | PatchOptions | None = None
+    frames = _Frames(counter.kinds)
     with source.named(), closing(source):
         for chunk in source.chunks():
             if options is None:
@@ -309,7 +320,7 @@ def restart_problem(times: int) -> str:
     )
 
 
-def _find_options(decoder: Decoder) -> StreamOptions | None:
+def _find_options(decoder: Decoder) -> StreamOptions | PatchOptions | None:
     """The options, as soon as the Decoder has them. What is wrong behind them is left for `validate`."""
     try:
         while decoder.options is None and decoder.pull() is not None:

@@ -13,7 +13,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import JELLY, READING, Format, find_format, format_of
+from jelly._formats.registry import JELLY, READING, Format, find, format_of
 from jelly._io.reader import Reader, read
 from jelly._io.reader import options as read_options
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
@@ -193,7 +193,7 @@ def validate(
 def format_to_check(format: str | None, name: str) -> Format:
     """The format; a file whose suffix says nothing is taken for Jelly."""
     try:
-        return find_format(format, name)
+        return find(format, name)
     except JellyError:
         if format is not None:
             raise

@@ -369,9 +369,12 @@ def _count(n: float) -> str:
 def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
     """Show the options, rows, bytes and frames of a Jelly file without decoding its statements.
 
+    A file with the suffix .jellyp is read as Jelly-Patch.
+
     \b
     Examples:
       jelly inspect people.jelly
+      jelly inspect changes.jellyp
       jelly inspect people.jelly.gz --per-frame --format json | jq '.frames[0]'
     """
     with progress_bar("Inspecting") as progress:

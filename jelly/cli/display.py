@@ -118,12 +118,15 @@ def _options_table(name: str, found: Inspection) -> Table:
     tables = (options.max_name_table_size, options.max_prefix_table_size, options.max_datatype_table_size)
     lines = {
         "file": name,
-        "stream name": options.stream_name,
+        "stream name": getattr(options, "stream_name", ""),
         "bytes": f"{found.bytes:,}{compressed}",
         "frames": frames,
         "statements": f"{found.statements:,}",
-        "physical type": options.physical_type.name,
-        "logical type": options.logical_type.name,
+        **{
+            field.removesuffix("_type").replace("_", " ") + " type": getattr(options, field).name
+            for field in ("physical_type", "logical_type", "statement_type", "stream_type")
+            if hasattr(options, field)
+        },
         "allowed": ", ".join(on) or "neither generalized statements nor rdf_star",
         "tables": "{:,} names, {:,} prefixes, {:,} datatypes".format(*tables),
         "version": str(options.version),
@@ -149,11 +152,12 @@ def _rows_table(found: Inspection) -> Table:
 
 
 def _frames_table(found: Inspection) -> Table:
-    names = ("frame", "offset", "bytes", "statements", "graphs", "names", "prefixes", "datatypes")
+    graphs = ("graphs",) if "graph_start" in found.rows else ()
+    names = ("frame", "offset", "bytes", "statements", *graphs, "names", "prefixes", "datatypes")
     table = Table(*map(_number, names), "metadata")
     for frame in found.frames:
         numbers = (frame.index, frame.offset, frame.bytes, frame.statements)
-        rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype"))
+        rows = (frame.rows[kind] for kind in ("graph_start", "name", "prefix", "datatype") if kind in frame.rows)
         metadata = ", ".join(f"{key}={value}" for key, value in frame.metadata.items())
         table.add_row(*(f"{n:,}" for n in (*numbers, *rows)), Text(metadata))
     return table

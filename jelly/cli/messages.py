@@ -16,7 +16,7 @@ from jelly.errors import JellyError
 
 __all__ = ["messages"]
 
-_FORMATS = ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdfxml")
+_FORMATS = ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdf")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

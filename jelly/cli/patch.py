@@ -12,7 +12,7 @@ import click
 
 import jelly
 from jelly import patch as patches
-from jelly._formats.registry import SEEKING, format_of, having, table_kind
+from jelly._formats.registry import SEEKING, Content, find, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
@@ -24,7 +24,6 @@ from jelly.cli.common import (
     say,
 )
 from jelly.cli.errors import message
-from jelly.patch._formats import find_patch_format
 
 __all__ = ["patch"]
 
@@ -69,7 +68,7 @@ def _target(dst: str, to_format: str | None) -> str | None:
 
 def _reading(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
     """The keywords to read patches with."""
-    found = find_patch_format(from_format, "" if file == "-" else file)
+    found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
     return {"format": found.name} | having(limits, found.reading)
 
 
@@ -81,7 +80,7 @@ def _patches(files: tuple[str, ...], from_format: str | None, limits: dict[str, 
 
 def _seekable(dst: str, target: str | None) -> bool:
     """Whether to write an index where nothing else is said."""
-    return can_have_index(dst) and find_patch_format(target, dst).name == "jellyp"
+    return can_have_index(dst) and find(target, dst, content=Content.PATCH).name == "jellyp"
 
 
 @click.group(no_args_is_help=True, short_help="Patches of datasets: make, apply, convert, invert, compact, log.")

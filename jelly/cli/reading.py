@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly._formats.registry import FORMATS, Format, find_format, having
+from jelly._formats.registry import FORMATS, Format, find, having
 from jelly._tools.convert import LateError
 from jelly.cli.common import limits_of
 
@@ -33,7 +33,7 @@ from_option = click.option(
 
 def format_of(value: str | None, name: str, option: str) -> Format:
     try:
-        return find_format(value, "" if name == "-" else name)
+        return find(value, "" if name == "-" else name)
     except jelly.JellyError as error:
         reason = error.reason.partition(";")[0]
         raise click.UsageError(f"{reason}; use {option}") from None

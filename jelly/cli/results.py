@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 import jelly
+from jelly._formats.registry import RESULT_FORMATS, Content, find
 from jelly.cli.common import limits_of, reading_options
-from jelly.results import RESULT_FORMATS, convert_results, find_result_format
+from jelly.results import convert_results
 
 __all__ = ["results"]
 
@@ -24,7 +25,7 @@ _limits = reading_options("max_row_bytes", "max_prefixes", "max_text_bytes", "ma
 
 
 def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
-    return limits_of(limits, RESULT_FORMATS[format].limits, what=f"{format} results")
+    return limits_of(limits, RESULT_FORMATS[format].reading, what=f"{format} results")
 
 
 @click.group(short_help="Convert and print results of SPARQL queries.")
@@ -37,7 +38,7 @@ def results() -> None:
 
 def _check(format: str | None, name: str, option: str) -> str:
     try:
-        return find_result_format(format, "" if name == "-" else name).name
+        return find(format, "" if name == "-" else name, content=Content.RESULTS).name
     except jelly.JellyError as error:
         raise click.UsageError(f"{error.reason.partition(';')[0]}; use {option}") from None
 

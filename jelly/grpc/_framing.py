@@ -14,7 +14,7 @@ from jelly._formats.native import default_options
 from jelly._io.reader import Frame, Statement, frames_of
 from jelly._options import PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
-from jelly.grpc._protocol import put_varint, serve_options, split_frames
+from jelly.grpc._protocol import serve_options
 
 __all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
 
@@ -32,10 +32,7 @@ class FrameDecoder:
     """
 
     def __init__(self, **limits: Any) -> None:
-        # A frame is a Batch, whatever its size, so that nothing of it waits for the next one.
-        limits.setdefault("batch_rows", 1 << 30)
-        limits.setdefault("batch_bytes", 1 << 40)
-        self._decoder = Decoder(delimited=True, **limits)
+        self._decoder = Decoder(**limits)
 
     @property
     def options(self) -> StreamOptions | None:
@@ -61,14 +58,7 @@ class FrameDecoder:
         JellyError
             If the frame is malformed. All later calls then raise the same error.
         """
-        decoder = self._decoder
-        decoder.push(put_varint(len(frame)) + frame)
-        batch = decoder.pull(True)
-        if batch is None:  # before the options come, a frame may be of nothing
-            collector = BatchBuilder(3)
-            collector.end_frame()
-            batch = collector.batch
-        return batch
+        return self._decoder.decode_frame(frame)
 
 
 class FrameEncoder:
@@ -108,7 +98,7 @@ class FrameEncoder:
         list of bytes
             The frames that end in the Batch, with their metadata.
         """
-        return list(split_frames(self._encoder.encode(batch, True)))
+        return self._encoder.encode_frames(batch, True)
 
 
 class FrameWriter:
@@ -172,7 +162,7 @@ class FrameWriter:
             if self._encoder is None:
                 options = self._options or default_options(item.arity)
                 self._encoder = self._start(options, 0 if keep else self._frame_rows)
-            return list(split_frames(self._encoder.encode(item, keep)))
+            return self._encoder.encode_frames(item, keep)
         if isinstance(item, Frame):
             return self._add_frame(item)
         if self._collector is None:
@@ -203,9 +193,9 @@ class FrameWriter:
         assert self._collector is not None
         assert self._encoder is not None
         self._collector.end_frame(metadata)
-        data = self._encoder.encode(self._collector.batch, True)
+        frames = self._encoder.encode_frames(self._collector.batch, True)
         self._collector.clear()
-        return list(split_frames(data))
+        return frames
 
     def close(self) -> list[bytes]:
         """End the stream.
@@ -219,7 +209,7 @@ class FrameWriter:
             return []
         frames = self._end_frame() if self._collector is not None and len(self._collector) else []
         encoder = self._encoder or self._start(self._options or default_options(3))
-        return frames + list(split_frames(encoder.close()))
+        return frames + encoder.close_frames()
 
 
 def _arity(options: StreamOptions | None, statement: Any) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from jelly._io.source import split_suffix
+from jelly._formats.registry import LOG_FORMATS, Content, Format, find
 from jelly.errors import JellyError
 
 __all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "negotiate", "parse_media_type"]
@@ -15,61 +14,7 @@ __all__ = ["LOG_FORMATS", "Dialect", "LogFormat", "find_log", "media_type", "neg
 Dialect: TypeAlias = Literal["comment", "directive"]
 
 
-@dataclass(frozen=True)
-class LogFormat:
-    """A format of message logs.
-
-    Attributes
-    ----------
-    name : str
-        Name for ``format=``.
-    suffixes : tuple of str
-        Suffixes of files, with the dot.
-    media_types : tuple of str
-        Media types; the first is preferred.
-    quads : bool
-        Whether statements may be in named graphs.
-    title : str
-        Name for people.
-    delimited : bool
-        Whether comments or directives delimit the messages (N-Triples, N-Quads, Turtle and TriG).
-    """
-
-    name: str
-    suffixes: tuple[str, ...]
-    media_types: tuple[str, ...]
-    quads: bool
-    title: str
-    delimited: bool = False
-
-
-LOG_FORMATS = {
-    format.name: format
-    for format in (
-        LogFormat("jelly", (".jelly",), ("application/x-jelly-rdf",), True, "Jelly"),
-        LogFormat("nt", (".nt", ".ntriples"), ("application/n-triples",), False, "N-Triples", True),
-        LogFormat("nq", (".nq", ".nquads"), ("application/n-quads",), True, "N-Quads", True),
-        LogFormat("ttl", (".ttl", ".turtle"), ("text/turtle",), False, "Turtle", True),
-        LogFormat("trig", (".trig",), ("application/trig",), True, "TriG", True),
-        LogFormat(
-            "ndjsonld",
-            (".ndjsonld", ".ndjson", ".jsonl"),
-            ("application/x-ld+ndjson", "application/ld+ndjson", "application/x-ndjson"),
-            True,
-            "NDJSON-LD",
-        ),
-        LogFormat(
-            "yamlld", (".yamlld", ".yaml", ".yml"), ("application/rdfm+yaml", "application/ld+yaml"), True, "YAML-LD"
-        ),
-        LogFormat(
-            "rdfxml",
-            (".rdfxml", ".rdf", ".xml", ".owl"),
-            ("application/rdfm+xml", "application/rdf+xml"),
-            False,
-            "RDF/XML",
-        ),
-    )
-}
+LogFormat = Format
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN}|\*/\*|{_TOKEN}/\*)\s*")
@@ -147,15 +92,8 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
     >>> find_log("text/turtle; version=1.2-messages")[1:], find_log("text/turtle")[1:], find_log("ttl")[1:]
     (('directive', True), (None, False), ('comment', False))
     """
-    wanted = format.strip().lower() if format else split_suffix(name)[0]
-    if "/" not in wanted:
-        for known in LOG_FORMATS.values():
-            if wanted in (known.name, *known.suffixes, *(suffix[1:] for suffix in known.suffixes)):
-                return known, "comment", False
-        if not wanted:
-            return LOG_FORMATS["jelly"], "comment", False
-        what = f"unknown format {format!r}" if format else f"unknown suffix {wanted!r} of {name}"
-        raise JellyError(f"{what} of a message log: expected one of {', '.join(LOG_FORMATS)}; pass format=...")
+    if "/" not in (format or ""):
+        return find(format, name, content=Content.MESSAGES), "comment", False
     kind, parameters = parse_media_type(format or "")
     for known in LOG_FORMATS.values():
         if kind in known.media_types:

@@ -62,7 +62,7 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
         return LinesEncoder(format.quads, dialect)
     if format.delimited:
         return TurtleEncoder(format.quads, dialect)
-    return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdfxml": XmlEncoder}[format.name]()
+    return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
 class MessageWriter(SinkWriter):

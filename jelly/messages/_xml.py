@@ -22,7 +22,7 @@ def _escaped(text: str) -> str:
 class XmlEncoder(Encoder):
     """RDF/XML documents, each on one line."""
 
-    capabilities = capabilities_of("rdfxml")
+    capabilities = capabilities_of("log-rdf")
 
     def message(self, rows: Rows, frame: list[Row], i: int) -> str:
         names: dict[str, str] = {RDF: "rdf"}

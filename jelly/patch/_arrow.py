@@ -30,10 +30,10 @@ import numpy as np
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start, take_rows
+from jelly._formats.registry import JELLY_PATCH, PATCH_READING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions, StatementType
 from jelly.errors import JellyError
-from jelly.patch._formats import JELLYP, PATCH_READING
 from jelly.patch._stream import PUNCTUATION, Patch, PatchReader, PatchWriter
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
@@ -199,9 +199,9 @@ def write_arrow(
     with PatchWriter(dst, options, **settings) as writer:
         for head in Patch([*headers, *[Start()] * transactions]).batches():
             writer.add_batch(head)
-        quads = writer.format is not JELLYP or options.statement_type == StatementType.QUADS
+        quads = writer.format is not JELLY_PATCH or options.statement_type == StatementType.QUADS
         for batch in table.batches(quads, transactions):
-            before = writer.operations if writer.format is JELLYP else batch.first_row
+            before = writer.operations if writer.format is JELLY_PATCH else batch.first_row
             is_row = np.asarray(batch.op) <= DELETE
             try:
                 writer.add_batch(batch)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jelly._core.terms.operations import Header
-from jelly._formats.registry import having
+from jelly._formats.registry import PATCH_FORMATS, PATCH_READING, RDF_PATCH, Content, find, having
 from jelly._io.settings import checked
 from jelly._io.source import Source, split_suffix
 from jelly.errors import JellyFormatError
 from jelly.patch._algebra import patches_of
-from jelly.patch._formats import PATCH_FORMATS, PATCH_READING, RDFP, find_patch_format
 from jelly.patch._stream import Patch, read_patches
 
 __all__ = ["read_log"]
@@ -33,7 +32,7 @@ class _Entry(NamedTuple):
         too. Patches do not keep those: the file is read again."""
         numbers = [i for i, x in enumerate(self.patch) if isinstance(x, Header) and x.key.lower() == key]
         error = JellyFormatError(reason, source=self.name or None, row=self.row + (numbers or [0])[0])
-        if self.name and find_patch_format(None, self.name) is RDFP:
+        if self.name and find(None, self.name, content=Content.PATCH) is RDF_PATCH:
             offset = rows = 0
             for number, line in enumerate(b"".join(Source(self.name).chunks()).splitlines(True), 1):
                 rows += line.lstrip()[:1] not in (b"", b"#")
@@ -55,7 +54,7 @@ def _entries(sources: Any, limits: dict[str, Any]) -> Iterator[_Entry]:
             for file in files:
                 if file is path or split_suffix(file.name)[0] in _SUFFIXES:
                     row = 0
-                    known = find_patch_format(None, file.name).reading
+                    known = find(None, file.name, content=Content.PATCH).reading
                     for patch in read_patches(file, **having(limits, known)):
                         yield _Entry(patch, str(file), row)
                         row += len(patch)

@@ -11,20 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.decoder import Decoder
-from jelly._core.jena.reader import BinaryReader
-from jelly._core.jena.writer import BinaryWriter
-from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator, take_rows
-from jelly._formats.native import StreamEncoder
-from jelly._io.reader import fed
+from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
+from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
 from jelly._options import PatchOptions, StatementType
 from jelly._seekable.index import KEYFRAME_ROWS
-from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
-from jelly.patch._formats import JELLYP, PATCH_FORMATS, PATCH_READING, TRP, find_patch_format
+from jelly.errors import JellyArgumentError, JellyFormatError
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
@@ -242,17 +238,11 @@ class PatchReader(SourceReader):
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
         self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
-            self.format = found = find_patch_format(format, self.source.name)
+            self.format = found = find(format, self.source.name, content=Content.PATCH)
             self.source.expected = (found.name, PATCH_FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
-            self._decoder: Any
-            if self.format is JELLYP:
-                self._decoder = Decoder(patch=True, delimited=delimited, **limits)
-            elif self.format is TRP:
-                self._decoder = BinaryReader("thrift", patch=True, **limits)
-            else:
-                self._decoder = TextReader(patch=True, quads=True, **limits)
+            self._decoder = found.open_reader(delimited=delimited, **limits)
         except BaseException:
             self.source.close()
             raise
@@ -276,12 +266,13 @@ class PatchReader(SourceReader):
             The Batches in order. A row with operation 15 ends a patch; the last patch of a text has none.
         """
         with self, self.source.named():
-            yield from fed(self._decoder, self.source)
+            yield from drain(self._decoder, self.source.chunks())
 
     def __iter__(self) -> Iterator[Patch]:
-        return split_patches(
-            self.batches(), lambda: self.format is not JELLYP or (self.options is not None and self.options.is_flat)
-        )
+        def is_flat() -> bool:
+            return self.format is not JELLY_PATCH or (self.options is not None and self.options.is_flat)
+
+        return split_patches(self.batches(), is_flat)
 
 
 def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Iterator[Patch]:
@@ -433,24 +424,16 @@ class PatchWriter(SinkWriter):
         self.options = options or PatchOptions()
         self._sink = Sink(dst)
         try:
-            self.format = find_patch_format(format, self._sink.name)
-            if seekable and self.format is not JELLYP:
-                raise JellyOptionsError(f"{self.format.title} has no keyframes: only Jelly-Patch can be seekable")
-            if quoted != "rdf-1.2" and self.format in (JELLYP, TRP):
-                raise JellyOptionsError(f"quoted={quoted!r} does not go with {self.format.title}, only with RDF Patch")
-            self._encoder: Any
-            if self.format is JELLYP:
-                self._encoder = StreamEncoder(
-                    self.options,
-                    frame_rows=frame_rows,
-                    frame_bytes=frame_bytes,
-                    delimited=delimited,
-                    keyframe_rows=keyframe_rows if seekable else 0,
-                )
-            elif self.format is TRP:
-                self._encoder = BinaryWriter("thrift", patch=True)
-            else:
-                self._encoder = TextWriter(quads=True, patch=True, marked=marked_bnodes, quoted=quoted)
+            self.format = find(format, self._sink.name, content=Content.PATCH)
+            self._encoder = self.format.open_writer(
+                self.options,
+                frame_rows=frame_rows,
+                frame_bytes=frame_bytes,
+                delimited=delimited,
+                keyframe_rows=keyframe_rows if seekable else 0,
+                marked_bnodes=marked_bnodes,
+                quoted=quoted,
+            )
             self._collector = OperationBatchBuilder(4)
         except BaseException:
             self.abort()
@@ -526,8 +509,7 @@ class PatchWriter(SinkWriter):
         self._flush()
         if self._inside:
             raise JellyFormatError("the patch ends inside a transaction")
-        if self.format is JELLYP:
-            self._put(self._encoder.close)
+        self._put(self._encoder.close)
 
 
 _WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}

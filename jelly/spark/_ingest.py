@@ -1,7 +1,7 @@
 """``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
 
 No statement passes through the JVM: a task reads its part of the sources and writes files of its own, and only what it
-did is told to the driver. `jelly.spark._journal` says how the files get their names.
+did is told to the driver. `jelly.spark._commit.journal` says how the files get their names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jelly._io.remote import is_url
 from jelly._options import StreamOptions
 from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._commit.journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
 from jelly.spark._session import plain_error, session
 

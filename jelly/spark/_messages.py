@@ -18,6 +18,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.native import default_options
+from jelly._io.drain import drain
 from jelly._options import PhysicalType, StreamOptions
 from jelly.arrow import Layout, RecordBatchBuilder, compute, pa
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
@@ -38,25 +39,11 @@ Parse = Callable[[Any], list[Batch]]
 
 
 def _parse_jelly(value: Any) -> list[Batch]:
-    decoder = Decoder()
-    decoder.push(value)
-    return _pull_all(decoder)
+    return list(drain(Decoder(), [value]))
 
 
 def _parse_text(value: Any) -> list[Batch]:
-    reader = TextReader(quads=True)
-    reader.push(value)
-    return _pull_all(reader)
-
-
-def _pull_all(source: Any) -> list[Batch]:
-    batches = []
-    while (batch := source.pull()) is not None:
-        batches.append(batch)
-    source.finish()
-    while (batch := source.pull(True)) is not None:
-        batches.append(batch)
-    return batches
+    return list(drain(TextReader(quads=True), [value]))
 
 
 class _Lists:

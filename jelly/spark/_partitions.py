@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import JELLY, NQ, NT, find_format
+from jelly._formats.registry import JELLY, NQ, NT, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -234,7 +234,7 @@ def split(
 
 def _is_jelly(file: File, format: str | None) -> bool:
     try:
-        return find_format(format, file.name) is JELLY
+        return find(format, file.name) is JELLY
     except JellyError:
         return False  # whoever reads it will say so
 
@@ -305,7 +305,7 @@ def read_batches(
     storage = storage or {}
     if part.first == 0 and part.last is None:
         try:
-            form = find_format(format, part.file.name)
+            form = find(format, part.file.name)
             skip = errors is not None and form in (NT, NQ)  # where a line is a statement
             with (
                 open_file(storage, path) as opened,

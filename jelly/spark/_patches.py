@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from jelly._formats.registry import RDF_PATCH, Content, find
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
-from jelly.patch._formats import RDFP, find_patch_format
 from jelly.spark._partitions import BATCH_ROWS, File, Part, note_error, open_file, split
 from jelly.spark._pushdown import Where
 from jelly.spark._source import JellyDataSource, JellyReader, Settings
@@ -40,11 +40,11 @@ class PatchSettings(Settings):
 
     @staticmethod
     def _check_format(format: str) -> None:
-        find_patch_format(format)
+        find(format, content=Content.PATCH)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """What each task reads of some files: whole ones, as no part of a patch stands for itself."""
-        return split(files, self.split_bytes, format=RDFP.name, storage=self.storage)
+        return split(files, self.split_bytes, format=RDF_PATCH.name, storage=self.storage)
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a file, with ``columns``."""
@@ -52,7 +52,7 @@ class PatchSettings(Settings):
         wanted = [name for name in self.columns if name not in ("row", "file")] or ["op"]
         row = 0
         try:
-            format = find_patch_format(self.format, part.file.name).name
+            format = find(self.format, part.file.name, content=Content.PATCH).name
             with open_file(self.storage, path) as opened:
                 for batch in read_arrow(
                     opened, format=format, layout=self.layout, columns=wanted, batch_rows=BATCH_ROWS

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.registry import find_format
+from jelly._formats.registry import find
 from jelly.arrow import LAYOUTS, Layout, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._job_commit import Output, Written
+from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
 from jelly.spark._pushdown import Where, where
 
@@ -135,7 +135,7 @@ class Settings:
 
     @staticmethod
     def _check_format(format: str) -> None:
-        find_format(format)
+        find(format)
 
     @property
     def schema(self) -> StructType:

@@ -1,7 +1,7 @@
 """Structured Streaming: a directory that gets new files, one file that grows, and a sink of Jelly files.
 
 What a query has read is in its offsets, which Spark keeps in the checkpoint; see `jelly.spark._directory_offset` and
-`jelly.spark._tail`. How batches become visible is in `jelly.spark._batch_commit`.
+`jelly.spark._tail`. How batches become visible is in `jelly.spark._commit.batch`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from uuid import uuid4
 from jelly._io.remote import is_url
 from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
+from jelly.spark._commit.batch import abort_batch, commit_batch, job_of
+from jelly.spark._commit.job import Output, Written
 from jelly.spark._directory_offset import Seen
-from jelly.spark._job_commit import Output, Written
 from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
 from jelly.spark._source import Settings, choose, to_arrow
 from jelly.spark._tail import Place, read_between, scan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jelly._core.jelly.frame_reader import _frames
 
+import jelly
 from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly._core.terms.materialize import StatementIterator
 
 UNKNOWN, BARE, DELIMITED = -1, 0, 1
 
@@ -139,3 +142,65 @@ def test_limit_and_malformed_lengths_name_the_frame_however_fed() -> None:
 
 def test_a_frame_at_the_limit() -> None:
     assert len(_frames(pieces(varint(1000) + b"y" * 1000, 7), DELIMITED, 1000)) == 1
+
+
+# ---- one bare frame in, one out: the doors for gRPC, Kafka and UDFs
+
+
+def test_frames_by_themselves_are_those_of_the_stream():
+    batches = [next(jelly.read_batches(b"<a:s> <a:p> <a:o%d> .\n" % n * 5, format="nt")) for n in range(3)]
+    options = jelly.StreamOptions(physical_type=1)
+    whole, single = (jelly.Encoder(options, frame_rows=2) for _ in range(2))
+    stream = b"".join(map(whole.encode, batches)) + whole.close()
+    frames = [frame for batch in batches for frame in single.encode_frames(batch)] + single.close_frames()
+    assert [frame for _, frame in _frames([stream], 1)] == frames
+    decoder = jelly.Decoder()
+    found = [decoder.decode_frame(frame) for frame in frames]
+    assert len(found) > 5
+    assert [batch.frames.tolist() for batch in found] == [[len(batch)] for batch in found]
+    assert (decoder.statements, decoder.frames, decoder.delimited) == (15, len(frames), False)
+    assert decoder.options == single.options
+    assert [str(s) for batch in found for s in StatementIterator([batch])] == list(map(str, jelly.read(stream)))
+
+
+def test_frames_of_nothing():
+    decoder = jelly.Decoder()
+    for _ in range(3):
+        batch = decoder.decode_frame(b"")
+        assert (len(batch), batch.frames.tolist()) == (0, [0])
+    (frame,) = jelly.Encoder(jelly.StreamOptions(physical_type=1)).close_frames()
+    assert (len(decoder.decode_frame(frame)), decoder.options.physical_type) == (0, 1)
+    assert len(decoder.decode_frame(b"")) == 0
+
+
+def test_a_frame_that_is_cut_off_anywhere():
+    frame = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o", language="en"))], delimited=False)
+    assert len(jelly.Decoder().decode_frame(frame)) == 1
+    for end in range(len(frame)):
+        decoder = jelly.Decoder()
+        with contextlib.suppress(JellyError):
+            assert len(decoder.decode_frame(frame[:end])) == 0  # whole rows
+            continue
+        messages = []
+        for _ in range(2):  # a failed decoder stays failed
+            with pytest.raises(JellyError) as caught:
+                decoder.decode_frame(frame)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+
+
+def test_limits_of_a_frame():
+    frame = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o" * 1000))], delimited=False)
+    with pytest.raises(jelly.JellyLimitError, match="max_frame_bytes"):
+        jelly.Decoder(max_frame_bytes=1000).decode_frame(frame)
+    # The limits of a Batch are not for frames.
+    assert len(jelly.Decoder(batch_rows=1, batch_bytes=1).decode_frame(jelly.dumps(
+        [(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o" * n)) for n in range(9)], delimited=False
+    ))) == 9  # fmt: skip
+
+
+def test_frames_do_not_mix_with_chunks():
+    decoder = jelly.Decoder()
+    list(decoder.feed(jelly.dumps([])))
+    with pytest.raises(ValueError, match="was fed in no other way"):
+        decoder.decode_frame(b"")

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import jelly
 from jelly.cli.spark import cli
 from jelly.spark import _ingest as room
+from jelly.spark._commit.journal import JOURNAL, TEMPORARY, Manifest
 from jelly.spark._ingest import ingest
-from jelly.spark._journal import JOURNAL, TEMPORARY, Manifest
 from jelly.spark._partitions import absolute, find_files, split
 from jelly.spark._stats import stats
 from jelly.stats import Counting
@@ -174,9 +174,9 @@ def test_a_crash_loses_and_doubles_nothing(
         # The driver is gone: nobody cleans up.
         patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
         if moment == "before rename":
-            patch.setattr("jelly.spark._journal.os.replace", crash("rename", replace))
+            patch.setattr("jelly.spark._commit.journal.os.replace", crash("rename", replace))
         elif moment == "after journal":
-            patch.setattr("jelly.spark._journal.os.unlink", crash("unlink", unlink))
+            patch.setattr("jelly.spark._commit.journal.os.unlink", crash("unlink", unlink))
         else:
             patch.setattr(Manifest, "_append", crash("journal", append))
         with pytest.raises(KeyboardInterrupt):

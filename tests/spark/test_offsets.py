@@ -16,9 +16,9 @@ import jelly
 from jelly._core.terms.materialize import Materializer
 from jelly.spark import _directory_offset as seen
 from jelly.spark import _tail as follow
-from jelly.spark._batch_commit import abort_batch, commit_batch, job_of
+from jelly.spark._commit.batch import abort_batch, commit_batch, job_of
+from jelly.spark._commit.job import Written
 from jelly.spark._directory_offset import Seen
-from jelly.spark._job_commit import Written
 from jelly.spark._partitions import File
 from jelly.spark._tail import Place, read_between, scan
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, BatchData, add_graphs, free_arena
+from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
@@ -25,7 +25,9 @@ from jelly._core.jelly.decode cimport (
     DecoderState, run,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
-from jelly._core.jelly.frame_reader cimport FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, free_feed, init_feed
+from jelly._core.jelly.frame_reader cimport (
+    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
+)
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport DecoderEntry, Table, expect_keyframe, free_entries
 from jelly._core.jelly.stream_options cimport StreamOptionsRow, check_stream_options, same_stream_options
@@ -295,6 +297,48 @@ cdef class Decoder(PushReader):
                 end += 1
                 end = <int8_t*>memchr(end, OP_PUNCTUATION, a.op + a.n_rows - end)
             self.in_patch = a.op[a.n_rows - 1] != OP_PUNCTUATION
+        return self.take_batch()
+
+    def decode_frame(self, data) -> Batch:
+        """Decode one frame without a length, for example a gRPC or Kafka message.
+
+        Pass the frames of a stream in order, and do not call `push` or `feed`. ``batch_rows`` and ``batch_bytes`` do not apply.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The frame.
+
+        Returns
+        -------
+        Batch
+            The statements of the frame, as a Batch with one frame.
+
+        Raises
+        ------
+        JellyError
+            If the frame is malformed. The Decoder then raises it again at each call.
+        ValueError
+            If the Decoder has been fed in another way.
+        """
+        if self.d.feed.framing != FRAMING_GIVEN:
+            if self.bytes_read or self.final:
+                raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
+            self.d.feed.framing = FRAMING_GIVEN
+            # No Batch is full before its frame ends.
+            self.d.max_rows = 1 << 30
+            self.d.max_text = 1 << 40
+        self.push(data)
+        self.d.feed.given = True
+        found = self.next_batch(True)
+        return self.take_empty() if found is None else found
+
+    cdef Batch take_empty(self):
+        """The Batch of a frame of nothing that comes before the options."""
+        if self.batch is None:
+            self.start_batch()
+        if self.batch.a.n_frames == 0 and add_frame(&self.batch.a) < 0:
+            raise MemoryError
         return self.take_batch()
 
     def save(self) -> bytes:

@@ -13,7 +13,9 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport OK, fail, fault_error, utf8_of
-from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_varint, put_byte, put_bytes, put_varint, reserve
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
+)
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
 from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
@@ -156,6 +158,33 @@ cdef class Encoder:
         JellyOptionsError
             If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
+        self.take(batch, keep_frames)
+        return self.take_out()
+
+    def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
+        """Encode a Batch, like `encode`, as separate frames without lengths, as gRPC and Kafka send them.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        keep_frames : bool, optional
+            Whether a frame ends wherever a frame of the Batch ends. By default only in a grouped stream.
+
+        Returns
+        -------
+        list of bytes
+            The frames that are finished by now.
+
+        Raises
+        ------
+        JellyOptionsError
+            If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
+        """
+        self.take(batch, keep_frames)
+        return self.take_frames()
+
+    cdef int take(self, Batch batch, keep_frames) except -1:
         cdef int status
         cdef int64_t row = 0
         self.enter()
@@ -182,7 +211,7 @@ cdef class Encoder:
                         fail(&self.e.fault, status, NULL, MAX_TEXT)
             self.leave(status, row)
             self.rows_in += batch.a.n_rows
-            return self.take_out()
+            return 0
         finally:
             free(self.e.memo)
             self.e.memo = NULL
@@ -247,6 +276,21 @@ cdef class Encoder:
         ValueError
             If there is metadata but the stream has no keyframes.
         """
+        self.end(metadata)
+        return self.take_out()
+
+    def close_frames(self) -> list:
+        """End the stream, like `close`, with separate frames without lengths.
+
+        Returns
+        -------
+        list of bytes
+            The remaining frames.
+        """
+        self.end(None)
+        return self.take_frames()
+
+    cdef int end(self, dict metadata) except -1:
         cdef bytes key, value
         cdef int status = OK
         self.finish()
@@ -265,7 +309,7 @@ cdef class Encoder:
             if status == OK:
                 status = release_frame(&self.e)
             self.leave(status, 0)
-            return self.take_out()
+            return 0
         finally:
             self.busy = False
 
@@ -287,6 +331,23 @@ cdef class Encoder:
         out = (<const char*>self.e.out.buf)[:self.e.out.n] if self.e.out.n else b""
         self.e.out.n = 0
         return out
+
+    cdef list take_frames(self):
+        """What was written, cut where the frames end."""
+        cdef Reader r
+        cdef Reader frame
+        cdef list found = []
+        r.at = self.e.out.buf
+        r.end = r.at + self.e.out.n
+        while r.at < r.end:
+            if not self.e.delimited:
+                frame = r
+                r.at = r.end
+            else:
+                take_span(&r, &frame)
+            found.append((<const char*>frame.at)[:frame.end - frame.at])
+        self.e.out.n = 0
+        return found
 
     cdef int settle(self, int arity, bint namespaces) except -1:
         """Fix what the options left open and make the options row."""

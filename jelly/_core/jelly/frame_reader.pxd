@@ -9,6 +9,7 @@ cdef enum:
     FRAMING_UNKNOWN = -1
     FRAMING_BARE = 0  # the whole input is one frame
     FRAMING_DELIMITED = 1
+    FRAMING_GIVEN = 2  # each chunk is one frame
 
 
 ctypedef struct FrameReader:
@@ -16,6 +17,7 @@ ctypedef struct FrameReader:
     Writer pending  # a frame that came in parts
     int framing
     bint final  # no chunk will follow
+    bint given  # the chunk is a frame that was not handed out yet, and may have no bytes
     bint spent  # `pending` was handed out and is used up
     int64_t max_frame
     int64_t offset  # in the stream, of chunk.at

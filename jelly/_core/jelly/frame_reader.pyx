@@ -86,6 +86,20 @@ cdef int bare_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fa
     return OK
 
 
+cdef int given_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
+    cdef int64_t n = feed.chunk.end - feed.chunk.at
+    if not feed.given:
+        return NEED_MORE
+    feed.given = False
+    if n > feed.max_frame:
+        return fail(fault, FRAME_LIMIT, NULL, n, feed.max_frame)
+    frame[0] = feed.chunk
+    feed.chunk.at = feed.chunk.end
+    offset[0] = feed.offset
+    feed.offset += n
+    return OK
+
+
 cdef int next_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fault) noexcept nogil:
     """Point `frame` at the next whole frame and `offset` at its place in the stream.
 
@@ -108,6 +122,8 @@ cdef int next_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fa
             return status
     if feed.framing == FRAMING_BARE:
         return bare_frame(feed, frame, offset, fault)
+    if feed.framing == FRAMING_GIVEN:
+        return given_frame(feed, frame, offset, fault)
 
     if feed.pending.n == 0:
         begin = feed.chunk.at

@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer, Self, disjoint_base
 
 KINDS: tuple[str, ...]
+PATCH_KINDS: tuple[str, ...]
 
 @disjoint_base
 class RowCounter:
+    kinds: tuple[str, ...]
     metadata: dict[str, int]
     def __new__(
         cls,
@@ -18,6 +20,7 @@ class RowCounter:
         per_frame: bool = False,
         places: bool = False,
         max_frames: int = ...,
+        patch: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...

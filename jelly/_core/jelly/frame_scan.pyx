@@ -17,9 +17,14 @@ from jelly._core.jelly.frame_reader cimport (
 )
 from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
 
-# The kinds of rows, in the order of the columns. A row without a known field is of the last kind.
+# The kinds of rows of Jelly-RDF and of Jelly-Patch, in the order of the columns. A row without a known field is of the
+# last kind.
 KINDS = (
     "options", "triple", "quad", "graph_start", "graph_end", "namespace", "name", "prefix", "datatype", "other",
+)
+PATCH_KINDS = (
+    "options", "add", "delete", "namespace_add", "namespace_delete", "start", "commit", "abort", "name", "prefix",
+    "datatype", "header", "punctuation", "other",
 )
 
 cdef enum:
@@ -27,15 +32,18 @@ cdef enum:
 
 cdef enum:
     OPTIONS = 0
-    TRIPLE = 1
-    QUAD = 2
+    TRIPLE = 1  # of a patch an added statement
+    QUAD = 2  # of a patch a deleted one
     NAME = 6
     OTHER = 9
     N_KINDS = 10
+    PATCH_NAME = 8
+    PATCH_OTHER = 13
+    N_PATCH_KINDS = 14
 
 cdef enum:
     # Numbers kept for each frame, and for each place.
-    FRAME_COLUMNS = 3 + 2 * N_KINDS
+    FRAME_COLUMNS = 3 + 2 * N_PATCH_KINDS
     PLACE_COLUMNS = 4
 
 
@@ -44,14 +52,17 @@ ctypedef struct Count:
     int64_t offset  # in the stream, of the frame's first byte
     int64_t size
     int64_t metadata_bytes
-    int64_t rows[N_KINDS]
-    int64_t bytes[N_KINDS]
+    int64_t rows[N_PATCH_KINDS]
+    int64_t bytes[N_PATCH_KINDS]
 
 
 ctypedef struct FrameScan:
     FrameReader feed
     Reader frame
     const uint8_t* frame_start
+    bint patch  # Jelly-Patch; else Jelly-RDF
+    int name  # the kinds of the entries of the name table, and of unknown rows
+    int other
     bint in_frame
     int64_t row
     int64_t n_frames  # walked to their end
@@ -70,7 +81,13 @@ ctypedef struct FrameScan:
     Fault fault
 
 
-cdef inline int kind_of(int64_t field) noexcept nogil:
+cdef inline int kind_of(bint patch, int64_t field) noexcept nogil:
+    if patch:
+        if 1 <= field <= pb.RDF_PATCH_ROW_TRANSACTION_ABORT:
+            return <int>field - 1
+        if pb.RDF_PATCH_ROW_NAME <= field <= pb.RDF_PATCH_ROW_PUNCTUATION:
+            return <int>(field - pb.RDF_PATCH_ROW_NAME) + PATCH_NAME
+        return PATCH_OTHER
     if 1 <= field <= pb.RDF_STREAM_ROW_NAMESPACE:
         return <int>field - 1
     if pb.RDF_STREAM_ROW_NAME <= field <= pb.RDF_STREAM_ROW_DATATYPE:
@@ -88,23 +105,23 @@ cdef int append(FrameScan* w, Writer* to, const void* data, int64_t n) noexcept 
 cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
     """The kind of the row, or a negative code."""
     cdef Reader body
-    cdef int kind = OTHER
+    cdef int kind = w.other
     cdef int found
     cdef int64_t tag
     while r.at < r.end:
         tag = take_varint(r)
-        found = kind_of(tag >> 3) if tag > 0 and tag & 7 == WIRE_LEN else OTHER
-        if found == OTHER:
+        found = kind_of(w.patch, tag >> 3) if tag > 0 and tag & 7 == WIRE_LEN else w.other
+        if found == w.other:
             if tag < 0 or skip_field(r, tag) < 0:
                 return fail(&w.fault, MALFORMED, r.at)
             continue
-        if kind != OTHER:
+        if kind != w.other:
             return fail(&w.fault, TWO_ROWS, r.at)
         if take_span(r, &body) < 0:
             return fail(&w.fault, MALFORMED, r.at)
         kind = found
-        if NAME <= kind < OTHER:
-            walk_entry(w, body, kind - NAME)
+        if w.name <= kind < w.name + TABLES:
+            walk_entry(w, body, kind - w.name)
     return kind
 
 
@@ -160,13 +177,13 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
                 return kind
             if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
                 # Which IRIs came last is not known, as terms are not decoded.
-                begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, False, 3)
+                begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, w.patch, 3)
                 look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
             w.now.rows[kind] += 1
             w.now.bytes[kind] += frame.at - begin
             w.all.rows[kind] += 1
             w.all.bytes[kind] += frame.at - begin
-            if w.want_places and (kind < NAME or kind == OTHER):
+            if w.want_places and not w.name <= kind < w.name + TABLES:
                 place[0] = kind
                 place[1] = w.n_frames
                 place[2] = w.row
@@ -220,6 +237,7 @@ cdef object take_table(Writer* w, int columns):
 cdef class RowCounter:
     """Counts the rows of a Jelly stream by kind and their bytes. Terms are not decoded, references are not checked.
 
+    With ``patch=True`` the stream is Jelly-Patch; ``kinds`` are the names of the kinds, `KINDS` or `PATCH_KINDS`.
     Fed like a `Decoder`: ``feed(chunk)``, then ``close()``. With ``per_frame`` the counts of each frame are kept too
     (`take_frames`), of ``max_frames`` frames at most, with ``places`` where each row stands that is no lookup entry
     (`take_places`).
@@ -235,13 +253,18 @@ cdef class RowCounter:
     cdef FrameScan w
     cdef object error
     cdef bint busy
+    cdef readonly tuple kinds
     cdef readonly dict metadata  # key -> number of frames that have it
     cdef list frame_keys
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t max_frame_bytes=1 << 28, bint per_frame=False,
-        bint places=False, int64_t max_frames=1 << 19,
+        bint places=False, int64_t max_frames=1 << 19, bint patch=False,
     ):
+        self.kinds = PATCH_KINDS if patch else KINDS
+        self.w.patch = patch
+        self.w.name = PATCH_NAME if patch else NAME
+        self.w.other = PATCH_OTHER if patch else OTHER
         framing = FRAMING_UNKNOWN if delimited is None else FRAMING_DELIMITED if delimited else FRAMING_BARE
         init_feed(&self.w.feed, framing, max_frame_bytes)
         memset(self.w.sizes, 0x7F, sizeof(self.w.sizes))
@@ -267,7 +290,7 @@ cdef class RowCounter:
 
     @property
     def statements(self) -> int:
-        """Rows of triples and quads."""
+        """Rows of triples and quads; of a patch, of statements added and deleted."""
         return self.w.all.rows[TRIPLE] + self.w.all.rows[QUAD]
 
     @property
@@ -288,12 +311,12 @@ cdef class RowCounter:
     @property
     def rows(self) -> dict:
         """Number of rows of each kind."""
-        return {kind: self.w.all.rows[i] for i, kind in enumerate(KINDS)}
+        return {kind: self.w.all.rows[i] for i, kind in enumerate(self.kinds)}
 
     @property
     def row_bytes(self) -> dict:
         """Bytes of the rows of each kind, tag and length included."""
-        return {kind: self.w.all.bytes[i] for i, kind in enumerate(KINDS)}
+        return {kind: self.w.all.bytes[i] for i, kind in enumerate(self.kinds)}
 
     @property
     def delimited(self) -> bool | None:
@@ -373,11 +396,14 @@ cdef class RowCounter:
 
     def take_frames(self):
         """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
-        ``KINDS``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
+        ``kinds``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
         keys, self.frame_keys = self.frame_keys, []
-        return take_table(&self.w.frames, FRAME_COLUMNS), keys
+        table = take_table(&self.w.frames, FRAME_COLUMNS)
+        n = len(self.kinds)
+        used = [*range(3 + n), *range(3 + N_PATCH_KINDS, 3 + N_PATCH_KINDS + n)]
+        return (table if self.w.patch else table[:, used]), keys
 
     def take_places(self):
-        """The rows since the last call that are no lookup entries: int64 columns index into ``KINDS``, frame, row in
+        """The rows since the last call that are no lookup entries: int64 columns index into ``kinds``, frame, row in
         the frame, offset in the stream."""
         return take_table(&self.w.places, PLACE_COLUMNS)

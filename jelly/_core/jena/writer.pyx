@@ -85,8 +85,8 @@ cdef class BinaryWriter:
     def __reduce__(self):
         raise TypeError("a BinaryWriter cannot be pickled")
 
-    def encode(self, Batch batch not None) -> bytes:
-        """The rows of a Batch, at the first time behind the prefixes."""
+    def encode(self, Batch batch not None, keep_frames=None) -> bytes:
+        """The rows of a Batch, at the first time behind the prefixes. ``keep_frames`` is ignored: there are no frames."""
         cdef int64_t all_of_it = 0x1000000000000000
         return b"".join(self.chunks(batch, all_of_it))
 

@@ -404,10 +404,17 @@ cdef class TextWriter:
         t.fitted = True
         return fitted
 
-    def encode(self, Batch batch not None) -> bytes:
-        """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say."""
+    def encode(self, Batch batch not None, keep_frames=None) -> bytes:
+        """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say.
+
+        ``keep_frames`` is ignored: lines have no frames.
+        """
         cdef int64_t all_of_it = 0x1000000000000000
         return next(self.chunks(batch, all_of_it), b"")
+
+    def close(self) -> bytes:
+        """No bytes: nothing stands behind the lines."""
+        return b""
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
         """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""

@@ -554,7 +554,7 @@ CAPABILITIES = {
     "ndjsonld": Capabilities("NDJSON-LD", **_JSON_LD),
     "yamlld": Capabilities("YAML-LD", **_JSON_LD),
     # of message logs
-    "rdfxml": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
+    "log-rdf": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
     "thrift": Capabilities("RDF Thrift", **_JENA),
     "protobuf": Capabilities("RDF Protobuf", **_JENA),
     "jellyp": Capabilities("Jelly-Patch", generalized=True),

@@ -18,7 +18,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from jelly.errors import JellyError
-from jelly.spark._job_commit import SUCCESS, TEMPORARY, Written
+from jelly.spark._commit.job import SUCCESS, TEMPORARY, Written
 
 __all__ = ["abort_batch", "commit_batch", "job_of"]
 

@@ -18,13 +18,12 @@ from typing import Any
 
 from jelly._io.source import lock
 from jelly.errors import JellyError
+from jelly.spark._commit.job import SUCCESS, TEMPORARY
 from jelly.spark._partitions import Part
 
 __all__ = ["JOURNAL", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
 
 JOURNAL = "_ingest.jsonl"
-TEMPORARY = "_temporary"
-SUCCESS = "_SUCCESS"
 
 Key = tuple[int, float, int, int | None]  # size and time of change of the file, first and last keyframe of the part
 

@@ -1,0 +1,54 @@
+"""What readers and writers have in common, whatever their format: bytes become Batches, Batches become bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from jelly._core.base.batch import Batch
+
+__all__ = ["BatchReader", "BatchSource", "BatchWriter"]
+
+
+class BatchReader(Protocol):
+    """A reader that is fed with chunks of bytes, as `jelly._core.base.push_reader.PushReader` is.
+
+    It may also have ``options`` (the stream options once they are read), ``skipped`` and ``n_skipped``.
+    """
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+
+    def push(self, data: Any, /) -> None:
+        """Take the next chunk. The one before must be used up: ``pull`` gave None."""
+
+    def finish(self) -> None:
+        """Learn that no chunk follows."""
+
+    def pull(self, flush: bool = False, /) -> Batch | None:
+        """The next full Batch; None where more bytes are needed. With ``flush`` a partial Batch counts as full."""
+
+
+class BatchSource(Protocol):
+    """A reader that takes the whole source, because the library behind it wants a file."""
+
+    @property
+    def statements(self) -> int:
+        """Statements read so far."""
+
+    def batches(self, source: Any, /) -> Iterator[Batch]:
+        """The Batches. Those before an error are given before it is raised."""
+
+
+class BatchWriter(Protocol):
+    """A writer: `jelly.Encoder`, `TextWriter`, `BinaryWriter` and `SyntaxWriter` are such.
+
+    It may also have ``options``, the stream options that it writes.
+    """
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The bytes that are finished with this Batch. ``keep_frames`` is for formats that have frames."""
+
+    def close(self) -> bytes:
+        """The bytes that end the stream."""

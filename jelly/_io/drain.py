@@ -1,0 +1,39 @@
+"""The loop that turns chunks of bytes and a reader into Batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._formats.protocols import BatchReader
+from jelly.errors import JellyError
+
+__all__ = ["drain"]
+
+
+def drain(reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True) -> Iterator[Batch]:
+    """The Batches of a reader that is fed with chunks. Those before an error are given before it is raised.
+
+    An error of the chunks (compressed data that are cut off, say) waits until the reader has given what it holds. With
+    ``finish=False`` the end of the chunks is not the end of the stream: what they hold must only end with a frame.
+    """
+    iterator = iter(chunks)
+    broken: JellyError | None = None
+    while True:
+        try:
+            chunk = next(iterator, None)
+        except JellyError as error:
+            broken = error
+            break
+        if chunk is None:
+            if finish:
+                reader.finish()
+            break
+        reader.push(chunk)
+        while (batch := reader.pull()) is not None:
+            yield batch
+    while (batch := reader.pull(True)) is not None:
+        yield batch
+    if broken is not None:
+        raise broken
