@@ -47,34 +47,34 @@ class Content(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """One format of one content: its names, what it can hold, the keywords of its reader and writer, and its codec.
+    """One format of one content: its names, its capabilities, the keywords of its reader and writer, and its codec.
 
     Attributes
     ----------
     name, title : str
         The name for ``format=`` and ``--to``, and the name for people.
     suffixes, media_types, aliases : tuple of str
-        What else it is called. The first suffix and the first media type are the ones to write.
+        Other names. The first suffix and the first media type are the ones to write.
     content : Content
-        What it holds. The same format, RDF Thrift say, may stand here for statements and for query results.
+        What it holds. A format such as RDF Thrift may be registered for statements and again for query results.
     quads : bool
         Whether a statement may be in a named graph.
     namespaces : bool
-        Whether it declares prefixes.
+        Whether it has prefix declarations.
     binary : bool
-        Whether it is not for a terminal.
+        Whether it must not be printed on a terminal.
     mixed : bool
-        Whether Batches of triples may be followed by Batches of quads.
+        Whether Batches of quads may follow Batches of triples.
     delimited : bool
-        Of message logs: whether comments or directives stand between the messages.
+        Message logs only: whether comments or directives delimit the messages.
     reading, writing : frozenset of str
-        The keywords that reading and writing it has, besides those that all formats of its content have.
+        Keywords for reading and writing it, besides those of all formats of its content.
     capability : str
-        Its name in the table of `jelly._core.rules.capabilities`, where that is another one.
+        Its name in the table of `jelly._core.rules.capabilities`, if that differs.
     codec : str
-        Of statements and patches, the module that reads and writes it, imported when it is first used. It has two
-        functions, which get the Format and the keywords of `Reader` and `Writer`, or `PatchReader` and `PatchWriter`:
-        ``open_reader(format, **settings)`` gives a `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        Statements and patches only: the module that reads and writes it, imported when it is first used. It has two
+        functions, which take the Format and the keywords of `Reader` and `Writer`, or `PatchReader` and `PatchWriter`:
+        ``open_reader(format, **settings)`` returns a `jelly._formats.protocols.BatchReader` or `BatchSource`,
         ``open_writer(format, options, arity, **settings)`` a `BatchWriter` (without ``arity`` for patches).
     """
 
@@ -96,16 +96,16 @@ class Format:
 
     @property
     def media_type(self) -> str:
-        """The media type to send it with."""
+        """The preferred media type."""
         return self.media_types[0]
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can hold: which terms, in which positions."""
+        """Which terms the format can hold, in which positions."""
         return capabilities_of(self.capability or self.name)
 
     def is_called(self, name: str) -> bool:
-        """Tell whether the format has this name.
+        """Whether a name is one of the names of this format.
 
         Parameters
         ----------
@@ -115,17 +115,17 @@ class Format:
         Returns
         -------
         bool
-            Whether it is one of this format.
+            True if it is.
         """
         return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
-        """Make a reader of this format.
+        """Make a reader of this format, see ``codec``.
 
         Parameters
         ----------
         **settings : Any
-            Keywords of `jelly.Reader` or `jelly.patch.PatchReader`.
+            Keywords of the reader.
 
         Returns
         -------
@@ -135,16 +135,16 @@ class Format:
         return importlib.import_module(self.codec).open_reader(self, **settings)
 
     def open_writer(self, options: Any, *arity: int, **settings: Any) -> BatchWriter:
-        """Make a writer of this format.
+        """Make a writer of this format, see ``codec``.
 
         Parameters
         ----------
         options : StreamOptions, PatchOptions or None
             Options of the stream.
         *arity : int
-            Of statements: 3 for triples, 4 for quads. Of patches nothing.
+            3 for triples, 4 for quads; not for patches.
         **settings : Any
-            Keywords of `jelly.Writer` or `jelly.patch.PatchWriter`.
+            Keywords of the writer.
 
         Returns
         -------

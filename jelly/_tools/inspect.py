@@ -83,7 +83,7 @@ class Inspection:
     delimited : bool
         Whether each frame has its length before it.
     statements : int
-        Number of statements; of Jelly-Patch, statements added and deleted.
+        Number of statements; of Jelly-Patch those that are added or deleted.
     n_frames : int
         Number of frames.
     bytes : int
@@ -221,7 +221,8 @@ def inspect(
     per_frame : bool, default False
         Also report each frame, about 200 bytes of memory per frame.
     format : {"jelly", "jellyp"}, optional
-        Jelly-RDF or Jelly-Patch. By default a file whose suffix is ``.jellyp`` is Jelly-Patch, all else Jelly-RDF.
+        Jelly-RDF or Jelly-Patch. By default a file with the suffix ``.jellyp`` is Jelly-Patch, everything else
+        Jelly-RDF.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes tell.
     max_frames : int, default 262144

@@ -367,7 +367,9 @@ def _count(n: float) -> str:
 @shape_option
 @reading_options(*_JELLY_LIMITS, "max_frames")
 def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, Any]) -> None:
-    """Show what a Jelly file consists of, without decoding its statements. A file .jellyp is one of Jelly-Patch.
+    """Show the options, rows, bytes and frames of a Jelly file without decoding its statements.
+
+    A file with the suffix .jellyp is read as Jelly-Patch.
 
     \b
     Examples:

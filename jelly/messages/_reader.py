@@ -40,7 +40,7 @@ class MessageReader:
     src : Any
         The input, as for `jelly.Reader`.
     format : str, optional
-        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdfxml jelly``), or a media type with parameters. By default
+        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly``), or a media type with parameters. By default
         the suffix of the file decides; a source without a name is Jelly.
     dialect : {"comment", "directive"} or None, optional
         What delimits messages in N-Triples, N-Quads, Turtle and TriG: ``# @message`` comments (RDF Messages, section

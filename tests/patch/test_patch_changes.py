@@ -141,7 +141,7 @@ def test_an_abort_leaves_the_target_as_it_was():
     assert apply(Patch([Start(), Add(statement), AddNamespace("x", "a:"), Commit()]), graph) == Applied(1, 0, 0)
     assert len(graph) == 1
     assert ("x", rdflib.URIRef("a:")) in list(graph.namespaces())
-    with pytest.raises(jelly.JellyFormatError, match="not there"):
+    with pytest.raises(jelly.JellyFormatError, match="does not match"):
         apply(
             Patch([Start(), Delete(statement), Delete((*statement[:2], IRI("a:q"))), Commit()]), graph,
             on_missing="error",
@@ -171,11 +171,11 @@ def test_namespaces_of_a_graph(kind: str):
 def test_what_is_missing(tmp_path: Path):
     statement = (IRI("a:s"), IRI("a:p"), IRI("a:o"))
     for operations in ([Delete(statement)], [Add(statement), Delete(statement), Delete(statement)]):
-        with pytest.raises(jelly.JellyFormatError, match="not there: <a:s> <a:p> <a:o>"):
+        with pytest.raises(jelly.JellyFormatError, match="does not match any statement: <a:s> <a:p> <a:o>"):
             apply(Patch(operations), b"", tmp_path / "out.nq", format="nq", on_missing="error")
         assert list(tmp_path.iterdir()) == []
     assert apply(Patch([Delete(statement)]), b"", tmp_path / "out.nq", format="nq") == Applied(0, 0, 1)
-    with pytest.raises(TypeError, match="give a destination"):
+    with pytest.raises(TypeError, match="pass a destination"):
         apply(Patch(), tmp_path / "out.nq")
     with pytest.raises(ValueError, match="on_missing"):
         apply(Patch(), b"", tmp_path / "x.nq", on_missing="maybe")

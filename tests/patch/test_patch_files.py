@@ -161,8 +161,8 @@ def test_logs_that_fork_or_go_in_a_circle(tmp_path: Path) -> None:
     for names, message in (
         (["1", "21", "31"], "have the prev"),
         (["1", "2"], "have no header prev"),
-        (["12", "21"], "in a circle"),
-        (["1", "32", "23"], "in a circle"),
+        (["12", "21"], "form a cycle"),
+        (["1", "32", "23"], "form a cycle"),
     ):
         for file in tmp_path.iterdir():
             file.unlink()

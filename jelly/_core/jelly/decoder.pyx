@@ -300,10 +300,9 @@ cdef class Decoder(PushReader):
         return self.take_batch()
 
     def decode_frame(self, data) -> Batch:
-        """Decode one frame without a length before it, as gRPC and Kafka deliver frames.
+        """Decode one frame without a length, for example a gRPC or Kafka message.
 
-        Call it with each frame in order, and call neither `push` nor `feed`. ``batch_rows`` and ``batch_bytes`` do not
-        apply: a frame is one Batch.
+        Pass the frames of a stream in order, and do not call `push` or `feed`. ``batch_rows`` and ``batch_bytes`` do not apply.
 
         Parameters
         ----------
@@ -313,14 +312,14 @@ cdef class Decoder(PushReader):
         Returns
         -------
         Batch
-            Its statements.
+            The statements of the frame, as a Batch with one frame.
 
         Raises
         ------
         JellyError
-            If the frame is malformed. All later calls then raise the same error.
+            If the frame is malformed. The Decoder then raises it again at each call.
         ValueError
-            If the Decoder was fed in another way before.
+            If the Decoder has been fed in another way.
         """
         if self.d.feed.framing != FRAMING_GIVEN:
             if self.bytes_read or self.final:

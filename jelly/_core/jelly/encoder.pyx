@@ -162,24 +162,24 @@ cdef class Encoder:
         return self.take_out()
 
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
-        """Encode a Batch as frames without lengths, as gRPC and Kafka send them.
+        """Encode a Batch, like `encode`, as separate frames without lengths, as gRPC and Kafka send them.
 
         Parameters
         ----------
         batch : Batch
             The statements.
         keep_frames : bool, optional
-            See `encode`.
+            Whether a frame ends wherever a frame of the Batch ends. By default only in a grouped stream.
 
         Returns
         -------
         list of bytes
-            The frames that are finished, often none.
+            The frames that are finished by now.
 
         Raises
         ------
         JellyOptionsError
-            If the options do not allow what the Batch holds. All later calls then raise the same error.
+            If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
         self.take(batch, keep_frames)
         return self.take_frames()
@@ -280,12 +280,12 @@ cdef class Encoder:
         return self.take_out()
 
     def close_frames(self) -> list:
-        """End the stream.
+        """End the stream, like `close`, with separate frames without lengths.
 
         Returns
         -------
         list of bytes
-            The remaining frames, without lengths. An empty stream is one frame with the options.
+            The remaining frames.
         """
         self.end(None)
         return self.take_frames()
