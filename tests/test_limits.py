@@ -211,7 +211,7 @@ def test_frames_that_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
     jelly.write(path, [STATEMENT] * 5, frame_rows=1)
     done = CliRunner().invoke(cli, ["inspect", str(path), "--per-frame", "--max-frames", "2"])
-    assert (done.exit_code, "more than 2 frames; raise --max-frames to tell of each" in done.stderr) == (1, True)
+    assert (done.exit_code, "more than 2 frames; raise --max-frames to report each" in done.stderr) == (1, True)
     assert CliRunner().invoke(cli, ["inspect", str(path), "--per-frame", "--max-frames", "1K"]).exit_code == 0
     assert CliRunner().invoke(cli, ["inspect", str(path), "--max-frames", "2"]).exit_code == 0
 
