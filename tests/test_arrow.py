@@ -630,9 +630,9 @@ def test_table_files_that_fail(tmp_path):
     assert not list(tmp_path.iterdir())
     for name in ("x.nt", "x.parquet.gz", "x"):
         assert table_kind(name) is None
-        with pytest.raises(jelly.JellyError, match="no table"):
+        with pytest.raises(jelly.JellyError, match="not a table"):
             tablefiles.write_table_file(tmp_path / name, jelly.read_arrow(PEOPLE, format="nt"))
-        with pytest.raises(jelly.JellyError, match="no table"):
+        with pytest.raises(jelly.JellyError, match="not a table"):
             tablefiles.read_table_file(tmp_path / name)
     for suffix in (".parquet", ".arrow", ".arrows"):
         bad = tmp_path / f"bad{suffix}"
