@@ -1,0 +1,193 @@
+"""See sha2.pxd. The constants are computed once for each user: they are bits of roots of primes, as FIPS 180-4 says."""
+
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from math import isqrt
+
+
+def _cube_root(n):
+    """The largest whole number whose third power is no more than n."""
+    low, high = 0, 1 << (n.bit_length() // 3 + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**3 <= n:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+cdef int fill_sha_numbers(uint64_t* numbers) except -1:
+    """The constants of SHA-384; the upper halves of the first 64 are those of SHA-256. FIPS 180-4, 4.2 and 5.3."""
+    cdef int i
+    primes = [n for n in range(2, 410) if all(n % k for k in range(2, isqrt(n) + 1))]
+    mask = (1 << 64) - 1
+    for i in range(SHA_ROUNDS):
+        numbers[i] = _cube_root(primes[i] << 192) & mask
+    for i in range(16):
+        numbers[SHA_ROUNDS + i] = isqrt(primes[i] << 128) & mask
+    return 0
+
+
+cdef inline uint32_t turn32(uint32_t x, int n) noexcept nogil:
+    return (x >> n) | (x << (32 - n))
+
+
+cdef inline uint64_t turn64(uint64_t x, int n) noexcept nogil:
+    return (x >> n) | (x << (64 - n))
+
+
+cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
+    """Take a block of 64 bytes. FIPS 180-4, 6.2.2."""
+    cdef uint32_t w[64]
+    cdef uint32_t s[8]
+    cdef uint32_t x, y
+    cdef int i
+    for i in range(16):
+        w[i] = <uint32_t>at[0] << 24 | <uint32_t>at[1] << 16 | <uint32_t>at[2] << 8 | at[3]
+        at += 4
+    for i in range(16, 64):
+        x = w[i - 15]
+        y = w[i - 2]
+        w[i] = (
+            w[i - 16] + (turn32(x, 7) ^ turn32(x, 18) ^ (x >> 3))
+            + w[i - 7] + (turn32(y, 17) ^ turn32(y, 19) ^ (y >> 10))
+        )
+    for i in range(8):
+        s[i] = <uint32_t>sha.state[i]
+    for i in range(64):
+        x = (
+            s[7] + (turn32(s[4], 6) ^ turn32(s[4], 11) ^ turn32(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6]))
+            + <uint32_t>(sha.numbers[i] >> 32) + w[i]
+        )
+        y = (turn32(s[0], 2) ^ turn32(s[0], 13) ^ turn32(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]))
+        s[7] = s[6]
+        s[6] = s[5]
+        s[5] = s[4]
+        s[4] = s[3] + x
+        s[3] = s[2]
+        s[2] = s[1]
+        s[1] = s[0]
+        s[0] = x + y
+    for i in range(8):
+        sha.state[i] = <uint32_t>(sha.state[i] + s[i])
+
+
+cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
+    """Take a block of 128 bytes. FIPS 180-4, 6.4.2."""
+    cdef uint64_t w[80]
+    cdef uint64_t s[8]
+    cdef uint64_t x, y
+    cdef int i, k
+    for i in range(16):
+        w[i] = 0
+        for k in range(8):
+            w[i] = w[i] << 8 | at[k]
+        at += 8
+    for i in range(16, 80):
+        x = w[i - 15]
+        y = w[i - 2]
+        w[i] = (
+            w[i - 16] + (turn64(x, 1) ^ turn64(x, 8) ^ (x >> 7))
+            + w[i - 7] + (turn64(y, 19) ^ turn64(y, 61) ^ (y >> 6))
+        )
+    memcpy(s, sha.state, sizeof(s))
+    for i in range(80):
+        x = (
+            s[7] + (turn64(s[4], 14) ^ turn64(s[4], 18) ^ turn64(s[4], 41)) + ((s[4] & s[5]) ^ (~s[4] & s[6]))
+            + sha.numbers[i] + w[i]
+        )
+        y = (turn64(s[0], 28) ^ turn64(s[0], 34) ^ turn64(s[0], 39)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]))
+        s[7] = s[6]
+        s[6] = s[5]
+        s[5] = s[4]
+        s[4] = s[3] + x
+        s[3] = s[2]
+        s[2] = s[1]
+        s[1] = s[0]
+        s[0] = x + y
+    for i in range(8):
+        sha.state[i] += s[i]
+
+
+cdef inline void mix(Sha2* sha, const uint8_t* at) noexcept nogil:
+    if sha.wide:
+        mix_512(sha, at)
+    else:
+        mix_256(sha, at)
+
+
+cdef void begin_sha(Sha2* sha, const uint64_t* numbers, bint wide) noexcept nogil:
+    cdef int i
+    sha.numbers = numbers
+    sha.wide = wide
+    sha.filled = 0
+    sha.n = 0
+    for i in range(8):
+        sha.state[i] = numbers[SHA_ROUNDS + 8 + i] if wide else numbers[SHA_ROUNDS + i] >> 32
+
+
+cdef void add_sha(Sha2* sha, const uint8_t* at, int64_t n) noexcept nogil:
+    """Take some bytes more."""
+    cdef int size = 128 if sha.wide else 64
+    cdef int64_t room = size - sha.filled
+    sha.n += <uint64_t>n
+    if n < room:
+        memcpy(sha.block + sha.filled, at, n)
+        sha.filled += <int>n
+        return
+    if sha.filled:
+        memcpy(sha.block + sha.filled, at, room)
+        mix(sha, sha.block)
+        at += room
+        n -= room
+    while n >= size:
+        mix(sha, at)
+        at += size
+        n -= size
+    memcpy(sha.block, at, n)
+    sha.filled = <int>n
+
+
+cdef void end_sha(Sha2* sha, uint8_t* hex) noexcept nogil:
+    """Write the digest in hexadecimal digits: 64 for SHA-256, 96 for SHA-384."""
+    cdef const char* digits = b"0123456789abcdef"
+    cdef int size = 128 if sha.wide else 64
+    cdef int n_length = size // 8
+    cdef int n_digits = 16 if sha.wide else 8
+    cdef uint64_t bits = sha.n * 8
+    cdef int i, k
+    sha.block[sha.filled] = 0x80
+    memset(sha.block + sha.filled + 1, 0, size - sha.filled - 1)
+    if sha.filled >= size - n_length:
+        mix(sha, sha.block)
+        memset(sha.block, 0, size)
+    for i in range(8):
+        sha.block[size - 1 - i] = <uint8_t>(bits >> (8 * i))
+    mix(sha, sha.block)
+    for i in range(6 if sha.wide else 8):
+        for k in range(n_digits):
+            hex[0] = digits[(sha.state[i] >> (4 * (n_digits - 1 - k))) & 15]
+            hex += 1
+
+
+def _digest(bytes data not None, bint wide=False, int64_t step=1000) -> str:
+    """The digest of some bytes that are taken `step` at a time, for the tests."""
+    cdef uint64_t* numbers = <uint64_t*>malloc(SHA_NUMBERS * sizeof(uint64_t))
+    cdef uint8_t hex[SHA_HEX]
+    cdef Sha2 sha
+    cdef int64_t i
+    cdef const uint8_t* at = <const uint8_t*><const char*>data
+    if numbers == NULL:
+        raise MemoryError
+    try:
+        fill_sha_numbers(numbers)
+        begin_sha(&sha, numbers, wide)
+        for i in range(0, len(data), step):
+            add_sha(&sha, at + i, min(step, len(data) - i))
+        end_sha(&sha, hex)
+        return (<char*>hex)[:96 if wide else 64].decode()
+    finally:
+        free(numbers)
