@@ -21,6 +21,7 @@ from jelly._io.reader import (
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
 from jelly._seekable.file import JellyFile, open
+from jelly._tools.canonicalize import Canonical, canonicalize
 from jelly._tools.convert import Conversion, convert
 from jelly._tools.inspect import FrameInspection, Inspection, inspect
 from jelly._tools.validate import Problem, validate
@@ -46,6 +47,7 @@ __all__ = [
     "IRI",
     "Batch",
     "BlankNode",
+    "Canonical",
     "Conversion",
     "Decoder",
     "DefaultGraph",
@@ -78,6 +80,7 @@ __all__ = [
     "Triple",
     "Writer",
     "__version__",
+    "canonicalize",
     "convert",
     "dumps",
     "inspect",

@@ -1,1 +1,1 @@
-"""What the package does with whole files: convert, inspect, validate, compare."""
+"""What the package does with whole files: convert, inspect, validate, compare, canonicalize."""

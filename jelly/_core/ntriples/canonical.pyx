@@ -11,7 +11,8 @@ from jelly._core.base.fault cimport (
     BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
 )
 from jelly._core.base.sha2 cimport SHA_NUMBERS, fill_sha_numbers
-from jelly._core.ntriples.canonical_labels cimport Labeller, free_labeller, label_nodes
+from jelly._core.ntriples.blank_node_hashes cimport Labeller
+from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
 from jelly._core.ntriples.term_table cimport (
     SORT_BLANK, SORT_TEXT, Statement, Statements, TermTable, TextItem, add_statements, drop_duplicates, free_table,
     init_table, sort_statements, sort_texts,
@@ -22,7 +23,7 @@ import os
 cdef enum:
     # Steps of about a microsecond at most that the labels of blank nodes may take, and those that each node adds.
     MAX_STEPS = 2_000_000
-    STEPS_OF_NODE = 64
+    STEPS_OF_NODE = 16
 
 
 cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
@@ -87,13 +88,13 @@ cdef class Canonicalizer:
 
     ``add`` Batches, ``finish``, then take the ``chunks``. ``algorithm`` is ``"sha256"``, the default of RDFC-1.0, or
     ``"sha384"``. ``max_steps`` bounds the search for the labels of blank nodes that are alike: each hash and each
-    permutation is a step, a microsecond or less. The default is 2 million, and 64 more for each blank node.
+    permutation is a step, a microsecond or less. The default is 2 million, and 16 more for each blank node.
 
     It holds each different term once and 16 bytes for each statement, twice that while it sorts them.
 
     >>> import jelly
     >>> work = Canonicalizer()
-    >>> for batch in jelly.read_batches(b'_:x <a:p> _:y . _:y <a:p> "o" .', format="nt"):
+    >>> for batch in jelly.read_batches(b'_:x <a:p> _:y .\\n_:y <a:p> "o" .', format="nt"):
     ...     work.add(batch)
     >>> work.finish()
     >>> print(b"".join(work.chunks()).decode(), end="")

@@ -52,7 +52,9 @@ ctypedef struct TextItem:
 
 cdef int init_table(TermTable* t, uint64_t key, uint64_t more_key) noexcept nogil
 cdef void free_table(TermTable* t) noexcept nogil
-cdef int32_t number_term(TermTable* t, BatchData* b, int32_t term, int32_t* numbers, int blank, int depth, Fault* fault) noexcept nogil
+cdef int32_t number_term(
+    TermTable* t, BatchData* b, int32_t term, int32_t* numbers, int blank, int depth, Fault* fault
+) noexcept nogil
 cdef int add_statements(
     TermTable* t, Statements* into, BatchData* b, int64_t row, int64_t end, int32_t* numbers, int blank, Fault* fault
 ) noexcept nogil
