@@ -39,11 +39,28 @@ cdef inline uint64_t turn64(uint64_t x, int n) noexcept nogil:
     return (x >> n) | (x << (64 - n))
 
 
+cdef inline void step_256(
+    uint32_t a, uint32_t b, uint32_t c, uint32_t* d, uint32_t e, uint32_t f, uint32_t g, uint32_t* h, uint32_t add
+) noexcept nogil:
+    cdef uint32_t x = h[0] + (turn32(e, 6) ^ turn32(e, 11) ^ turn32(e, 25)) + (g ^ (e & (f ^ g))) + add
+    d[0] += x
+    h[0] = x + (turn32(a, 2) ^ turn32(a, 13) ^ turn32(a, 22)) + ((a & b) | (c & (a | b)))
+
+
+cdef inline void step_512(
+    uint64_t a, uint64_t b, uint64_t c, uint64_t* d, uint64_t e, uint64_t f, uint64_t g, uint64_t* h, uint64_t add
+) noexcept nogil:
+    cdef uint64_t x = h[0] + (turn64(e, 14) ^ turn64(e, 18) ^ turn64(e, 41)) + (g ^ (e & (f ^ g))) + add
+    d[0] += x
+    h[0] = x + (turn64(a, 28) ^ turn64(a, 34) ^ turn64(a, 39)) + ((a & b) | (c & (a | b)))
+
+
 cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
     """Take a block of 64 bytes. FIPS 180-4, 6.2.2."""
     cdef uint32_t w[64]
     cdef uint32_t s[8]
     cdef uint32_t x, y
+    cdef const uint64_t* k = sha.numbers
     cdef int i
     for i in range(16):
         w[i] = <uint32_t>at[0] << 24 | <uint32_t>at[1] << 16 | <uint32_t>at[2] << 8 | at[3]
@@ -57,20 +74,16 @@ cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
         )
     for i in range(8):
         s[i] = <uint32_t>sha.state[i]
-    for i in range(64):
-        x = (
-            s[7] + (turn32(s[4], 6) ^ turn32(s[4], 11) ^ turn32(s[4], 25)) + ((s[4] & s[5]) ^ (~s[4] & s[6]))
-            + <uint32_t>(sha.numbers[i] >> 32) + w[i]
-        )
-        y = (turn32(s[0], 2) ^ turn32(s[0], 13) ^ turn32(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]))
-        s[7] = s[6]
-        s[6] = s[5]
-        s[5] = s[4]
-        s[4] = s[3] + x
-        s[3] = s[2]
-        s[2] = s[1]
-        s[1] = s[0]
-        s[0] = x + y
+    # The eight numbers change places instead of moving.
+    for i in range(0, 64, 8):
+        step_256(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], <uint32_t>(k[i] >> 32) + w[i])
+        step_256(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], <uint32_t>(k[i + 1] >> 32) + w[i + 1])
+        step_256(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], <uint32_t>(k[i + 2] >> 32) + w[i + 2])
+        step_256(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], <uint32_t>(k[i + 3] >> 32) + w[i + 3])
+        step_256(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], <uint32_t>(k[i + 4] >> 32) + w[i + 4])
+        step_256(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], <uint32_t>(k[i + 5] >> 32) + w[i + 5])
+        step_256(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], <uint32_t>(k[i + 6] >> 32) + w[i + 6])
+        step_256(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], <uint32_t>(k[i + 7] >> 32) + w[i + 7])
     for i in range(8):
         sha.state[i] = <uint32_t>(sha.state[i] + s[i])
 
@@ -80,11 +93,12 @@ cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
     cdef uint64_t w[80]
     cdef uint64_t s[8]
     cdef uint64_t x, y
-    cdef int i, k
+    cdef const uint64_t* k = sha.numbers
+    cdef int i, byte
     for i in range(16):
         w[i] = 0
-        for k in range(8):
-            w[i] = w[i] << 8 | at[k]
+        for byte in range(8):
+            w[i] = w[i] << 8 | at[byte]
         at += 8
     for i in range(16, 80):
         x = w[i - 15]
@@ -94,20 +108,16 @@ cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
             + w[i - 7] + (turn64(y, 19) ^ turn64(y, 61) ^ (y >> 6))
         )
     memcpy(s, sha.state, sizeof(s))
-    for i in range(80):
-        x = (
-            s[7] + (turn64(s[4], 14) ^ turn64(s[4], 18) ^ turn64(s[4], 41)) + ((s[4] & s[5]) ^ (~s[4] & s[6]))
-            + sha.numbers[i] + w[i]
-        )
-        y = (turn64(s[0], 28) ^ turn64(s[0], 34) ^ turn64(s[0], 39)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]))
-        s[7] = s[6]
-        s[6] = s[5]
-        s[5] = s[4]
-        s[4] = s[3] + x
-        s[3] = s[2]
-        s[2] = s[1]
-        s[1] = s[0]
-        s[0] = x + y
+    # The eight numbers change places instead of moving.
+    for i in range(0, 80, 8):
+        step_512(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], k[i] + w[i])
+        step_512(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], k[i + 1] + w[i + 1])
+        step_512(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], k[i + 2] + w[i + 2])
+        step_512(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], k[i + 3] + w[i + 3])
+        step_512(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], k[i + 4] + w[i + 4])
+        step_512(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], k[i + 5] + w[i + 5])
+        step_512(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], k[i + 6] + w[i + 6])
+        step_512(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], k[i + 7] + w[i + 7])
     for i in range(8):
         sha.state[i] += s[i]
 
