@@ -92,6 +92,7 @@ def canonicalize(
     """
     work = Canonicalizer(algorithm, max_steps)
     with Reader(src, format=from_format, **settings) as reader, reader.source.named():
+        reader.source.expected = (reader.format.name, FORMATS, "from_format")
         for batch in reader.source.watched(reader.batches(), progress):
             work.add(batch)
         work.finish()
