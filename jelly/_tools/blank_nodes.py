@@ -3,13 +3,14 @@
 Each blank node gets a colour, a hash of the statements it stands in with the colours of the other blank nodes there,
 until no round tells more of them apart (colour refinement). Nodes that have a colour alone on both sides are the same;
 they then count as known, and what hangs together without them is compared part by part. Where a part still has nodes of
-one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes that stand in one statement more.
+one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one statement more.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,16 +19,17 @@ import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
 from jelly._core.ntriples.statement_table import StatementTable, relabel
-from jelly._tools.compare import TooMuchAlike, map_component
-from jelly.errors import JellyLimitError, JellyWarning
+from jelly._tools.compare import TOO_MUCH_ALIKE, TooMuchAlike, map_component
+from jelly.errors import JellyError, JellyLimitError, JellyWarning
 
-__all__ = ["Matching", "match_statements", "relabel_to_match"]
+__all__ = ["Matching", "differences", "match_statements", "relabel_to_match"]
 
 _OPEN_TRIPLE = 4  # in StatementTable.sorts
 _BLANK = 2  # in Batch.kind
 # Statements looked at in all rounds of refinement together, and patterns in the search for all parts together.
 MAX_ROUNDS_WORK = 100_000_000
 MAX_SEARCH_WORK = 500_000
+MAX_COMPARE_WORK = 5_000_000
 # Rounds in which nodes are matched by what they share with nodes that are matched already.
 MAX_VOTES = 100
 
@@ -94,8 +96,8 @@ class _Pattern:
                 same = self.is_node[:, i] & self.is_node[:, k] & (self.rows[:, i] == self.rows[:, k])
                 self.shape = self.shape + same * _SLOT[i] * np.uint64(2 * k + 3)
 
-    def refined(self, colours: _Hashes) -> _Hashes:
-        """Colours that no further round would divide, or as many rounds as the bound allows."""
+    def refined(self, colours: _Hashes) -> tuple[_Hashes, bool]:
+        """Colours that no further round would divide, and True; or those of as many rounds as the bound allows."""
         slots = [np.flatnonzero(self.is_node[:, slot]) for slot in range(4)]
         nodes = [self.rows[rows, slot] for slot, rows in enumerate(slots)]
         n = len(np.unique(colours))
@@ -112,9 +114,9 @@ class _Pattern:
             colours = _mixed(_mixed(colours) + sums)
             after = len(np.unique(colours))
             if after <= n:
-                break
+                return colours, True
             n = after
-        return colours
+        return colours, False
 
 
 def _with_parts(table: StatementTable, side: int, sorts: npt.NDArray[np.int8]) -> tuple[_Ints, npt.NDArray[np.int8]]:
@@ -170,7 +172,7 @@ def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
     n = len(pattern.nodes)
     left = np.arange(n) < pattern.n_left
     other = np.full(n, -1, np.int64)
-    colours = pattern.refined(_mixed(pattern.is_triple.astype(np.uint64)))
+    colours, whole = pattern.refined(_mixed(pattern.is_triple.astype(np.uint64)))
     _match_single(colours, left, other)
     # What hangs together without the nodes that are known, and what it looks like.
     open_nodes = other < 0
@@ -178,8 +180,8 @@ def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
     some = open_slots.any(axis=1)
     least = _components(n, *_pairs(open_slots[some], pattern.rows[some]))
     alike = _match_components(pattern, colours, left, other, least, open_nodes, max_work)
-    complete = not alike and _is_complete(pattern, other)
-    return Matching(pattern.nodes, pattern.n_left, other, complete, alike), pattern
+    complete = _is_complete(pattern, other)
+    return Matching(pattern.nodes, pattern.n_left, other, complete, not complete and (alike or not whole)), pattern
 
 
 def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDArray[np.int64]) -> None:
@@ -316,6 +318,45 @@ def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
     ours = np.column_stack([named, pattern.kind[:n], pattern.is_node[:n]])
     theirs = np.column_stack([pattern.rows[n:], pattern.kind[n:], pattern.is_node[n:]])
     return bool(np.array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)]))
+
+
+def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
+    """What tells the two datasets of a table apart, as multisets and up to the names of blank nodes.
+
+    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it where only the blank nodes
+    do not fit. JellyError where the blank nodes are too much alike to find out within ``max_work``.
+
+    >>> import jelly
+    >>> table = StatementTable()
+    >>> for side, text in enumerate([b"_:a <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .", b"_:b <a:p> <a:o> ."]):
+    ...     table.add(next(jelly.read_batches(text, format="nt")), side)
+    >>> list(differences(table))
+    [('left', '<a:s> <a:p> <a:o>')]
+    """
+    texts: dict[int, str] = {}
+
+    def text(row: list[int]) -> str:
+        for term in row:
+            if term not in texts:
+                texts[term] = table.text(term)
+        return " ".join(texts[term] for term in row).strip()
+
+    for name, rows in zip(("left", "right"), table.take_differences(), strict=True):
+        for row in rows:
+            yield name, text(row.tolist())
+    matching = match_statements(table, max_work)
+    if matching.complete:
+        return
+    if matching.too_much_alike:
+        raise JellyError(TOO_MUCH_ALIKE)
+    shapes = [Counter(map(text, table.open_statements(side).tolist())) for side in (0, 1)]
+    told = False
+    for i, name in enumerate(("left", "right")):
+        for shape in (shapes[i] - shapes[1 - i]).elements():
+            told = True
+            yield name, shape
+    if not told:
+        yield "left", None
 
 
 def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
