@@ -88,7 +88,7 @@ def canonicalize(
     _:c14n0 <a:p> _:c14n1 .
     _:c14n1 <a:q> "o" .
     >>> found.statements, found.labels, found.digest[:8]
-    (2, {'x': 'c14n0', 'y': 'c14n1'}, '9b2ba3d5')
+    (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
     """
     work = Canonicalizer(algorithm, max_steps)
     with Reader(src, format=from_format, **settings) as reader, reader.source.named():
