@@ -21,6 +21,18 @@ ctypedef struct Related:
     int32_t node
 
 
+cdef enum:
+    N_KNOWN = 4096  # results of Hash Related Blank Node that are kept; a power of two
+
+
+ctypedef struct Known:
+    # The hash for a position, a predicate, and a label or the first hash of a node.
+    int32_t predicate
+    int32_t number  # of the label, or of the node
+    int32_t kind  # position and what the number is; 0: nothing is kept here
+    uint8_t hash[SHA_HEX]
+
+
 ctypedef struct Visit:
     # One run of Hash N-Degree Quads that waits for those that it started.
     Sha2 sha  # "data to hash"
@@ -61,6 +73,7 @@ ctypedef struct Labeller:
     int32_t* temporary  # number of each node that has a temporary label, or -1
     int32_t* issued  # those nodes, in order
     int64_t n_issued
+    Known* known
     Related* related
     int64_t n_related
     int64_t cap_related

@@ -156,7 +156,8 @@ cdef int hash_all_first(Labeller* c) noexcept nogil:
         most = max(most, c.mention_at[node + 1] - c.mention_at[node])
     lines = <Line*>malloc(most * sizeof(Line))
     c.first = <uint8_t*>malloc(<int64_t>c.n_nodes * c.n_hex)
-    if lines == NULL or c.first == NULL:
+    c.known = <Known*>calloc(N_KNOWN, sizeof(Known))
+    if lines == NULL or c.first == NULL or c.known == NULL:
         free(lines)
         return NO_MEMORY
     for node in range(c.n_nodes):
@@ -204,8 +205,10 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
     cdef Related* grown
     cdef Sha2 sha
     cdef uint8_t label[LABEL_BYTES]
-    cdef int n
-    cdef int32_t term
+    cdef int n, kind
+    cdef int32_t term, predicate, number
+    cdef uint32_t place
+    cdef Known* known
     if other < 0 or other == node:
         return 0
     if c.n_related == c.cap_related:
@@ -216,17 +219,36 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
         c.related = grown
         c.cap_related = cap
     c.steps += 1
-    begin_sha(&sha, c.numbers_of_sha, c.wide)
-    add_sha(&sha, <const uint8_t*>position, 1)
-    if position[0] != 0x67:
-        term = c.term_of[statement.p]
-        add_sha(&sha, c.text + c.start[term], c.start[term + 1] - c.start[term])
-    n = label_of(c, other, label)
-    if n:
-        add_sha(&sha, label, n)
+    predicate = -1 if position[0] == 0x67 else statement.p
+    if c.canonical[other] >= 0:
+        number = c.canonical[other]
+        kind = 1
+    elif c.temporary[other] >= 0:
+        number = c.temporary[other]
+        kind = 2
     else:
-        add_sha(&sha, c.first + <int64_t>other * c.n_hex, c.n_hex)
-    end_sha(&sha, c.related[c.n_related].hash)
+        number = other
+        kind = 3
+    kind = kind << 8 | position[0]
+    # The same ones come again and again where many permutations are tried.
+    place = <uint32_t>number * <uint32_t>0x9E3779B1 ^ <uint32_t>predicate * <uint32_t>0x85EBCA77
+    known = &c.known[((place ^ place >> 15) + <uint32_t>kind * <uint32_t>0x27D4EB2F >> 7) & (N_KNOWN - 1)]
+    if known.kind != kind or known.number != number or known.predicate != predicate:
+        known.kind = kind
+        known.number = number
+        known.predicate = predicate
+        begin_sha(&sha, c.numbers_of_sha, c.wide)
+        add_sha(&sha, <const uint8_t*>position, 1)
+        if predicate >= 0:
+            term = c.term_of[predicate]
+            add_sha(&sha, c.text + c.start[term], c.start[term + 1] - c.start[term])
+        n = label_of(c, other, label)
+        if n:
+            add_sha(&sha, label, n)
+        else:
+            add_sha(&sha, c.first + <int64_t>other * c.n_hex, c.n_hex)
+        end_sha(&sha, known.hash)
+    memcpy(c.related[c.n_related].hash, known.hash, c.n_hex)
     c.related[c.n_related].node = other
     c.n_related += 1
     return 0

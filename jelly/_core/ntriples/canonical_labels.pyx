@@ -425,6 +425,7 @@ cdef void free_labeller(Labeller* c) noexcept nogil:
     free(c.mention_at)
     free(c.mentions)
     free(c.first)
+    free(c.known)
     free(c.temporary)
     free(c.issued)
     free(c.related)
