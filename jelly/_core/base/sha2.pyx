@@ -1,9 +1,11 @@
-"""See sha2.pxd. The constants are computed once for each user: they are bits of roots of primes, as FIPS 180-4 says."""
+"""See sha2.pxd. The constants are computed: they are bits of roots of primes, as FIPS 180-4 says."""
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+import functools
+from array import array
 from math import isqrt
 
 
@@ -19,15 +21,19 @@ def _cube_root(n):
     return low
 
 
-cdef int fill_sha_numbers(uint64_t* numbers) except -1:
+@functools.cache
+def _numbers():
     """The constants of SHA-384; the upper halves of the first 64 are those of SHA-256. FIPS 180-4, 4.2 and 5.3."""
-    cdef int i
     primes = [n for n in range(2, 410) if all(n % k for k in range(2, isqrt(n) + 1))]
     mask = (1 << 64) - 1
-    for i in range(SHA_ROUNDS):
-        numbers[i] = _cube_root(primes[i] << 192) & mask
-    for i in range(16):
-        numbers[SHA_ROUNDS + i] = isqrt(primes[i] << 128) & mask
+    found = [_cube_root(prime << 192) & mask for prime in primes[:SHA_ROUNDS]]
+    found += [isqrt(prime << 128) & mask for prime in primes[:16]]
+    return array("Q", found).tobytes()
+
+
+cdef int fill_sha_numbers(uint64_t* numbers) except -1:
+    cdef bytes found = _numbers()
+    memcpy(numbers, <const char*>found, SHA_NUMBERS * sizeof(uint64_t))
     return 0
 
 
