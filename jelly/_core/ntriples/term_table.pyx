@@ -173,11 +173,13 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
     out = put_lexical(out + 1, text, n, odd)
     out[0] = 0x22
     out += 1
+    if n_aux == 0:
+        return need
     text = b.text + b.start[aux]
     if kind == KIND_LANG:
         out[0] = 0x40
         memcpy(out + 1, text, n_aux - 1)
-    elif n_aux:
+    else:
         out[0] = out[1] = 0x5E
         out[2] = 0x3C
         out = put_text(out + 3, text, b.start[aux + 1] - b.start[aux], n_aux - 4, True)
