@@ -40,6 +40,7 @@ from jelly.errors import (
 
 if TYPE_CHECKING:
     from jelly._seekable.file import JellyFile, open
+    from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
     from jelly._tools.validate import Problem, validate
@@ -50,6 +51,7 @@ __all__ = [
     "IRI",
     "Batch",
     "BlankNode",
+    "Canonical",
     "Conversion",
     "Decoder",
     "DefaultGraph",
@@ -82,6 +84,7 @@ __all__ = [
     "Triple",
     "Writer",
     "__version__",
+    "canonicalize",
     "convert",
     "dumps",
     "inspect",
@@ -104,11 +107,13 @@ name_public(__name__, __all__, globals())
 
 # What not every program needs is imported when it is first used; read_arrow and write_arrow need pyarrow, too.
 _LAZY = {
+    "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
     "FrameInspection": "jelly._tools.inspect",
     "Inspection": "jelly._tools.inspect",
     "JellyFile": "jelly._seekable.file",
     "Problem": "jelly._tools.validate",
+    "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._tools.convert",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._seekable.file",

@@ -55,12 +55,13 @@ def test_each_limit_that_an_error_names_is_a_keyword_and_an_option() -> None:
     limits = named()
     assert limits >= {"max_frame_bytes", "max_line_bytes", "max_row_bytes", "max_message_bytes", "max_names"}
     limits |= {"max_text_bytes", "max_document_bytes"}  # of the readers in Python
-    of_inspect = set(signature(jelly.inspect).parameters)
-    assert limits <= READING | PATCH_READING | MESSAGE_READING | RESULT_LIMITS | of_inspect
+    of_tools = {*signature(jelly.inspect).parameters, *signature(jelly.canonicalize).parameters}
+    assert limits <= READING | PATCH_READING | MESSAGE_READING | RESULT_LIMITS | of_tools
     offered = {
         parameter.name
         for command in (
             cli.commands["cat"],
+            cli.commands["canonicalize"],
             cli.commands["inspect"],
             cli.commands["messages"].commands["cat"],  # type: ignore[attr-defined]
             cli.commands["results"].commands["cat"],  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""Operations on whole files: convert, inspect, validate, compare."""
+"""Operations on whole files: convert, inspect, validate, compare, canonicalize."""

@@ -9,16 +9,22 @@ from typing import Any
 from jelly._core.terms.model import BlankNode, DefaultGraph, QuotedTriple
 from jelly.errors import JellyError
 
-__all__ = ["BlankNodeBijection", "as_quad", "difference"]
+__all__ = ["TOO_MUCH_ALIKE", "BlankNodeBijection", "TooMuchAlike", "as_quad", "difference", "map_component"]
 
 _DEFAULT = DefaultGraph()
 _BLANK = None  # stands for a blank node in a pattern
 # Patterns looked at in the search for one component before it counts as too symmetrical to compare.
 _MAX_WORK = 20_000_000
 
+TOO_MUCH_ALIKE = "the blank nodes are too much alike to be compared without an order"
+
 Terms = tuple[Any, ...]
 # A statement without the names of its blank nodes, and those names in order.
-Pattern = tuple[Terms, tuple[str, ...]]
+Pattern = tuple[Terms, tuple[Any, ...]]
+
+
+class TooMuchAlike(Exception):
+    """The search for a map of blank nodes was given up."""
 
 
 def as_quad(statement: Iterable[Any]) -> Terms:
@@ -79,8 +85,8 @@ def difference(left: Iterable[Terms], right: Iterable[Terms]) -> Iterator[tuple[
             yield name, statement
     try:
         equal = _isomorphic(*sides)
-    except RecursionError:
-        raise JellyError("the blank nodes are too much alike to be compared without an order") from None
+    except TooMuchAlike:
+        raise JellyError(TOO_MUCH_ALIKE) from None
     if not equal:
         shapes = [Counter(shape for shape, _ in side.patterns) for side in sides]
         told = False
@@ -181,7 +187,7 @@ def _isomorphic(left: _Side, right: _Side) -> bool:
         for group in groups:
             work = [_MAX_WORK + len(group)]
             for i, other in enumerate(others):
-                if _match(group, {}, other, {}, work):
+                if map_component(group, {}, other, {}, work) is not None:
                     del others[i]
                     break
             else:
@@ -189,28 +195,36 @@ def _isomorphic(left: _Side, right: _Side) -> bool:
     return True
 
 
-def _match(
-    x: list[Pattern], fixed_x: dict[str, int], y: list[Pattern], fixed_y: dict[str, int], work: list[int]
-) -> bool:
-    """Whether the blank nodes of two components can be mapped: refine; where some stay alike, try each pair of them."""
+def map_component(
+    x: list[Pattern], fixed_x: dict[Any, int], y: list[Pattern], fixed_y: dict[Any, int], work: list[int]
+) -> dict[Any, Any] | None:
+    """The blank nodes of one component as those of the other, or None: refine; where some stay alike, try each pair.
+
+    ``fixed_x`` and ``fixed_y`` are colours to begin with. TooMuchAlike where more patterns are looked at than ``work``
+    allows, which is counted down.
+    """
     work[0] -= len(x)
     if work[0] < 0:
-        raise RecursionError
+        raise TooMuchAlike
     colours_x, colours_y = _refine(x, fixed_x), _refine(y, fixed_y)
     classes_x, classes_y = _classes(colours_x), _classes(colours_y)
     if {c: len(labels) for c, labels in classes_x.items()} != {c: len(labels) for c, labels in classes_y.items()}:
-        return False
+        return None
     several = [labels for labels in classes_x.values() if len(labels) > 1]
     if not several:
         names = {labels[0]: classes_y[colour][0] for colour, labels in classes_x.items()}
         renamed = Counter((shape, tuple(names[label] for label in labels)) for shape, labels in x)
-        return renamed == Counter(y)
+        return names if renamed == Counter(y) else None
     chosen = min(several, key=len)[0]
     mark = hash(("chosen", colours_x[chosen]))
-    return any(
-        _match(x, colours_x | {chosen: mark}, y, colours_y | {label: mark}, work)
-        for label in classes_y[colours_x[chosen]]
-    )
+    for label in classes_y[colours_x[chosen]]:
+        try:
+            found = map_component(x, colours_x | {chosen: mark}, y, colours_y | {label: mark}, work)
+        except RecursionError:
+            raise TooMuchAlike from None
+        if found is not None:
+            return found
+    return None
 
 
 def _classes(colours: dict[str, int]) -> dict[int, list[str]]:

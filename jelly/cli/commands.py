@@ -20,6 +20,7 @@ from jelly._io.source import split_suffix
 from jelly._options import MAX_TABLE_SIZE
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
+from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
@@ -114,7 +115,7 @@ def cli() -> None:
     """
 
 
-for command in (cat, messages, patch, results):
+for command in (canonicalize, cat, hash_, messages, patch, results):
     cli.add_command(command)
 
 

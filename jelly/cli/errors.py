@@ -20,6 +20,7 @@ _IN_OPTIONS = [
     for pattern, option in (
         (r"\bmax_(frame|line|row|message|text|document)_bytes\b", r"--max-\1-bytes"),
         (r"\bmax_(names|prefixes|datatypes|frames|expansion)\b", r"--max-\1"),
+        (r"\bmax_steps\b", "--max-steps"),
         (r"\bjoined=True\b", "--joined"),
         (r'\bunknown_rows="skip"', "--skip-unknown-rows"),
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),

@@ -136,6 +136,11 @@ cdef enum:
     MESSAGE_LIMIT = -140
     NOT_ANNOUNCED = -141
     WRONG_DIALECT = -142
+    # of canonicalization
+    TERMS_LIMIT = -150
+    CANONICAL_STEPS = -151
+    CANONICAL_TRIPLE = -152
+    CANONICAL_PLACE = -153
     # not faults: why a loop came back
     FULL = 1
     NEED_MORE = 2

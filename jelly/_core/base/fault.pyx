@@ -163,6 +163,20 @@ _TABLE = {
         "media type with version=1.2-messages",
     ),
     WRONG_DIALECT: (JellySyntaxError, 'comments delimit messages here, not MESSAGE: pass dialect="directive"'),
+    TERMS_LIMIT: (JellyLimitError, "there are more than {a} different terms, which is as many as can be numbered"),
+    CANONICAL_STEPS: (
+        JellyLimitError,
+        "the blank nodes are too much alike: to find their canonical labels takes more than {a} steps; raise max_steps to "
+        "search longer",
+    ),
+    CANONICAL_TRIPLE: (
+        JellyUnsupportedError,
+        "the {slot} is a quoted triple: RDFC-1.0, the canonicalization of RDF 1.1 datasets, does not define these",
+    ),
+    CANONICAL_PLACE: (
+        JellyUnsupportedError,
+        "the {slot} is of the kind {a_kind}: RDFC-1.0 does not define generalized statements",
+    ),
 }
 
 # What makes longer texts possible: nothing, for what is written.

@@ -1,0 +1,254 @@
+"""See blank_node_hashes.pxd. Numbers such as 4.8.3 are sections of the Recommendation."""
+
+from libc.stdint cimport uint32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from jelly._core.base.fault cimport NO_MEMORY
+from jelly._core.base.sha2 cimport add_sha, begin_sha, end_sha
+
+cdef enum:
+    IS_NODE = 1
+    OTHER_NODE = 2
+
+
+ctypedef struct Line:
+    # A statement as Hash First Degree Quads sees it; its parts sort as their texts do.
+    uint32_t part[4]
+
+
+cdef inline int32_t node_of(Labeller* c, int32_t rank) noexcept nogil:
+    """The blank node of a term, or a negative number."""
+    return rank - c.n_terms
+
+
+# ---- 4.4.3 (2): the statements of each blank node
+
+cdef inline void mention(Labeller* c, int32_t rank, int64_t row, int64_t* at) noexcept nogil:
+    """Note the statement for its blank node, once."""
+    cdef int32_t node = node_of(c, rank)
+    if node < 0:
+        return
+    if at == NULL:
+        c.mention_at[node + 1] += 1
+    elif at[node] == c.mention_at[node] or c.mentions[at[node] - 1] != row:
+        c.mentions[at[node]] = <int32_t>row
+        at[node] += 1
+
+
+cdef int note_mentions(Labeller* c) noexcept nogil:
+    cdef int64_t row
+    cdef int32_t node
+    cdef Statement* statement
+    cdef int64_t* at
+    c.mention_at = <int64_t*>calloc(c.n_nodes + 1, sizeof(int64_t))
+    at = <int64_t*>malloc(c.n_nodes * sizeof(int64_t))
+    if c.mention_at == NULL or at == NULL:
+        free(at)
+        return NO_MEMORY
+    for row in range(c.statements.n):
+        statement = &c.statements.rows[row]
+        mention(c, statement.s, row, NULL)
+        mention(c, statement.o, row, NULL)
+        mention(c, statement.g, row, NULL)
+    for node in range(c.n_nodes):
+        c.mention_at[node + 1] += c.mention_at[node]
+        at[node] = c.mention_at[node]
+    c.mentions = <int32_t*>malloc((c.mention_at[c.n_nodes] + 1) * sizeof(int32_t))
+    if c.mentions == NULL:
+        free(at)
+        return NO_MEMORY
+    memset(c.mentions, 0xFF, (c.mention_at[c.n_nodes] + 1) * sizeof(int32_t))
+    for row in range(c.statements.n):
+        statement = &c.statements.rows[row]
+        mention(c, statement.s, row, at)
+        mention(c, statement.o, row, at)
+        mention(c, statement.g, row, at)
+    free(at)
+    return 0
+
+
+# ---- 4.6: Hash First Degree Quads
+
+cdef inline bint line_before(const Line* x, const Line* y) noexcept nogil:
+    cdef int i
+    for i in range(4):
+        if x.part[i] != y.part[i]:
+            return x.part[i] < y.part[i]
+    return False
+
+
+cdef void sift_line(Line* lines, int64_t i, int64_t n) noexcept nogil:
+    cdef Line line = lines[i]
+    cdef int64_t child
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and line_before(&lines[child], &lines[child + 1]):
+            child += 1
+        if not line_before(&line, &lines[child]):
+            break
+        lines[i] = lines[child]
+        i = child
+    lines[i] = line
+
+
+cdef void sort_lines(Line* lines, int64_t n) noexcept nogil:
+    cdef int64_t i
+    cdef Line line
+    for i in range(n // 2 - 1, -1, -1):
+        sift_line(lines, i, n)
+    for i in range(n - 1, 0, -1):
+        line = lines[0]
+        lines[0] = lines[i]
+        lines[i] = line
+        sift_line(lines, 0, i)
+
+
+cdef inline uint32_t part_of(Labeller* c, int32_t rank, int32_t node) noexcept nogil:
+    """The rank of a term above that of no graph; blank nodes come last: first the one looked at, which is _:a."""
+    if rank < c.n_terms:
+        return <uint32_t>(rank + 1)
+    return <uint32_t>c.n_terms + (IS_NODE if rank - c.n_terms == node else OTHER_NODE)
+
+
+cdef void add_part(Labeller* c, Sha2* sha, uint32_t part) noexcept nogil:
+    cdef int32_t term
+    if part > <uint32_t>c.n_terms:
+        add_sha(sha, <const uint8_t*>b"_:a " if part == <uint32_t>c.n_terms + IS_NODE else <const uint8_t*>b"_:z ", 4)
+        return
+    term = c.term_of[part - 1]
+    add_sha(sha, c.text + c.start[term], c.start[term + 1] - c.start[term])
+    add_sha(sha, <const uint8_t*>b" ", 1)
+
+
+cdef void hash_first_degree(Labeller* c, int32_t node, Line* lines) noexcept nogil:
+    cdef Sha2 sha
+    cdef int64_t n = c.mention_at[node + 1] - c.mention_at[node]
+    cdef int64_t i, kept = 0
+    cdef int k
+    cdef Statement* statement
+    for i in range(n):
+        if c.mentions[c.mention_at[node] + i] < 0:
+            break  # a statement in which the node stands twice was counted twice
+        statement = &c.statements.rows[c.mentions[c.mention_at[node] + i]]
+        lines[i].part[0] = part_of(c, statement.s, node)
+        lines[i].part[1] = part_of(c, statement.p, node)
+        lines[i].part[2] = part_of(c, statement.o, node)
+        lines[i].part[3] = 0 if statement.g < 0 else part_of(c, statement.g, node)
+        kept += 1
+    sort_lines(lines, kept)
+    begin_sha(&sha, c.numbers_of_sha, c.wide)
+    for i in range(kept):
+        for k in range(4):
+            if lines[i].part[k]:
+                add_part(c, &sha, lines[i].part[k])
+        add_sha(&sha, <const uint8_t*>b".\n", 2)
+    end_sha(&sha, c.first + <int64_t>node * c.n_hex)
+
+
+cdef int hash_all_first(Labeller* c) noexcept nogil:
+    cdef int64_t most = 1
+    cdef int32_t node
+    cdef Line* lines
+    for node in range(c.n_nodes):
+        most = max(most, c.mention_at[node + 1] - c.mention_at[node])
+    lines = <Line*>malloc(most * sizeof(Line))
+    c.first = <uint8_t*>malloc(<int64_t>c.n_nodes * c.n_hex)
+    c.known = <Known*>calloc(N_KNOWN, sizeof(Known))
+    if lines == NULL or c.first == NULL or c.known == NULL:
+        free(lines)
+        return NO_MEMORY
+    for node in range(c.n_nodes):
+        hash_first_degree(c, node, lines)
+    free(lines)
+    return 0
+
+
+# ---- 4.7: Hash Related Blank Node
+
+cdef int put_label(uint8_t* out, bint canonical, int32_t number) noexcept nogil:
+    """Write a label that was issued; its length."""
+    cdef uint8_t digits[12]
+    cdef int n = 0, k = 3
+    memcpy(out, b"_:b", 3)
+    if canonical:
+        memcpy(out, b"_:c14n", 6)
+        k = 6
+    while True:
+        digits[n] = 0x30 + number % 10
+        n += 1
+        number //= 10
+        if number == 0:
+            break
+    while n:
+        n -= 1
+        out[k] = digits[n]
+        k += 1
+    return k
+
+
+cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:
+    """Write the canonical label, else the temporary one; its length, or 0 where it has neither."""
+    if c.canonical[node] >= 0:
+        return put_label(out, True, c.canonical[node])
+    if c.temporary[node] >= 0:
+        return put_label(out, False, c.temporary[node])
+    return 0
+
+
+cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* statement, const char* position) noexcept nogil:
+    """Note how a term of a statement of `node` is related to that, where it is another blank node."""
+    cdef int32_t other = node_of(c, rank)
+    cdef int64_t cap
+    cdef Related* grown
+    cdef Sha2 sha
+    cdef uint8_t label[LABEL_BYTES]
+    cdef int n, kind
+    cdef int32_t term, predicate, number
+    cdef uint32_t place
+    cdef Known* known
+    if other < 0 or other == node:
+        return 0
+    if c.n_related == c.cap_related:
+        cap = max(2 * c.cap_related, 64)
+        grown = <Related*>realloc(c.related, cap * sizeof(Related))
+        if grown == NULL:
+            return NO_MEMORY
+        c.related = grown
+        c.cap_related = cap
+    c.steps += 1
+    predicate = -1 if position[0] == 0x67 else statement.p
+    if c.canonical[other] >= 0:
+        number = c.canonical[other]
+        kind = 1
+    elif c.temporary[other] >= 0:
+        number = c.temporary[other]
+        kind = 2
+    else:
+        number = other
+        kind = 3
+    kind = kind << 8 | position[0]
+    # The same ones come again and again where many permutations are tried.
+    place = <uint32_t>number * <uint32_t>0x9E3779B1 ^ <uint32_t>predicate * <uint32_t>0x85EBCA77
+    known = &c.known[((place ^ place >> 15) + <uint32_t>kind * <uint32_t>0x27D4EB2F >> 7) & (N_KNOWN - 1)]
+    if known.kind != kind or known.number != number or known.predicate != predicate:
+        known.kind = kind
+        known.number = number
+        known.predicate = predicate
+        begin_sha(&sha, c.numbers_of_sha, c.wide)
+        add_sha(&sha, <const uint8_t*>position, 1)
+        if predicate >= 0:
+            term = c.term_of[predicate]
+            add_sha(&sha, c.text + c.start[term], c.start[term + 1] - c.start[term])
+        n = label_of(c, other, label)
+        if n:
+            add_sha(&sha, label, n)
+        else:
+            add_sha(&sha, c.first + <int64_t>other * c.n_hex, c.n_hex)
+        end_sha(&sha, known.hash)
+    memcpy(c.related[c.n_related].hash, known.hash, c.n_hex)
+    c.related[c.n_related].node = other
+    c.n_related += 1
+    return 0

@@ -1,0 +1,357 @@
+"""Canonicalizer: the canonical N-Quads of a dataset, by RDFC-1.0 (W3C Recommendation 21 May 2024)."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, Batch, BatchData
+from jelly._core.base.fault cimport (
+    BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
+)
+from jelly._core.base.sha2 cimport SHA_NUMBERS, fill_sha_numbers
+from jelly._core.ntriples.blank_node_hashes cimport Labeller
+from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
+from jelly._core.ntriples.term_table cimport (
+    SORT_BLANK, SORT_TEXT, Statement, Statements, TermTable, TextItem, add_statements, drop_duplicates, free_table,
+    init_table, sort_statements, sort_texts,
+)
+
+import os
+
+cdef enum:
+    # Steps of about a microsecond at most that the labels of blank nodes may take, and those that each node adds.
+    MAX_STEPS = 2_000_000
+    STEPS_OF_NODE = 16
+
+
+cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
+    """Whether the statements are such that RDFC-1.0 is defined for them. `row` is the first that is not."""
+    cdef int32_t terms[4]
+    cdef int slot, kind
+    for row[0] in range(b.n_rows):
+        terms[0] = b.s[row[0]]
+        terms[1] = b.p[row[0]]
+        terms[2] = b.o[row[0]]
+        terms[3] = NO_TERM if b.g == NULL else b.g[row[0]]
+        for slot in range(4):
+            if terms[slot] == NO_TERM:
+                continue
+            if not 0 <= terms[slot] < b.n_terms:
+                return fail(fault, BAD_TERM, NULL, terms[slot], slot)
+            kind = b.kind[terms[slot]]
+            if kind == KIND_IRI or slot == 2 and kind != KIND_TRIPLE or slot != 1 and kind == KIND_BNODE:
+                continue
+            if kind == KIND_TRIPLE:
+                return fail(fault, CANONICAL_TRIPLE, NULL, kind, slot)
+            return fail(fault, CANONICAL_PLACE, NULL, kind, slot)
+    return 0
+
+
+cdef int put_number(uint8_t* out, int32_t number) noexcept nogil:
+    """Write a number in decimal; its length."""
+    cdef uint8_t digits[12]
+    cdef int n = 0, k
+    while True:
+        digits[n] = 0x30 + number % 10
+        n += 1
+        number //= 10
+        if number == 0:
+            break
+    for k in range(n):
+        out[k] = digits[n - 1 - k]
+    return n
+
+
+cdef void order_numbers(int32_t* place, int32_t n) noexcept nogil:
+    """The place of each number below n among them all in the order of their decimal digits: 0, 1, 10, 11, 2."""
+    cdef int64_t number = 1
+    cdef int32_t i
+    if n > 0:
+        place[0] = 0
+    for i in range(1, n):
+        place[number] = i
+        if number * 10 < n:
+            number *= 10
+            continue
+        if number + 1 >= n:
+            number //= 10
+        number += 1
+        while number % 10 == 0:
+            number //= 10
+
+
+@cython.final
+cdef class Canonicalizer:
+    """Batches in, the canonical N-Quads of all their statements out.
+
+    ``add`` Batches, ``finish``, then take the ``chunks``. ``algorithm`` is ``"sha256"``, the default of RDFC-1.0, or
+    ``"sha384"``. ``max_steps`` bounds the search for the labels of blank nodes that are alike: each hash and each
+    permutation is a step, a microsecond or less. The default is 2 million, and 16 more for each blank node.
+
+    It holds each different term once and 16 bytes for each statement, twice that while it sorts them.
+
+    >>> import jelly
+    >>> work = Canonicalizer()
+    >>> for batch in jelly.read_batches(b'_:x <a:p> _:y .\\n_:y <a:p> "o" .', format="nt"):
+    ...     work.add(batch)
+    >>> work.finish()
+    >>> print(b"".join(work.chunks()).decode(), end="")
+    _:c14n0 <a:p> _:c14n1 .
+    _:c14n1 <a:p> "o" .
+    >>> work.labels
+    {'x': 'c14n0', 'y': 'c14n1'}
+    """
+
+    cdef TermTable table
+    cdef Statements rows
+    cdef bint wide
+    cdef bint finished
+    cdef int64_t max_steps  # -1: not given
+    cdef int64_t n_steps
+    cdef int32_t n_texts  # IRIs and literals
+    cdef int32_t n_nodes
+    cdef int32_t* term_of  # by rank, the terms; those of blank nodes in the order of the table
+    cdef int32_t* canonical  # the numbers of these
+    cdef int32_t* node_at  # by number, the blank node
+
+    def __cinit__(self, algorithm="sha256", max_steps=None):
+        if algorithm not in ("sha256", "sha384"):
+            raise ValueError(f'algorithm is {algorithm!r}: expected "sha256" or "sha384"')
+        self.wide = algorithm == "sha384"
+        self.max_steps = -1 if max_steps is None else max_steps
+        if max_steps is not None and self.max_steps < 0:
+            raise ValueError("max_steps must be at least 0")
+        cdef bytes key = os.urandom(16)
+        if init_table(&self.table, int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free_table(&self.table)
+        free(self.rows.rows)
+        free(self.term_of)
+        free(self.canonical)
+        free(self.node_at)
+
+    def __reduce__(self):
+        raise TypeError("a Canonicalizer cannot be pickled")
+
+    @property
+    def statements(self) -> int:
+        """Statements so far; after ``finish`` without those that were there before."""
+        return self.rows.n
+
+    @property
+    def blank_nodes(self) -> int:
+        """Different blank nodes; 0 before ``finish``."""
+        return self.n_nodes
+
+    @property
+    def steps(self) -> int:
+        """Steps that it took to tell blank nodes apart that are alike."""
+        return self.n_steps
+
+    @property
+    def labels(self) -> dict:
+        """The canonical label of each blank node by that of the input; empty before ``finish``."""
+        cdef int32_t i, term
+        cdef dict found = {}
+        for i in range(self.n_nodes if self.finished else 0):
+            term = self.term_of[self.n_texts + i]
+            label = (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
+            found[label] = f"c14n{self.canonical[i]}"
+        return found
+
+    def add(self, Batch batch not None) -> None:
+        """Take the statements of a Batch. JellyUnsupportedError where RDFC-1.0 is not defined for one."""
+        cdef Fault fault
+        cdef int64_t row = 0
+        cdef int32_t* numbers
+        memset(&fault, 0, sizeof(fault))
+        if self.finished:
+            raise ValueError("the Canonicalizer has finished")
+        if batch.a.op != NULL:
+            fault.code = IS_PATCH
+            raise fault_error(&fault, {})
+        numbers = <int32_t*>malloc((batch.a.n_terms + 1) * sizeof(int32_t))
+        if numbers == NULL:
+            raise MemoryError
+        with nogil:
+            memset(numbers, 0xFF, batch.a.n_terms * sizeof(int32_t))
+            if check_rows(&batch.a, &row, &fault) == 0:
+                row = 0
+                add_statements(&self.table, &self.rows, &batch.a, 0, batch.a.n_rows, numbers, SORT_BLANK, &fault)
+        free(numbers)
+        if fault.code < 0:
+            raise fault_error(&fault, {"row": batch.first_row + row})
+
+    cdef int rank_terms(self) noexcept nogil:
+        """Give terms their ranks, in the statements too."""
+        cdef TermTable* t = &self.table
+        cdef uint64_t chance = t.key[0] | 1
+        cdef int32_t* rank = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
+        cdef TextItem* items = <TextItem*>malloc((t.n_terms + 1) * sizeof(TextItem))
+        cdef Statement* row
+        cdef int64_t i
+        cdef int32_t term, n
+        self.term_of = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
+        if rank == NULL or items == NULL or self.term_of == NULL:
+            free(rank)
+            free(items)
+            return NO_MEMORY
+        n = 0
+        for term in range(t.n_terms):
+            if t.sort[term] == SORT_TEXT:
+                items[n].term = term
+                n += 1
+        sort_texts(t.text, t.start, items, n, &chance)
+        for i in range(n):
+            rank[items[i].term] = <int32_t>i
+            self.term_of[i] = items[i].term
+        self.n_texts = n
+        for term in range(t.n_terms):
+            if t.sort[term] != SORT_TEXT:
+                self.term_of[n] = term
+                rank[term] = n
+                n += 1
+        self.n_nodes = n - self.n_texts
+        for i in range(self.rows.n):
+            row = &self.rows.rows[i]
+            row.s = rank[row.s]
+            row.p = rank[row.p]
+            row.o = rank[row.o]
+            if row.g != NO_TERM:
+                row.g = rank[row.g]
+        free(rank)
+        free(items)
+        if sort_statements(&self.rows, n) < 0:
+            return NO_MEMORY
+        drop_duplicates(&self.rows)
+        return 0
+
+    cdef int use_labels(self) noexcept nogil:
+        """Sort the statements anew, with the blank nodes in the order of their canonical labels."""
+        cdef int32_t* place = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
+        cdef Statement* row
+        cdef int64_t i
+        self.node_at = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
+        if place == NULL or self.node_at == NULL:
+            free(place)
+            return NO_MEMORY
+        order_numbers(place, self.n_nodes)
+        for i in range(self.n_nodes):
+            self.node_at[place[self.canonical[i]]] = <int32_t>i
+        for i in range(self.rows.n):
+            row = &self.rows.rows[i]
+            if row.s >= self.n_texts:
+                row.s = self.n_texts + place[self.canonical[row.s - self.n_texts]]
+            if row.o >= self.n_texts:
+                row.o = self.n_texts + place[self.canonical[row.o - self.n_texts]]
+            if row.g >= self.n_texts:
+                row.g = self.n_texts + place[self.canonical[row.g - self.n_texts]]
+        free(place)
+        return sort_statements(&self.rows, self.n_texts + self.n_nodes)
+
+    def finish(self) -> None:
+        """Sort the statements, drop those that are there twice, and label the blank nodes.
+
+        JellyLimitError where the labels take more than ``max_steps``.
+        """
+        cdef Labeller c
+        cdef uint64_t numbers[SHA_NUMBERS]
+        cdef int status
+        if self.finished:
+            return
+        self.finished = True
+        memset(&c, 0, sizeof(c))
+        with nogil:
+            status = self.rank_terms()
+        if status < 0:
+            raise MemoryError
+        if self.n_nodes == 0:
+            return
+        fill_sha_numbers(numbers)
+        c.statements = &self.rows
+        c.n_terms = self.n_texts
+        c.n_nodes = self.n_nodes
+        c.text = self.table.text
+        c.start = self.table.start
+        c.term_of = self.term_of
+        c.numbers_of_sha = numbers
+        c.wide = self.wide
+        c.max_steps = MAX_STEPS + STEPS_OF_NODE * <int64_t>self.n_nodes if self.max_steps < 0 else self.max_steps
+        c.chance = self.table.key[1] | 1
+        with nogil:
+            status = label_nodes(&c)
+            self.canonical = c.canonical
+            c.canonical = NULL
+            self.n_steps = c.steps
+            free_labeller(&c)
+            if status == 0:
+                status = self.use_labels()
+        if status < 0:
+            self.rows.n = 0
+            raise fault_error(&c.fault, {}) if c.fault.code else MemoryError()
+
+    cdef int64_t len_part(self, int32_t rank) noexcept nogil:
+        """Bytes that a term takes at most, with a space."""
+        cdef int32_t term
+        if rank >= self.n_texts:
+            return 24
+        if rank < 0:
+            return 0
+        term = self.term_of[rank]
+        return self.table.start[term + 1] - self.table.start[term] + 1
+
+    cdef uint8_t* put_part(self, uint8_t* out, int32_t rank) noexcept nogil:
+        cdef int32_t term
+        cdef int64_t n
+        if rank < 0:
+            return out
+        if rank >= self.n_texts:
+            memcpy(out, b"_:c14n", 6)
+            out += 6
+            out += put_number(out, self.canonical[self.node_at[rank - self.n_texts]])
+        else:
+            term = self.term_of[rank]
+            n = self.table.start[term + 1] - self.table.start[term]
+            memcpy(out, self.table.text + self.table.start[term], n)
+            out += n
+        out[0] = 0x20
+        return out + 1
+
+    def chunks(self, int64_t size=1 << 20):
+        """The lines in code point order, in pieces of about ``size`` bytes."""
+        cdef int64_t row = 0
+        cdef int64_t end, n
+        cdef Statement* one
+        cdef bytes lines
+        cdef uint8_t* begin
+        cdef uint8_t* out
+        if not self.finished:
+            raise ValueError("the Canonicalizer has not finished")
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        while row < self.rows.n:
+            end = row
+            n = 0
+            with nogil:
+                while end < self.rows.n and n < size:
+                    one = &self.rows.rows[end]
+                    n += self.len_part(one.s) + self.len_part(one.p) + self.len_part(one.o) + self.len_part(one.g) + 2
+                    end += 1
+            lines = PyBytes_FromStringAndSize(NULL, n)
+            begin = out = <uint8_t*>PyBytes_AS_STRING(lines)
+            with nogil:
+                while row < end:
+                    one = &self.rows.rows[row]
+                    out = self.put_part(out, one.s)
+                    out = self.put_part(out, one.p)
+                    out = self.put_part(out, one.o)
+                    out = self.put_part(out, one.g)
+                    out[0] = 0x2E
+                    out[1] = 0x0A
+                    out += 2
+                    row += 1
+            yield lines if out - begin == n else lines[:out - begin]

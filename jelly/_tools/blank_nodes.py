@@ -1,0 +1,482 @@
+"""Blank nodes of two datasets that stand in the same way in them, found by structure and not by label.
+
+Each blank node gets a colour, a hash of the statements it stands in with the colours of the other blank nodes there,
+until no round tells more of them apart (colour refinement). Nodes that have a colour alone on both sides are the same;
+they then count as known, and what hangs together without them is compared part by part. Where a part still has nodes of
+one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one statement more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from jelly._core.base.batch import Batch
+from jelly._core.ntriples.statement_table import StatementTable, relabel
+from jelly._tools.compare import TOO_MUCH_ALIKE, TooMuchAlike, map_component
+from jelly.errors import JellyError, JellyLimitError, JellyWarning
+
+__all__ = ["Matching", "differences", "match_statements", "relabel_to_match"]
+
+_OPEN_TRIPLE = 4  # in StatementTable.sorts
+_BLANK = 2  # in Batch.kind
+# Statements looked at in all rounds of refinement together, and patterns in the search for all parts together.
+MAX_ROUNDS_WORK = 100_000_000
+MAX_SEARCH_WORK = 500_000
+MAX_COMPARE_WORK = 5_000_000
+# Rounds in which nodes are matched by what they share with nodes that are matched already.
+MAX_VOTES = 100
+
+_Ints = npt.NDArray[np.int32]
+_Hashes = npt.NDArray[np.uint64]
+
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_SLOT = np.array([0x9E3779B97F4A7C15, 0x3C6EF372FE94F82B, 0xDAA66D2C7DDF743F, 0x78DDE6E5FD29F057], np.uint64)
+_KNOWN = np.uint64(0x5851F42D4C957F2D)
+
+
+def _mixed(x: _Hashes) -> _Hashes:
+    """SplitMix64: each bit of the number changes about half of the bits of the result."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    found: _Hashes = x ^ (x >> np.uint64(31))
+    return found
+
+
+@dataclass
+class Matching:
+    """Nodes of two datasets, and which are the same.
+
+    ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
+    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the place of the node that node ``i``
+    is the same as, or -1. ``complete`` says that the statements with blank nodes are the same in both under it.
+    ``too_much_alike`` says that the search was given up for some.
+    """
+
+    nodes: _Ints
+    n_left: int
+    other: npt.NDArray[np.int64]
+    complete: bool
+    too_much_alike: bool
+
+
+class _Pattern:
+    """Statements with blank nodes as numbers: of nodes where ``is_node``, else of terms."""
+
+    def __init__(self, table: StatementTable) -> None:
+        sorts = table.sorts
+        is_node_term = (sorts != 0) & (sorts != 3)
+        sides = [_with_parts(table, side, sorts) for side in (0, 1)]
+        self.n_rows = len(sides[0][0])
+        rows = np.concatenate([side[0] for side in sides])
+        kind = np.concatenate([side[1] for side in sides])
+        known = rows >= 0
+        self.is_node = known & is_node_term[np.where(known, rows, 0)]
+        place = np.full(len(sorts), -1, np.int64)
+        left = np.unique(rows[: self.n_rows][self.is_node[: self.n_rows]])
+        right = np.unique(rows[self.n_rows :][self.is_node[self.n_rows :]])
+        self.nodes = np.concatenate([left, right])
+        self.n_left = len(left)
+        place[self.nodes] = np.arange(len(self.nodes))
+        self.is_triple = sorts[self.nodes] == _OPEN_TRIPLE
+        self.rows = np.where(self.is_node, place[np.where(known, rows, 0)], rows)
+        self.kind = kind
+        # What a statement says besides its nodes, and which of these are the same one.
+        ground = np.where(self.is_node, -2, self.rows).astype(np.uint64)
+        self.shape = _mixed((_mixed(ground + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64) + kind.astype(np.uint64))
+        for i in range(4):
+            for k in range(i):
+                same = self.is_node[:, i] & self.is_node[:, k] & (self.rows[:, i] == self.rows[:, k])
+                self.shape = self.shape + same * _SLOT[i] * np.uint64(2 * k + 3)
+
+    def refined(self, colours: _Hashes) -> tuple[_Hashes, bool]:
+        """Colours that no further round would divide, and True; or those of as many rounds as the bound allows."""
+        slots = [np.flatnonzero(self.is_node[:, slot]) for slot in range(4)]
+        nodes = [self.rows[rows, slot] for slot, rows in enumerate(slots)]
+        n = len(np.unique(colours))
+        work = 0
+        while work < MAX_ROUNDS_WORK:
+            work += len(self.shape) + len(colours)
+            seen = self.shape.copy()
+            for slot, rows in enumerate(slots):
+                seen[rows] += _mixed(colours[nodes[slot]] + _SLOT[slot])
+            seen = _mixed(seen)
+            sums = np.zeros(len(colours), np.uint64)
+            for slot, rows in enumerate(slots):
+                np.add.at(sums, nodes[slot], _mixed(seen[rows] ^ _SLOT[slot]))
+            colours = _mixed(_mixed(colours) + sums)
+            after = len(np.unique(colours))
+            if after <= n:
+                return colours, True
+            n = after
+        return colours, False
+
+
+def _with_parts(table: StatementTable, side: int, sorts: npt.NDArray[np.int8]) -> tuple[_Ints, npt.NDArray[np.int8]]:
+    """The statements of a side, then one for each quoted triple with blank nodes and its parts; 1 marks these."""
+    rows = table.open_statements(side)
+    found = [rows]
+    seen = np.zeros(len(sorts) + 1, bool)
+    terms = np.unique(rows)
+    while len(terms := terms[(terms >= 0) & (sorts[terms] == _OPEN_TRIPLE) & ~seen[terms]]):
+        seen[terms] = True
+        parts = table.parts(terms)
+        found.append(np.column_stack([terms, parts]).astype(np.int32))
+        terms = np.unique(parts)
+    kind = np.zeros(sum(map(len, found)), np.int8)
+    kind[len(rows) :] = 1
+    return np.concatenate(found), kind
+
+
+def _components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For each of n nodes the least node that it hangs together with, where each x hangs together with its y."""
+    least = np.arange(n)
+    while True:
+        before = least.copy()
+        low = np.minimum(least[x], least[y])
+        np.minimum.at(least, least[x], low)
+        np.minimum.at(least, least[y], low)
+        while not np.array_equal(shorter := least[least], least):
+            least = shorter
+        if np.array_equal(before, least):
+            return least
+
+
+def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+    """The nodes that stand in one statement, two by two: the first with each of the others."""
+    first = np.argmax(slots, axis=1)
+    lead = rows[np.arange(len(rows)), first]
+    x = [lead[slots[:, slot]] for slot in range(4)]
+    y = [rows[slots[:, slot], slot] for slot in range(4)]
+    return np.concatenate(x), np.concatenate(y)
+
+
+def match_statements(table: StatementTable, max_work: int = MAX_SEARCH_WORK) -> Matching:
+    """Match the blank nodes of the statements that `StatementTable.open_statements` gives.
+
+    Nodes are matched where what they hang together with is the same in both datasets, and those that have a place of
+    their own in both. ``max_work`` bounds the search among nodes that are alike, in statements looked at.
+    """
+    return _matched(table, max_work)[0]
+
+
+def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
+    pattern = _Pattern(table)
+    n = len(pattern.nodes)
+    left = np.arange(n) < pattern.n_left
+    other = np.full(n, -1, np.int64)
+    colours, whole = pattern.refined(_mixed(pattern.is_triple.astype(np.uint64)))
+    _match_single(colours, left, other)
+    # What hangs together without the nodes that are known, and what it looks like.
+    open_nodes = other < 0
+    open_slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
+    some = open_slots.any(axis=1)
+    least = _components(n, *_pairs(open_slots[some], pattern.rows[some]))
+    alike = _match_components(pattern, colours, left, other, least, open_nodes, max_work)
+    complete = _is_complete(pattern, other)
+    return Matching(pattern.nodes, pattern.n_left, other, complete, not complete and (alike or not whole)), pattern
+
+
+def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDArray[np.int64]) -> None:
+    """Match the nodes whose colour no other node of their side has."""
+    values, index = np.unique(colours, return_inverse=True)
+    counts = [np.bincount(index[side], minlength=len(values)) for side in (left, ~left)]
+    alone = ((counts[0] == 1) & (counts[1] == 1))[index]
+    x = np.flatnonzero(alone & left)
+    y = np.flatnonzero(alone & ~left)
+    x = x[np.argsort(colours[x])]
+    y = y[np.argsort(colours[y])]
+    other[x] = y
+    other[y] = x
+
+
+def _match_components(
+    pattern: _Pattern,
+    colours: _Hashes,
+    left: npt.NDArray[np.bool_],
+    other: npt.NDArray[np.int64],
+    least: npt.NDArray[np.int64],
+    open_nodes: npt.NDArray[np.bool_],
+    max_work: int,
+) -> bool:
+    """Match parts that look the same; whether the search was given up for some."""
+    nodes = np.flatnonzero(open_nodes)
+    if not len(nodes):
+        return False
+    signature = np.zeros(len(colours), np.uint64)
+    np.add.at(signature, least[nodes], _mixed(colours[nodes]))
+    looks = signature[least[nodes]]
+    # By looks, then part by part, then by colour: where colours tell all nodes of a part apart, both sides are in step.
+    order = [nodes[side][np.lexsort((colours[nodes[side]], least[nodes[side]], looks[side]))]
+             for side in (left[nodes], ~left[nodes])]
+    looks_of = [signature[least[each]] for each in order]
+    known, counts = np.unique(looks_of[0], return_counts=True)
+    theirs, their_counts = np.unique(looks_of[1], return_counts=True)
+    common = dict(zip(theirs.tolist(), their_counts.tolist(), strict=True))
+    # A colour that a part has twice
+    twice = [np.zeros(len(each), bool) for each in order]
+    for each, found in zip(order, twice, strict=True):
+        found[1:] = (least[each][1:] == least[each][:-1]) & (colours[each][1:] == colours[each][:-1])
+    hard = set(looks_of[0][twice[0]].tolist()) | set(looks_of[1][twice[1]].tolist())
+    begin = [0, 0]
+    ends = np.cumsum(counts)
+    starts = [ends - counts, np.cumsum(their_counts) - their_counts]
+    at = dict(zip(theirs.tolist(), starts[1].tolist(), strict=True))
+    work = [max_work]
+    alike = False
+    search: _Search | None = None
+    for look, n, begin[0] in zip(known.tolist(), counts.tolist(), starts[0].tolist(), strict=True):
+        if look not in common:
+            continue
+        begin[1] = at[look]
+        x = order[0][begin[0] : begin[0] + n]
+        y = order[1][begin[1] : begin[1] + common[look]]
+        if look not in hard:
+            m = min(len(x), len(y))  # the parts are all of one size
+            other[x[:m]] = y[:m]
+            other[y[:m]] = x[:m]
+            continue
+        if search is None:
+            search = _Search(pattern, colours, other, least, open_nodes)
+        try:
+            search.match(x, y, work)
+        except TooMuchAlike:
+            alike = True
+    return alike
+
+
+class _Search:
+    """Tries to match parts in which several nodes have the same colour."""
+
+    def __init__(
+        self,
+        pattern: _Pattern,
+        colours: _Hashes,
+        other: npt.NDArray[np.int64],
+        least: npt.NDArray[np.int64],
+        open_nodes: npt.NDArray[np.bool_],
+    ) -> None:
+        self._pattern, self._colours, self._other, self._least, self._open = pattern, colours, other, least, open_nodes
+        slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
+        self._rows = np.flatnonzero(slots.any(axis=1))
+        self._slots = slots
+        lead = pattern.rows[self._rows, np.argmax(slots[self._rows], axis=1)]
+        part = least[lead]
+        order = np.argsort(part, kind="stable")
+        self._rows, self._part = self._rows[order], part[order]
+
+    def _patterns(self, part: int) -> list[tuple[Any, tuple[int, ...]]]:
+        """The statements of a part: what they say besides its nodes, and these."""
+        pattern, other = self._pattern, self._other
+        found = []
+        low, high = np.searchsorted(self._part, [part, part + 1])
+        for row in self._rows[low:high].tolist():
+            shape: list[Any] = [int(pattern.kind[row])]
+            labels = []
+            for slot in range(4):
+                node = int(pattern.rows[row, slot])
+                if self._slots[row, slot]:
+                    labels.append(node)
+                    shape.append(None)
+                elif pattern.is_node[row, slot]:
+                    # Known: both sides call it by the name of the first.
+                    shape.append(("known", node if node < pattern.n_left else int(other[node])))
+                else:
+                    shape.append(node)
+            found.append((tuple(shape), tuple(labels)))
+        return found
+
+    def match(self, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], work: list[int]) -> None:
+        left, right = np.unique(self._least[x]), np.unique(self._least[y])
+        others = [(int(part), self._patterns(int(part))) for part in right]
+        for part in left.tolist():
+            ours = self._patterns(part)
+            fixed = {node: int(self._colours[node]) for _, labels in ours for node in labels}
+            for i, (_, theirs) in enumerate(others):
+                there = {node: int(self._colours[node]) for _, labels in theirs for node in labels}
+                names = map_component(ours, fixed, theirs, there, work)
+                if names is not None:
+                    for node, same in names.items():
+                        self._other[node], self._other[same] = same, node
+                    del others[i]
+                    break
+
+
+def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
+    """Whether both sides have the same statements, with the nodes of the first called as in the second."""
+    n = pattern.n_rows
+    if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
+        return False
+    named = np.where(pattern.is_node[:n], other[np.where(pattern.is_node[:n], pattern.rows[:n], 0)], pattern.rows[:n])
+    ours = np.column_stack([named, pattern.kind[:n], pattern.is_node[:n]])
+    theirs = np.column_stack([pattern.rows[n:], pattern.kind[n:], pattern.is_node[n:]])
+    return bool(np.array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)]))
+
+
+def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
+    """What tells the two datasets of a table apart, as multisets and up to the names of blank nodes.
+
+    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it where only the blank nodes
+    do not fit. JellyError where the blank nodes are too much alike to find out within ``max_work``.
+
+    >>> import jelly
+    >>> table = StatementTable()
+    >>> for side, text in enumerate([b"_:a <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .", b"_:b <a:p> <a:o> ."]):
+    ...     table.add(next(jelly.read_batches(text, format="nt")), side)
+    >>> list(differences(table))
+    [('left', '<a:s> <a:p> <a:o>')]
+    """
+    texts: dict[int, str] = {}
+
+    def text(row: list[int]) -> str:
+        for term in row:
+            if term not in texts:
+                texts[term] = table.text(term)
+        return " ".join(texts[term] for term in row).strip()
+
+    for name, rows in zip(("left", "right"), table.take_differences(), strict=True):
+        for row in rows:
+            yield name, text(row.tolist())
+    matching = match_statements(table, max_work)
+    if matching.complete:
+        return
+    if matching.too_much_alike:
+        raise JellyError(TOO_MUCH_ALIKE)
+    shapes = [Counter(map(text, table.open_statements(side).tolist())) for side in (0, 1)]
+    told = False
+    for i, name in enumerate(("left", "right")):
+        for shape in (shapes[i] - shapes[1 - i]).elements():
+            told = True
+            yield name, shape
+    if not told:
+        yield "left", None
+
+
+def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
+    """Match nodes that share statements in which nothing else is open and no third node stands, most shared first."""
+    name = np.arange(len(other))
+    in_left = np.arange(len(pattern.rows)) < pattern.n_rows
+    for _ in range(MAX_VOTES):
+        name[pattern.n_left :] = np.where(other[pattern.n_left :] >= 0, other[pattern.n_left :], -1)
+        node = np.where(pattern.is_node, pattern.rows, 0)
+        is_open = pattern.is_node & (other[node] < 0)
+        rows = np.flatnonzero((is_open.sum(axis=1) == 1) & (pattern.kind == 0))
+        slot = np.argmax(is_open[rows], axis=1)
+        found = pattern.rows[rows, slot]
+        keep = ~pattern.is_triple[found]
+        rows, slot, found = rows[keep], slot[keep], found[keep]
+        known = pattern.is_node[rows] & ~is_open[rows]
+        said = np.where(known, name[node[rows]], -1).astype(np.uint64) * _KNOWN
+        keys = _mixed(pattern.shape[rows] + (_mixed(said + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64) + _SLOT[slot])
+        values, index = np.unique(keys, return_inverse=True)
+        counts = [np.bincount(index[side], minlength=len(values)) for side in (in_left[rows], ~in_left[rows])]
+        single = ((counts[0] == 1) & (counts[1] == 1))[index]
+        sides = [np.flatnonzero(single & side) for side in (in_left[rows], ~in_left[rows])]
+        x, y = (found[side[np.argsort(index[side])]] for side in sides)
+        pairs, votes = np.unique(np.column_stack([x, y]), axis=0, return_counts=True)
+        if not len(pairs):
+            return
+        for a, b in pairs[np.argsort(-votes, kind="stable")].tolist():
+            if other[a] < 0 and other[b] < 0:
+                other[a], other[b] = b, a
+
+
+def relabel_to_match(
+    old: Iterable[Batch],
+    new: Iterable[Batch],
+    *,
+    on_alike: Literal["warn", "raise"] = "warn",
+    max_work: int = MAX_SEARCH_WORK,
+) -> list[Batch]:
+    """The second dataset with the blank nodes called as in the first, where they stand in the same way in both.
+
+    A dataset that is the same but for its labels then has the same statements, so a difference of the two is empty.
+    Where the datasets differ, blank nodes are matched that hang together with the same things, and then those that
+    share statements which no other blank node has. Nodes that are not matched keep their labels, unless a label is
+    wanted for another node: then they get a new one. The dataset stays the same: labels are only names.
+
+    Parameters
+    ----------
+    old, new : iterable of Batch
+        The two datasets. ``new`` is held in memory.
+    on_alike : {"warn", "raise"}, default "warn"
+        What to do where blank nodes are too much alike to be told apart within ``max_work``: keep their labels with a
+        `JellyWarning`, or raise.
+    max_work : int, default 500,000
+        How many statements the search among blank nodes that are alike may look at, a few microseconds each.
+
+    Returns
+    -------
+    list of Batch
+        The Batches of ``new``, those without blank nodes as they are.
+
+    Raises
+    ------
+    JellyLimitError
+        With ``on_alike="raise"``, where the search takes more than ``max_work``.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> old = jelly.read_batches(b"<a:s> <a:p> _:x .\\n_:x <a:q> _:y .", format="nt")
+    >>> new = jelly.read_batches(b"_:b1 <a:q> _:b2 .\\n<a:s> <a:p> _:b1 .", format="nt")
+    >>> (batch,) = relabel_to_match(old, new)
+    >>> batch.term(batch.s[0]), batch.term(batch.o[0])
+    ('_:x', '_:y')
+    """
+    if on_alike not in ("warn", "raise"):
+        raise ValueError(f'on_alike is {on_alike!r}: expected "warn" or "raise"')
+    batches = list(new)
+    table = StatementTable()
+    for batch in old:
+        table.add(batch, 0)
+    for batch in batches:
+        table.add(batch, 1)
+    table.take_differences()
+    matching, pattern = _matched(table, max_work)
+    if matching.too_much_alike:
+        reason = (
+            "some blank nodes are too much alike to be matched: the search takes more than"
+            f" {max_work} statements; raise max_work to search longer"
+        )
+        if on_alike == "raise":
+            raise JellyLimitError(reason)
+        warnings.warn(f"{reason}. They keep their labels", JellyWarning, stacklevel=2)
+    if not matching.complete:
+        _match_by_votes(pattern, matching.other)
+    names = _names(table, matching, pattern)
+    return [relabel(batch, names) if names and (batch.kind == _BLANK).any() else batch for batch in batches]
+
+
+def _names(table: StatementTable, matching: Matching, pattern: _Pattern) -> dict[str, str]:
+    """The new labels of the nodes of the second dataset, by those they have."""
+    labels = [table.label(term) if not triple else "" for term, triple in
+              zip(matching.nodes.tolist(), pattern.is_triple.tolist(), strict=True)]
+    taken = set(labels[: matching.n_left])
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    rest: list[str] = []
+    for i in range(matching.n_left, len(labels)):
+        same = int(matching.other[i])
+        if pattern.is_triple[i]:
+            continue
+        if same < 0:
+            rest.append(labels[i])
+            continue
+        used.add(labels[same])
+        found[labels[i]] = labels[same]
+    for label in rest:
+        name, n = label, 0
+        while name in used or (n and name in taken):
+            n += 1
+            name = f"{label}.{n}" if label[-1:].isalnum() else f"{label}{n}"
+        used.add(name)
+        found[label] = name
+    return {label: name for label, name in found.items() if label != name}

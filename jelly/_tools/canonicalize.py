@@ -1,0 +1,113 @@
+"""The canonical form of a dataset, by RDF Dataset Canonicalization (RDFC-1.0, W3C Recommendation of 21 May 2024)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from jelly._core.ntriples.canonical import Canonicalizer
+from jelly._formats.registry import FORMATS, READING
+from jelly._io.reader import Reader
+from jelly._io.settings import checked
+from jelly._io.source import Progress, Sink
+
+__all__ = ["Canonical", "canonicalize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """What `canonicalize` found.
+
+    ``document`` is the canonical N-Quads, or None where they were written to ``dst``. ``digest`` is the hash of the
+    document in hexadecimal digits, made with the algorithm that was used for the blank nodes. ``statements`` counts the
+    different statements. ``labels`` has the canonical label of each blank node by its label in the input.
+    """
+
+    document: bytes | None
+    digest: str
+    statements: int
+    labels: dict[str, str]
+
+    def __str__(self) -> str:
+        return "" if self.document is None else self.document.decode()
+
+
+@checked(READING - {"format"})
+def canonicalize(
+    src: Any,
+    dst: Any = None,
+    *,
+    from_format: str | None = None,
+    algorithm: Literal["sha256", "sha384"] = "sha256",
+    max_steps: int | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Canonical:
+    """Make the canonical N-Quads of a dataset: the same bytes for the same dataset, whatever its order and labels.
+
+    The algorithm is RDFC-1.0. Statements that are there twice are written once, blank nodes get the labels ``c14n0``,
+    ``c14n1`` and so on, and the lines are in code point order. The dataset is held in memory: each different term
+    once, and 16 bytes for each statement, twice that while the statements are sorted.
+
+    Parameters
+    ----------
+    src : path, bytes, file or chunks
+        The dataset, in any format that `Reader` reads.
+    dst : path or file, optional
+        Where to write the document; its suffix may choose a compression. By default the document is returned.
+    from_format : str, optional
+        The format of ``src``. By default its suffix tells.
+    algorithm : {"sha256", "sha384"}, default "sha256"
+        The hash algorithm for blank nodes and for the digest. Another one may lead to other labels.
+    max_steps : int, optional
+        How many steps the search may take that tells blank nodes apart which are alike. Each hash and each permutation
+        is a step, and takes a microsecond or less. The default is 2 million, and 16 more for each blank node.
+    progress : callable, optional
+        Called after each Batch with the bytes read, the bytes there are or None, and the statements so far.
+    **settings
+        Keywords of the `Reader`, such as ``strict`` and ``max_line_bytes``.
+
+    Returns
+    -------
+    Canonical
+        The document (None where ``dst`` is given), its hash, the number of statements and the labels.
+
+    Raises
+    ------
+    JellyLimitError
+        The blank nodes are so much alike that the search takes more than ``max_steps``.
+    JellyUnsupportedError
+        A statement has a quoted triple or is generalized: RDFC-1.0 does not define these.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.canonicalize(b'_:x <a:p> _:y .\\n_:y <a:q> "o" .\\n_:y <a:q> "o" .', from_format="nt")
+    >>> print(found, end="")
+    _:c14n0 <a:p> _:c14n1 .
+    _:c14n1 <a:q> "o" .
+    >>> found.statements, found.labels, found.digest[:8]
+    (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
+    """
+    work = Canonicalizer(algorithm, max_steps)
+    with Reader(src, format=from_format, **settings) as reader, reader.source.named():
+        reader.source.expected = (reader.format.name, FORMATS, "from_format")
+        for batch in reader.source.watched(reader.batches(), progress):
+            work.add(batch)
+        work.finish()
+    digest = hashlib.new(algorithm)
+    if dst is None:
+        document = b"".join(work.chunks())
+        digest.update(document)
+        return Canonical(document, digest.hexdigest(), work.statements, work.labels)
+    sink = Sink(dst)
+    try:
+        for chunk in work.chunks():
+            digest.update(chunk)
+            sink.write(chunk)
+    except BaseException:
+        sink.abort()
+        raise
+    sink.close()
+    return Canonical(None, digest.hexdigest(), work.statements, work.labels)
