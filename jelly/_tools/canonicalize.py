@@ -17,11 +17,18 @@ __all__ = ["Canonical", "canonicalize"]
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """What `canonicalize` found.
+    """Result of `canonicalize`.
 
-    ``document`` is the canonical N-Quads, or None where they were written to ``dst``. ``digest`` is the hash of the
-    document in hexadecimal digits, made with the algorithm that was used for the blank nodes. ``statements`` counts the
-    different statements. ``labels`` has the canonical label of each blank node by its label in the input.
+    Attributes
+    ----------
+    document : bytes or None
+        The canonical N-Quads, or None if they were written to ``dst``.
+    digest : str
+        Hash of the document in hexadecimal digits, by the same algorithm as for the blank nodes.
+    statements : int
+        Number of different statements.
+    labels : dict of str to str
+        Canonical label of each blank node by its label in the input.
     """
 
     document: bytes | None
@@ -65,7 +72,7 @@ def canonicalize(
         is a step, and takes a microsecond or less. The default is 2 million, and 16 more for each blank node.
     progress : callable, optional
         Called after each Batch with the bytes read, the bytes there are or None, and the statements so far.
-    **settings
+    **settings : Any
         Keywords of the `Reader`, such as ``strict`` and ``max_line_bytes``.
 
     Returns

@@ -1,3 +1,5 @@
+"""The different terms of whole datasets, numbered: equal terms have equal numbers, from whatever Batch they come."""
+
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
