@@ -308,26 +308,26 @@ def open_reader(
 
 def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     """The terms of pyoxigraph, one by one. ``mark`` is `Marks.put`, where language tags are to have marks."""
+
+    def marked(tag: str) -> str:
+        return tag if mark is None else mark(f"@{tag}".encode()).decode()[1:]
+
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
         iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
-        lang=_lang if mark is None else lambda text, tag: _lang(text, mark(f"@{tag}".encode()).decode()[1:]),
+        lang=lambda text, tag: ox.Literal(text, language=marked(tag)),
+        directed=lambda text, tag, direction: ox.Literal(
+            text, language=marked(tag), direction=ox.BaseDirection(direction)
+        ),
         typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
         quoted=_statement(ox.Triple),
         triple=_statement(ox.Triple),
         quad=_statement(ox.Quad),
         default=ox.DefaultGraph(),
     )
-
-
-def _lang(text: str, tag: str) -> Any:
-    tag, _, direction = tag.partition("--")
-    if not direction:
-        return ox.Literal(text, language=tag)
-    return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
 
 
 def _statement(make: Any) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._core.terms.materialize import Materializer
@@ -17,9 +18,6 @@ from jelly.messages._media import Dialect
 from jelly.messages._message import NOTE
 
 __all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncoder"]
-
-# Kinds of terms in a Batch.
-IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE = range(1, 7)
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
@@ -193,17 +191,17 @@ class TurtleEncoder(Encoder):
 
     def _make(self, rows: Rows, term: int) -> str:
         kind = rows.kind[term]
-        if kind == TRIPLE:
+        if kind == Kind.TRIPLE:
             s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
             return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
-        if kind == IRI:
+        if kind == Kind.IRI:
             text = rows.text(term)
             cut = max(text.rfind("#"), text.rfind("/"), text.rfind(":")) + 1
             name = self._names.get(text[:cut])
             if name is not None and _LOCAL.match(text[cut:]):
                 return f"{name}:{text[cut:]}"
         text = str(rows.terms.term(term))
-        if kind == TYPED:
+        if kind == Kind.TYPED:
             end = text.rindex('"') + 1
             return f"{text[:end]}^^{self._term(rows, rows.aux[term])}"
         return text
@@ -229,7 +227,7 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
         if node is None:
             node = graphs[g][s] = {"@id": _id(rows, s)}
         key = rows.text(p)
-        if key == RDF + "type" and rows.kind[o] in (IRI, BNODE):
+        if key == RDF + "type" and rows.kind[o] in (Kind.IRI, Kind.BNODE):
             node.setdefault("@type", []).append(_id(rows, o))
         else:
             node.setdefault(key, []).append(_value(rows, o))
@@ -239,21 +237,21 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
 
 
 def _id(rows: Rows, term: int) -> str:
-    return "_:" + rows.text(term) if rows.kind[term] == BNODE else rows.text(term)
+    return "_:" + rows.text(term) if rows.kind[term] == Kind.BNODE else rows.text(term)
 
 
 def _value(rows: Rows, term: int) -> dict[str, str]:
     kind = rows.kind[term]
-    if kind in (IRI, BNODE):
+    if kind in (Kind.IRI, Kind.BNODE):
         return {"@id": _id(rows, term)}
     value = {"@value": rows.text(term)}
-    if kind == TYPED:
+    if kind == Kind.TYPED:
         value["@type"] = rows.text(rows.aux[term])
-    elif kind == LANG:
-        # RDF 1.2 N-Triples, section 2.4: a direction follows the tag.
-        value["@language"], _, direction = rows.text(rows.aux[term]).partition("--")
-        if direction:
-            value["@direction"] = direction
+    elif kind == Kind.LANG:
+        tag = rows.aux[term]
+        value["@language"] = rows.text(tag)
+        if rows.kind[tag] != Kind.TEXT:
+            value["@direction"] = "ltr" if rows.kind[tag] == Kind.TEXT_LTR else "rtl"
     return value
 
 

@@ -8,9 +8,11 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
-    SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
+    SLACK, Render, Span, all_differ, end_render, find_directions, find_same, free_render, render, start_render,
+    start_same,
 )
 from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities
@@ -21,10 +23,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 cdef enum:
-    SUBJECT = 0
-    PREDICATE = 1
-    OBJECT = 2
-    GRAPH = 3
+    # Behind the slots of a statement.
     DATATYPE = 4
     LANG = 5
     VALUE = 6  # a column from elsewhere: any term, or null
@@ -43,7 +42,7 @@ _SLOTS = {
 
 # Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
 _USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
-_USES["object_kind"] = 1 << OBJECT
+_USES["object_kind"] = _USES["direction"] = 1 << OBJECT
 
 
 ctypedef struct Nulls:
@@ -152,7 +151,7 @@ cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
     return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
 
 
-cdef int fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
+cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
     cdef int64_t row
     cdef int which
     for row in range(rows):
@@ -341,7 +340,7 @@ cdef class ArrowExporter:
             for name in names:
                 slots |= <int>_USES.get(name, 0)
         self.batch = batch = self.capabilities.fit(batch, rows, slots)
-        if start_render(&self.r, &batch.a, self.flat) < 0:
+        if start_render(&self.r, &batch.a, self.flat, names is not None and "direction" in names) < 0:
             self.batch = None
             raise MemoryError
         self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
@@ -558,16 +557,28 @@ cdef class ArrowExporter:
 
     def kind_codes(self, int64_t row, int64_t end):
         """int8 indices of the column object_kind into literal, iri, bnode, triple."""
+        return self.small_codes(row, end, False)
+
+    def directions(self, int64_t row, int64_t end):
+        """int8 codes of the column direction: 0 ltr, 1 rtl, -1 where it is null; None where all of it is."""
+        return self.small_codes(row, end, True)
+
+    cdef object small_codes(self, int64_t row, int64_t end, bint directions):
         cdef Buffer codes
-        cdef int status
+        cdef int64_t status
+        cdef const int32_t* ids
         self.enter(row, end)
         try:
             codes = new_buffer(self.pool, end - row)
+            ids = self.spog[OBJECT] + row
             with nogil:
-                status = fill_kind_codes(&self.r, self.spog[OBJECT] + row, end - row, <int8_t*>codes.data)
+                if directions:
+                    status = find_directions(&self.r, ids, end - row, <int8_t*>codes.data)
+                else:
+                    status = fill_kind_codes(&self.r, ids, end - row, <int8_t*>codes.data)
             if status < 0:
                 raise self.error(row)
-            return codes
+            return codes if status or not directions else None
         finally:
             self.busy = False
 

@@ -1,6 +1,6 @@
 """Terms of a Batch as the values of Arrow columns: where the text of each is, and which terms have the same text."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
@@ -28,6 +28,7 @@ ctypedef struct Same:
 ctypedef struct Render:
     BatchData* b
     bint flat
+    bint directions  # have a column of their own, and do not stand behind the language tags
     Span* spans  # one for each term
     int64_t cap_spans
     NTriplesWriter lengths
@@ -49,10 +50,11 @@ ctypedef struct Render:
     Fault fault
 
 
-cdef int start_render(Render* r, BatchData* b, bint flat) noexcept nogil
+cdef int start_render(Render* r, BatchData* b, bint flat, bint directions) noexcept nogil
 cdef int start_same(Render* r) noexcept nogil
 cdef void end_render(Render* r) noexcept nogil
 cdef void free_render(Render* r) noexcept nogil
 cdef int render(Render* r, int32_t term) noexcept nogil
 cdef int32_t find_same(Render* r, int32_t term) noexcept nogil
 cdef int all_differ(Render* r) noexcept nogil
+cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil

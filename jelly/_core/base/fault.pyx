@@ -169,7 +169,7 @@ _SLOTS = ("subject", "predicate", "object", "graph")
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
 _KINDS = (
-    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text",
+    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text", "text", "text",
     "literal of rdf:langString or rdf:dirLangString without a language tag",
     "language subtag of more than 8 characters",
 )

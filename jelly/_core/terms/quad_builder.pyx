@@ -9,8 +9,12 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace,
     add_quoted, add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
+from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
+from jelly._core.terms.model cimport direction_code
+
+_XSD_STRING = XSD_STRING.decode()
 
 cdef enum:
     # A Batch may never hold more text than this: far above what makes it full, so that one long literal more fits.
@@ -188,18 +192,17 @@ cdef class QuadBatchBuilder:
         return self.checked(intern_term(&self.index, &self.batch.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
 
     cdef int32_t add_literal(self, object term) except -1:
+        cdef int kind
         value = term.value
         language = term.language
         if language is not None:
             if self.tag is not None:
                 language = self.tag(language)
             direction = term.direction
-            if direction is not None:
-                # RDF 1.2 N-Triples, section 2.4: the direction follows the tag.
-                language = f"{self.mended(language)}--{direction.value}"
-            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), value)
+            kind = KIND_TEXT if direction is None else KIND_TEXT + direction_code(direction.value)
+            return self.intern(KIND_LANG, self.intern(kind, NO_TERM, language), value)
         datatype = term.datatype.value
-        if datatype == "http://www.w3.org/2001/XMLSchema#string":
+        if datatype == _XSD_STRING:
             return self.intern(KIND_LITERAL, NO_TERM, value)
         return self.intern(KIND_TYPED, self.intern(KIND_IRI, NO_TERM, datatype), value)
 
