@@ -6,7 +6,9 @@ it is; `write_arrow` takes whatever speaks it. Two layouts:
 ``layout="flat"``
     ``subject, predicate, object, object_kind, datatype, lang, graph``: IRIs and lexical forms as they are, blank nodes
     as ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
-    is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
+    is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples. A
+    base direction stands behind the language, as in ``ar--rtl``, or where it is asked for (``direction=True``) in a
+    column ``direction`` of its own, behind ``lang``: ``ltr``, ``rtl`` or null.
 ``layout="ntriples"``
     ``s, p, o, g`` in N-Triples syntax: holds everything, literals as subjects too.
 
@@ -93,9 +95,12 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
     "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
     "ntriples": ("s", "p", "o", "g"),
 }
+# Columns of a layout that are there where they are asked for.
+OPTIONAL: dict[str, tuple[str, ...]] = {"flat": ("direction",), "ntriples": ()}
 REQUIRED = {"flat": LAYOUTS["flat"][:4], "ntriples": LAYOUTS["ntriples"][:3]}
 GRAPH = {"flat": "graph", "ntriples": "g"}
 KINDS = ("literal", "iri", "bnode", "triple")
+DIRECTIONS = ("ltr", "rtl")
 BATCH_ROWS = 32768
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
@@ -106,7 +111,11 @@ _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
 
 
 def schema(
-    layout: Layout = "flat", *, dictionary: bool = False, columns: Sequence[str] | None = None
+    layout: Layout = "flat",
+    *,
+    dictionary: bool = False,
+    columns: Sequence[str] | None = None,
+    direction: bool = False,
 ) -> pa.Schema:
     """The Arrow schema of `read_arrow` with these settings.
 
@@ -115,15 +124,18 @@ def schema(
     """
     if layout not in LAYOUTS:
         raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
-    known = (*LAYOUTS[layout], "frame", "metadata")
-    chosen = LAYOUTS[layout] if columns is None else tuple(columns)
+    known = (*LAYOUTS[layout], *OPTIONAL[layout], "frame", "metadata")
+    chosen = list(LAYOUTS[layout] if columns is None else columns)
+    if direction and layout == "flat" and "direction" not in chosen:
+        chosen.insert(chosen.index("lang") + 1 if "lang" in chosen else len(chosen), "direction")
     if unknown := [name for name in chosen if name not in known]:
         raise ValueError(f"unknown columns {', '.join(map(repr, unknown))}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError("columns must name at least one column, and each once")
-    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": _KIND_CODES if dictionary else pa.string()}
+    few = _KIND_CODES if dictionary else pa.string()
+    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": few, "direction": few}
     plain = _CODES if dictionary else pa.string()
-    nullable = ("datatype", "lang", "graph", "g", "metadata")
+    nullable = ("datatype", "lang", "direction", "graph", "g", "metadata")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
 
 
@@ -137,9 +149,10 @@ class RecordBatchBuilder:
         columns: Sequence[str] | None,
         batch_rows: int,
         keep: Keep | None = None,
+        direction: bool = False,
     ) -> None:
         self._keep = keep
-        self.schema = schema(layout, dictionary=dictionary, columns=columns)
+        self.schema = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
         self._dictionary = dictionary
         self._flat = layout == "flat"
         self._batch_rows = batch_rows
@@ -204,6 +217,8 @@ class RecordBatchBuilder:
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
+        if name == "direction":
+            return self._directions(columns, row, end)
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
         if name == "object_kind":
@@ -234,6 +249,15 @@ class RecordBatchBuilder:
         values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
+    def _directions(self, columns: ArrowExporter, row: int, end: int) -> pa.Array:
+        type = self.schema.field("direction").type
+        buffer = columns.directions(row, end)
+        if buffer is None:
+            return self._all_null(type, end - row)
+        codes = np.asarray(buffer).view(np.int8)
+        made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(DIRECTIONS))
+        return made if self._dictionary else made.cast(type)
+
     def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
         """Nulls: every record batch shares them."""
         known = self._nulls.get(type)
@@ -262,6 +286,7 @@ def from_batches(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    direction: bool = False,
     keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
     """Batches, of a `Decoder` say, as Arrow. See `read_arrow` for the keywords.
@@ -273,7 +298,7 @@ def from_batches(
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -330,6 +355,7 @@ def read_arrow(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    direction: bool = False,
     threads: int = 1,
     start: int | None = None,
     stop: int | None = None,
@@ -345,6 +371,9 @@ def read_arrow(
     ``dictionary=True`` makes dictionary columns: each record batch has its own dictionaries, without duplicates. One
     of subjects or objects may hold more values than the column uses: it is then the term table of the Batch itself.
 
+    ``direction=True`` gives the flat layout a column ``direction``; else a base direction stands behind the language
+    (see the module).
+
     For a Jelly file with an index, ``start`` and ``stop`` choose statements by number, and ``threads`` decode parts of
     the file at once, in order. Without an index ``threads`` makes no difference.
 
@@ -356,7 +385,7 @@ def read_arrow(
     ('en', [None])
     """
     _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, direction=direction)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
@@ -430,7 +459,8 @@ def write_arrow(
     ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of
     pyarrow, frames of polars and pandas, results of DuckDB. Its columns are those of a layout, in any order, plain or
     dictionary strings; the names tell which layout. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing, other
-    columns may not be there, but for ``frame``: where it changes, a frame ends in a grouped stream.
+    columns may not be there, but for ``direction`` in the flat layout and ``frame``: a frame of a grouped stream ends
+    where that changes.
 
     Without options the stream is one of quads if a graph is named in the first 64 MB of it. A later one is an error:
     give ``options=StreamOptions(physical_type=PhysicalType.QUADS)`` where that can be.

@@ -297,7 +297,10 @@ class _XmlReader:
         elif name == "literal":
             language, direction = self._about.get(_LANG), self._about.get(_DIR)
             if language:
-                self._term = Literal(text, language=language, direction=direction or None)
+                try:
+                    self._term = Literal(text, language=language, direction=direction or None)
+                except ValueError as error:
+                    raise self._fail(str(error)) from None
             else:
                 self._term = Literal(text, datatype=self._about.get("datatype"))
         elif name in _PARTS and self._triples:

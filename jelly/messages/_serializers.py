@@ -19,6 +19,11 @@ from jelly.messages._message import NOTE
 
 __all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncoder"]
 
+# As plain numbers: members of an IntEnum take six times as long to find and compare.
+IRI, BNODE, LANG, TYPED, TRIPLE, TEXT, TEXT_LTR = map(
+    int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TRIPLE, Kind.TEXT, Kind.TEXT_LTR)
+)
+
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 Row = tuple[int, int, int, int]
@@ -191,17 +196,17 @@ class TurtleEncoder(Encoder):
 
     def _make(self, rows: Rows, term: int) -> str:
         kind = rows.kind[term]
-        if kind == Kind.TRIPLE:
+        if kind == TRIPLE:
             s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
             return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
-        if kind == Kind.IRI:
+        if kind == IRI:
             text = rows.text(term)
             cut = max(text.rfind("#"), text.rfind("/"), text.rfind(":")) + 1
             name = self._names.get(text[:cut])
             if name is not None and _LOCAL.match(text[cut:]):
                 return f"{name}:{text[cut:]}"
         text = str(rows.terms.term(term))
-        if kind == Kind.TYPED:
+        if kind == TYPED:
             end = text.rindex('"') + 1
             return f"{text[:end]}^^{self._term(rows, rows.aux[term])}"
         return text
@@ -227,7 +232,7 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
         if node is None:
             node = graphs[g][s] = {"@id": _id(rows, s)}
         key = rows.text(p)
-        if key == RDF + "type" and rows.kind[o] in (Kind.IRI, Kind.BNODE):
+        if key == RDF + "type" and rows.kind[o] in (IRI, BNODE):
             node.setdefault("@type", []).append(_id(rows, o))
         else:
             node.setdefault(key, []).append(_value(rows, o))
@@ -237,21 +242,21 @@ def document(rows: Rows, frame: list[Row]) -> dict[str, Any]:
 
 
 def _id(rows: Rows, term: int) -> str:
-    return "_:" + rows.text(term) if rows.kind[term] == Kind.BNODE else rows.text(term)
+    return "_:" + rows.text(term) if rows.kind[term] == BNODE else rows.text(term)
 
 
 def _value(rows: Rows, term: int) -> dict[str, str]:
     kind = rows.kind[term]
-    if kind in (Kind.IRI, Kind.BNODE):
+    if kind in (IRI, BNODE):
         return {"@id": _id(rows, term)}
     value = {"@value": rows.text(term)}
-    if kind == Kind.TYPED:
+    if kind == TYPED:
         value["@type"] = rows.text(rows.aux[term])
-    elif kind == Kind.LANG:
+    elif kind == LANG:
         tag = rows.aux[term]
         value["@language"] = rows.text(tag)
-        if rows.kind[tag] != Kind.TEXT:
-            value["@direction"] = "ltr" if rows.kind[tag] == Kind.TEXT_LTR else "rtl"
+        if rows.kind[tag] != TEXT:
+            value["@direction"] = "ltr" if rows.kind[tag] == TEXT_LTR else "rtl"
     return value
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import capabilities_of, element_name
-from jelly.messages._serializers import RDF, Encoder, Row, Rows
+from jelly.messages._serializers import BNODE, IRI, LANG, RDF, TYPED, Encoder, Row, Rows
 
 __all__ = ["XmlEncoder"]
 
@@ -38,7 +37,7 @@ class XmlEncoder(Encoder):
         return f"{head}>{body}</rdf:RDF>\n" if body else f"{head}/>\n"
 
     def _node(self, rows: Rows, term: int, attribute: str) -> str:
-        if rows.kind[term] == Kind.BNODE:
+        if rows.kind[term] == BNODE:
             return f'rdf:nodeID="{rows.text(term)}"'
         return f'rdf:{attribute}="{_escaped(rows.text(term))}"'
 
@@ -48,11 +47,11 @@ class XmlEncoder(Encoder):
         local = element_name(iri)
         name = f"{names.setdefault(iri[: len(iri) - len(local)], f'n{len(names)}')}:{local}"
         kind = rows.kind[o]
-        if kind in (Kind.IRI, Kind.BNODE):
+        if kind in (IRI, BNODE):
             return f"<{name} {self._node(rows, o, 'resource')}/>"
         attribute = ""
-        if kind == Kind.TYPED:
+        if kind == TYPED:
             attribute = f' rdf:datatype="{_escaped(rows.text(rows.aux[o]))}"'
-        elif kind == Kind.LANG:
+        elif kind == LANG:
             attribute = f' xml:lang="{rows.text(rows.aux[o])}"'
         return f"<{name}{attribute}>{_escaped(rows.text(o))}</{name}>"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
@@ -28,8 +29,8 @@ from jelly.patch._formats import JELLYP, PATCH_FORMATS, PATCH_READING, TRP, find
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
-# Codes of `Batch.op`: the numbers of the rows of Jelly-Patch.
-ADD, DELETE, START, ABORT, HEADER, PUNCTUATION = 2, 3, 6, 8, 14, 15
+# As plain numbers, which numpy compares faster.
+START, ABORT, HEADER, PUNCTUATION = map(int, (Op.START, Op.ABORT, Op.HEADER, Op.PUNCTUATION))
 
 COLLECT_ROWS = 8192
 

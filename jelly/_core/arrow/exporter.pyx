@@ -8,10 +8,10 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
-    SLACK, Render, Span, all_differ, end_render, find_directions, find_same, free_render, render, start_render,
-    start_same,
+    KIND_WIDTH, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds, find_directions, find_same,
+    free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
@@ -32,8 +32,6 @@ cdef enum:
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
     LONG = 512
-    # Bytes of a value of object_kind, with zeros behind.
-    KIND_WIDTH = 8
 
 _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
@@ -118,48 +116,6 @@ cdef inline int64_t fill_strings(
         offsets[row + 1] = <int32_t>used
     data.n = used
     return rows
-
-
-cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil:
-    """object_kind as text; the bytes, or a code."""
-    cdef const char* texts = b"literal\0iri\0\0\0\0\0bnode\0\0\0triple\0\0"
-    cdef int64_t lengths[4]
-    cdef int64_t used = 0
-    cdef int64_t row
-    cdef int which
-    lengths[0] = 7
-    lengths[1] = 3
-    lengths[2] = 5
-    lengths[3] = 6
-    offsets[0] = 0
-    for row in range(rows):
-        which = kind_of(r, ids[row])
-        if which < 0:
-            return which
-        memcpy(data + used, texts + KIND_WIDTH * which, KIND_WIDTH)
-        used += lengths[which]
-        offsets[row + 1] = <int32_t>used
-    return used
-
-
-cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
-    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
-    cdef int kind
-    if term < 0 or term >= r.b.n_terms:
-        return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
-    kind = r.b.kind[term]
-    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
-
-
-cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
-    cdef int64_t row
-    cdef int which
-    for row in range(rows):
-        which = kind_of(r, ids[row])
-        if which < 0:
-            return which
-        out[row] = <int8_t>which
-    return OK
 
 
 cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t* out) noexcept nogil:

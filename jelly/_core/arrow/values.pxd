@@ -13,6 +13,8 @@ cdef enum:
     MAX_VALUE = 0x7FFFFFFF - SLACK
     # Bytes that the terms of one Batch may take that are not written as they are.
     MAX_SIDE = 1 << 28
+    # Bytes of a value of object_kind, with zeros behind.
+    KIND_WIDTH = 8
 
 
 ctypedef struct Span:
@@ -58,3 +60,5 @@ cdef int render(Render* r, int32_t term) noexcept nogil
 cdef int32_t find_same(Render* r, int32_t term) noexcept nogil
 cdef int all_differ(Render* r) noexcept nogil
 cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil
+cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil
+cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil

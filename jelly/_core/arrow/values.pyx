@@ -351,3 +351,45 @@ cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t
             out[row] = b.kind[term] - KIND_TEXT_LTR
             found += 1
     return found
+
+
+cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil:
+    """object_kind as text; the bytes, or a code."""
+    cdef const char* texts = b"literal\0iri\0\0\0\0\0bnode\0\0\0triple\0\0"
+    cdef int64_t lengths[4]
+    cdef int64_t used = 0
+    cdef int64_t row
+    cdef int which
+    lengths[0] = 7
+    lengths[1] = 3
+    lengths[2] = 5
+    lengths[3] = 6
+    offsets[0] = 0
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        memcpy(data + used, texts + KIND_WIDTH * which, KIND_WIDTH)
+        used += lengths[which]
+        offsets[row + 1] = <int32_t>used
+    return used
+
+
+cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
+    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
+    cdef int kind
+    if term < 0 or term >= r.b.n_terms:
+        return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+    kind = r.b.kind[term]
+    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
+
+
+cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
+    cdef int64_t row
+    cdef int which
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        out[row] = <int8_t>which
+    return OK

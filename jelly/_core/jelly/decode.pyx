@@ -98,7 +98,7 @@ cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
     """The term of a language tag, with a base direction or not; the last few are remembered."""
     cdef int64_t n = tag.end - tag.at
     cdef int kind = split_tag(tag.at, &n)
-    cdef uint32_t i = <uint32_t>n * 31 + tag.at[0]
+    cdef uint32_t i = <uint32_t>(8 * n + kind) * 31 + tag.at[0]
     cdef int32_t term
     if n > 1:
         i = i * 31 + tag.at[1]

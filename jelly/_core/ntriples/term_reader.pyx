@@ -2,7 +2,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
     same_bytes, split_tag,
 )
 from jelly._core.base.characters cimport (
@@ -14,8 +14,8 @@ from jelly._core.base.constants cimport (
 )
 from jelly._core.base.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
-    LINE_CUT, LITERAL_OPEN, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
-    SYNTAX, TEXT_UTF8, fail,
+    LINE_CUT, LITERAL_OPEN, LONG_SUBTAG, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
+    SYNTAX, TEXT_UTF8, UNTAGGED, fail,
 )
 from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.utf8 cimport check_utf8
@@ -26,9 +26,6 @@ cdef enum:
     LAST_POINT = 0x10FFFF
     # BCP 47: characters of a part of a language tag.
     MAX_SUBTAG = 8
-    # What strict refuses besides kinds of terms, see fault._KINDS.
-    UNTAGGED = 10
-    LONG_SUBTAG = 11
 
 
 # Faults.

@@ -10,8 +10,8 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
-    NO_TERM, N_DIRECTION, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
-    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
+    NO_TERM, N_DIRECTION, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
+    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of

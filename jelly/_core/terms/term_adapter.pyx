@@ -6,8 +6,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly._core.base.batch cimport (
-    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, hash_bytes,
-    same_bytes,
+    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
+    hash_bytes, same_bytes,
 )
 from jelly._core.base.fault cimport OK
 from jelly._core.base.patch_operations cimport only_statements
@@ -217,8 +217,9 @@ cdef class TermAdapter:
             if kind == KIND_LANG:
                 if type(aux) is not tuple:
                     return self.lang(text, aux)
-                tag, direction = aux
-                return self.lang(text, f"{tag}--{direction}") if self.directed is None else self.directed(text, tag, direction)
+                if self.directed is None:
+                    return self.lang(text, "--".join(aux))
+                return self.directed(text, aux[0], aux[1])
             if kind == KIND_TYPED:
                 return self.typed(text, aux)
             return text if kind == KIND_TEXT else (text, "ltr" if kind == KIND_TEXT_LTR else "rtl")
