@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI, Kind
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._formats.registry import READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
@@ -27,7 +27,6 @@ __all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
 
 Ids = npt.NDArray[np.int32]
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _KNOWN = {
     "rdf": RDF,
@@ -78,7 +77,8 @@ class Stats:
     """What `stats` found.
 
     ``terms`` tells for each position how many terms of each kind stand there. ``predicates``, ``classes`` (objects of
-    rdf:type), ``graphs``, ``datatypes`` and ``languages`` are `Counts` by IRI or language tag; other terms are named in
+    rdf:type), ``graphs``, ``datatypes`` and ``languages`` are `Counts` by IRI or language tag, with
+    the base direction behind it (``ar--rtl``); other terms are named in
     N-Triples syntax. Literals are counted where they stand in a statement, not inside quoted triples; plain ones have
     the datatype xsd:string.
 

@@ -144,7 +144,8 @@ def test_the_saved_state_of_a_decoder() -> None:
         first = Decoder()
         first.push(data[: 1 + data[0]])
         batch = first.pull(True)
-        assert batch is not None and first.pull(True) is None
+        assert batch is not None
+        assert first.pull(True) is None
         state, options = first.save(), batch.options
         rest = Decoder(options=options, state=state, delimited=True)
         assert [t.o for batch in rest.feed(data[1 + data[0] :]) for t in Materializer(batch).statements()] == [o]

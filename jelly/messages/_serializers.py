@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
+from jelly._core.base.constants import RDF, Kind
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._core.terms.materialize import Materializer
@@ -23,8 +23,6 @@ __all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncod
 IRI, BNODE, LANG, TYPED, TRIPLE, TEXT, TEXT_LTR = map(
     int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TRIPLE, Kind.TEXT, Kind.TEXT_LTR)
 )
-
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 Row = tuple[int, int, int, int]
 

@@ -28,6 +28,7 @@ class Op(IntEnum):
     HEADER = 14
     PUNCTUATION = 15
 
+RDF: str
 XSD_STRING_IRI: str
 LANG_STRING_IRI: str
 DIR_LANG_STRING_IRI: str

@@ -12,7 +12,7 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_arena
-from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
@@ -273,7 +273,7 @@ _TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
 _IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDF = RDF_NAMESPACE.decode()
 # What labels begin with that were put in the place of others.
 REPLACED_LABEL = "esc_"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",

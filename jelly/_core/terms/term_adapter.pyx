@@ -115,8 +115,8 @@ cdef class TermAdapter:
 
     ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
     of a text and a tag, ``directed`` of a text, a tag and ``"ltr"`` or ``"rtl"`` (None: the library has no directions, and
-    ``lang`` gets a tag such as ``ar--rtl``), ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms.
-    ``triple`` and ``quad`` make statements of terms; by
+    ``lang`` gets a tag such as ``ar--rtl``), ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of
+    three terms. ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
