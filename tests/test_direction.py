@@ -341,3 +341,25 @@ def test_numbers_are_those_of_the_core() -> None:
     assert batch.kind.tolist() == [Kind.IRI, Kind.IRI, Kind.TEXT_RTL, Kind.LANG]
     assert [slot.name for slot in Slot] == ["SUBJECT", "PREDICATE", "OBJECT", "GRAPH"]
     assert [op.value for op in Op] == [2, 3, 4, 5, 6, 7, 8, 14, 15]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("ttl", '<http://e/s> <http://e/p> "x"@ar--rtl .'),
+        (
+            "rdfxml",
+            '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+            '<rdf:Description rdf:about="http://e/s"><e:p xml:lang="ar--rtl">x</e:p></rdf:Description></rdf:RDF>',
+        ),
+        ("jsonld", '{"@id":"http://e/s","http://e/p":{"@value":"x","@language":"ar--rtl"}}'),
+    ],
+)
+def test_tags_of_other_parsers(format: str, text: str) -> None:
+    pytest.importorskip("pyoxigraph")
+    try:
+        (batch,) = jelly.read_batches(text.encode(), format=format, lenient=True)
+    except jelly.JellyError:
+        return  # the parser refuses the tag
+    batch.check()
+    assert terms_of(batch) == [RTL]

@@ -10,13 +10,13 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
-    NO_TERM, N_DIRECTION, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
+    NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
     add_term as append_term, check_free, clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.terms.model cimport (
-    IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, direction_code,
+    IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, split_language,
 )
 from jelly._core.terms.term_adapter cimport TermAdapter
 
@@ -196,13 +196,10 @@ cdef class BatchBuilder:
 
     cdef int32_t foreign_tag(self, object language, object direction) except -1:
         """The id of a language tag, with a base direction behind it or beside it."""
-        cdef int base = 0
-        if direction is not None:
-            base = direction_code(direction if isinstance(direction, str) else direction.value)
-        elif len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
-            base = direction_code(language[-3:])
-            language = language[:-N_DIRECTION]
-        return self.intern(KIND_TEXT + base, NO_TERM, language)
+        if direction is not None and not isinstance(direction, str):
+            direction = direction.value
+        tag, base = split_language(language, direction)
+        return self.intern(KIND_TEXT + <int>base, NO_TERM, tag)
 
     cdef int32_t find_graph(self, object g) except? -1:
         """The id of a graph's name; NO_TERM for the default graph."""

@@ -5,7 +5,7 @@ from jelly._core.base.constants cimport MAX_DEPTH
 
 
 cdef int one_deeper(object s, object p, object o) except -1
-cdef int direction_code(object direction) except -1
+cdef tuple split_language(object language, object direction)
 
 
 cdef class IRI:

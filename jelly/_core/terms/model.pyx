@@ -45,13 +45,13 @@ cdef int one_deeper(object s, object p, object o) except -1:
     return depth
 
 
-cdef int direction_code(object direction) except -1:
-    """1 for ltr, 2 for rtl."""
-    if direction == "ltr":
-        return 1
-    if direction == "rtl":
-        return 2
-    raise ValueError(f'a direction is "ltr", "rtl" or None, not {direction!r:.80}')
+cdef tuple split_language(object language, object direction):
+    """A language tag and `Literal.base`, where the direction stands beside the tag, or behind it as in N-Triples."""
+    if direction is None and len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
+        language, direction = language[:-N_DIRECTION], language[-3:]
+    if direction not in _DIRECTIONS:
+        raise ValueError(f'a direction is "ltr", "rtl" or None, not {direction!r:.80}')
+    return language, _DIRECTIONS.index(direction)
 
 
 cdef str as_text(object x, str what):
@@ -161,12 +161,9 @@ cdef class Literal:
             language = as_text(language, "a language tag")
             if not language:
                 raise ValueError("a language tag must not be empty")
-            if direction is None and len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
-                language, direction = language[:-N_DIRECTION], language[-3:]
-        if direction is not None:
-            base = direction_code(direction)
-            if language is None:
-                raise ValueError("a literal with a direction needs a language")
+            language, base = split_language(language, direction)
+        elif direction is not None:
+            raise ValueError("a literal with a direction needs a language")
         if datatype is not None:
             if type(datatype) is not IRI:
                 datatype = IRI(datatype)

@@ -12,7 +12,7 @@ from jelly._core.base.batch cimport (
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
-from jelly._core.terms.model cimport direction_code
+from jelly._core.terms.model cimport split_language
 
 _XSD_STRING = XSD_STRING.decode()
 
@@ -192,15 +192,14 @@ cdef class QuadBatchBuilder:
         return self.checked(intern_term(&self.index, &self.batch.a, KIND_BNODE, NO_TERM, <const uint8_t*>utf8, n))
 
     cdef int32_t add_literal(self, object term) except -1:
-        cdef int kind
         value = term.value
         language = term.language
         if language is not None:
             if self.tag is not None:
                 language = self.tag(language)
             direction = term.direction
-            kind = KIND_TEXT if direction is None else KIND_TEXT + direction_code(direction.value)
-            return self.intern(KIND_LANG, self.intern(kind, NO_TERM, language), value)
+            tag, base = split_language(self.mended(language), None if direction is None else direction.value)
+            return self.intern(KIND_LANG, self.intern(KIND_TEXT + <int>base, NO_TERM, tag), value)
         datatype = term.datatype.value
         if datatype == _XSD_STRING:
             return self.intern(KIND_LITERAL, NO_TERM, value)
