@@ -192,12 +192,14 @@ cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef int32_t aux = b.aux[term]
     cdef int64_t n_aux = 0
+    cdef int64_t n_direction = 0
     cdef int64_t size = len_field(n) if n else 0
     cdef int32_t datatype = 0
     if b.kind[term] == KIND_LANG:
         # Jelly 1.0 and 1.1 have no base direction: it goes with the tag.
         n_aux = b.start[aux + 1] - b.start[aux]
-        size += len_field(n_aux + len_direction(b.kind[aux]))
+        n_direction = len_direction(b.kind[aux])
+        size += len_field(n_aux + n_direction)
     elif b.kind[term] == KIND_TYPED:
         datatype = find_datatype_id(e, aux)
         if datatype < 0:
@@ -218,11 +220,11 @@ cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil
         put_varint(&e.row, datatype)
     elif b.kind[term] == KIND_LANG:
         put_byte(&e.row, pb.RDF_LITERAL_LANGTAG_TAG)
-        put_varint(&e.row, n_aux + len_direction(b.kind[aux]))
+        put_varint(&e.row, n_aux + n_direction)
         put_bytes(&e.row, b.text + b.start[aux], n_aux)
-        if b.kind[aux] != KIND_TEXT:
+        if n_direction:
             put_direction(e.row.buf + e.row.n, b.kind[aux])
-            e.row.n += len_direction(b.kind[aux])
+            e.row.n += n_direction
     return OK
 
 

@@ -198,8 +198,10 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
         n = b.start[aux + 1] - b.start[aux]
         memcpy(out + 1, b.text + b.start[aux], n)
         out += 1 + n
-        put_direction(out, b.kind[aux])
-        return out + len_direction(b.kind[aux])
+        if b.kind[aux] != KIND_TEXT:
+            put_direction(out, b.kind[aux])
+            out += len_direction(b.kind[aux])
+        return out
     if kind == KIND_TYPED:
         out[0] = out[1] = 0x5E
         return put_leaf(t, out + 2, aux)
