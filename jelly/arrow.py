@@ -7,6 +7,8 @@
     ``subject, predicate, object, object_kind, datatype, lang, graph``: plain IRIs and lexical forms, blank nodes as
     ``_:label``, quoted triples as ``<<( s p o )>>``. ``object_kind`` is iri, bnode, literal or triple; ``datatype``
     is null for xsd:string and for literals with a language; ``graph`` is null in the default graph and for triples.
+    A base direction stands behind the language, as in ``ar--rtl``, or with ``direction=True`` in a column
+    ``direction`` behind ``lang``: ``ltr``, ``rtl`` or null.
 ``layout="ntriples"``
     ``s, p, o, g`` in N-Triples syntax. It can hold all statements, also those with literals as subjects.
 
@@ -93,9 +95,12 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
     "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
     "ntriples": ("s", "p", "o", "g"),
 }
+# Columns of a layout that are there where they are asked for.
+OPTIONAL: dict[str, tuple[str, ...]] = {"flat": ("direction",), "ntriples": ()}
 REQUIRED = {"flat": LAYOUTS["flat"][:4], "ntriples": LAYOUTS["ntriples"][:3]}
 GRAPH = {"flat": "graph", "ntriples": "g"}
 KINDS = ("literal", "iri", "bnode", "triple")
+DIRECTIONS = ("ltr", "rtl")
 BATCH_ROWS = 32768
 # Bytes that are looked through for a named graph before the kind of stream is chosen.
 MAX_PEEK = 1 << 26
@@ -106,7 +111,11 @@ _KIND_CODES = pa.dictionary(pa.int8(), pa.string())
 
 
 def schema(
-    layout: Layout = "flat", *, dictionary: bool = False, columns: Sequence[str] | None = None
+    layout: Layout = "flat",
+    *,
+    dictionary: bool = False,
+    columns: Sequence[str] | None = None,
+    direction: bool = False,
 ) -> pa.Schema:
     """The Arrow schema of the record batches of `read_arrow`.
 
@@ -118,6 +127,8 @@ def schema(
         Make dictionary columns.
     columns : sequence of str, optional
         Names of the columns. By default all columns of the layout.
+    direction : bool, default False
+        Add the column ``direction`` to the flat layout.
 
     Returns
     -------
@@ -136,15 +147,18 @@ def schema(
     """
     if layout not in LAYOUTS:
         raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
-    known = (*LAYOUTS[layout], "frame", "metadata")
-    chosen = LAYOUTS[layout] if columns is None else tuple(columns)
+    known = (*LAYOUTS[layout], *OPTIONAL[layout], "frame", "metadata")
+    chosen = list(LAYOUTS[layout] if columns is None else columns)
+    if direction and layout == "flat" and "direction" not in chosen:
+        chosen.insert(chosen.index("lang") + 1 if "lang" in chosen else len(chosen), "direction")
     if unknown := [name for name in chosen if name not in known]:
         raise ValueError(f"unknown columns {', '.join(map(repr, unknown))}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError("columns must name at least one column, and each once")
-    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": _KIND_CODES if dictionary else pa.string()}
+    few = _KIND_CODES if dictionary else pa.string()
+    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": few, "direction": few}
     plain = _CODES if dictionary else pa.string()
-    nullable = ("datatype", "lang", "graph", "g", "metadata")
+    nullable = ("datatype", "lang", "direction", "graph", "g", "metadata")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
 
 
@@ -158,9 +172,10 @@ class RecordBatchBuilder:
         columns: Sequence[str] | None,
         batch_rows: int,
         keep: Keep | None = None,
+        direction: bool = False,
     ) -> None:
         self._keep = keep
-        self.schema = schema(layout, dictionary=dictionary, columns=columns)
+        self.schema = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
         self._dictionary = dictionary
         self._flat = layout == "flat"
         self._batch_rows = batch_rows
@@ -225,6 +240,8 @@ class RecordBatchBuilder:
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
+        if name == "direction":
+            return self._directions(columns, row, end)
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
         if name == "object_kind":
@@ -255,6 +272,15 @@ class RecordBatchBuilder:
         values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
+    def _directions(self, columns: ArrowExporter, row: int, end: int) -> pa.Array:
+        type = self.schema.field("direction").type
+        buffer = columns.directions(row, end)
+        if buffer is None:
+            return self._all_null(type, end - row)
+        codes = np.asarray(buffer).view(np.int8)
+        made = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(DIRECTIONS))
+        return made if self._dictionary else made.cast(type)
+
     def _all_null(self, type: pa.DataType, n: int) -> pa.Array:
         """Nulls: every record batch shares them."""
         known = self._nulls.get(type)
@@ -283,6 +309,7 @@ def from_batches(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    direction: bool = False,
     keep: Keep | None = None,
 ) -> pa.RecordBatchReader:
     """Convert Batches to Arrow record batches.
@@ -299,6 +326,8 @@ def from_batches(
         Names of the columns to build. By default all columns of the layout.
     batch_rows : int, default 32768
         Maximum rows per record batch.
+    direction : bool, default False
+        Add the column ``direction`` to the flat layout.
     keep : callable, optional
         Takes a Batch and returns an int64 array of the rows to convert, in ascending order.
 
@@ -314,7 +343,7 @@ def from_batches(
     [{'object': 'a:o'}]
     """
     _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
@@ -391,6 +420,7 @@ def read_arrow(
     dictionary: bool = False,
     columns: Sequence[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    direction: bool = False,
     threads: int = 1,
     start: int | None = None,
     stop: int | None = None,
@@ -416,6 +446,8 @@ def read_arrow(
         Number of threads that decode. Only for Jelly files with an index.
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
+    direction : bool, default False
+        Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
     **settings : Any
         Further keywords of `Reader`.
 
@@ -441,7 +473,7 @@ def read_arrow(
     ('en', [None])
     """
     _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows)
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, direction=direction)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
@@ -533,8 +565,8 @@ def write_arrow(
     data : Any
         Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, record batches and readers of pyarrow,
         frames of polars and pandas, results of DuckDB. The columns are those of a layout, in any order, as plain or
-        dictionary strings. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing. There may be a column ``frame``:
-        in a grouped stream a frame ends where it changes.
+        dictionary strings. ``datatype``, ``lang``, ``graph`` and ``g`` may be missing. There may be a column
+        ``direction`` in the flat layout, and a column ``frame``: in a grouped stream a frame ends where it changes.
     layout : {"flat", "ntriples"}, optional
         Layout of the columns. By default their names tell.
     options : StreamOptions, optional

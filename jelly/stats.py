@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._formats.registry import READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
@@ -26,7 +27,6 @@ __all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
 
 Ids = npt.NDArray[np.int32]
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _KNOWN = {
     "rdf": RDF,
@@ -41,10 +41,10 @@ _KNOWN = {
     "schema": "https://schema.org/",
 }
 
-# See the Batch: IRI, blank node, three kinds of literals, quoted triple.
-_KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "")
-_IRI, _BNODE, _PLAIN, _LANG, _TYPED = 1, 2, 3, 4, 5
+# What each kind of term is called; the last three are none.
+_KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "")
 _POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
+_IRI = int(Kind.IRI)
 DEFAULT_GRAPH = "(default graph)"
 
 MAX_KEYS = 1_000_000
@@ -91,8 +91,8 @@ class Stats:
     terms : dict of str to dict of str to int
         For each position the number of terms of each kind.
     predicates, classes, graphs, datatypes, languages : Counts
-        Counts by IRI, or by language tag; other terms are written in N-Triples syntax. Classes are the objects of
-        rdf:type. Literals inside quoted triples are not counted. Plain literals have the datatype xsd:string.
+        Counts by IRI, or by language tag with the base direction behind it (``ar--rtl``); other terms are written in
+        N-Triples syntax. Classes are the objects of rdf:type. Literals inside quoted triples are not counted. Plain literals have the datatype xsd:string.
     subjects, objects : int
         Number of different subjects, and of different IRIs and blank nodes as objects. Lower bounds from a million on.
     subjects_folded, objects_folded : int
@@ -313,28 +313,35 @@ class Counting:
             elif name == "s":
                 self._count_subjects(batch, used)
             else:
-                nodes = np.flatnonzero((used > 0) & ((kind == _IRI) | (kind == _BNODE)))
+                nodes = np.flatnonzero((used > 0) & ((kind == Kind.IRI) | (kind == Kind.BNODE)))
                 for i, times in zip(nodes.tolist(), used[nodes].tolist(), strict=True):
                     self.objects.add(hash(_name(batch, i)), times)
         self._count_literals(batch, uses)
 
     def _count_classes(self, batch: Batch, predicates: dict[int, str]) -> None:
-        types = [i for i, name in predicates.items() if name == RDF + "type" and batch.kind[i] == _IRI]
+        types = [i for i, name in predicates.items() if name == RDF + "type" and batch.kind[i] == Kind.IRI]
         if types:
             objects = batch.o[np.isin(batch.p, types)]
             _tally(batch, np.bincount(objects, minlength=batch.n_terms), self.classes)
 
     def _count_literals(self, batch: Batch, uses: npt.NDArray[np.int64]) -> None:
         kind, aux = batch.kind, batch.aux
-        for wanted, tally in ((_LANG, self.languages), (_TYPED, self.datatypes)):
+        for wanted, tally in ((Kind.LANG, self.languages), (Kind.TYPED, self.datatypes)):
             ids = np.flatnonzero((kind == wanted) & (uses > 0))
             if len(ids):
                 used = np.bincount(aux[ids], uses[ids], minlength=batch.n_terms).astype(np.int64)
                 _tally(batch, used, tally)
-        for wanted, name in ((_PLAIN, XSD + "string"), (_LANG, RDF + "langString")):
-            if number := int(uses[kind == wanted].sum()):
-                self.datatypes.add(name, number)
-        ids = np.flatnonzero((kind >= _PLAIN) & (kind <= _TYPED) & (uses > 0))
+        tagged = np.flatnonzero((kind == Kind.LANG) & (uses > 0))
+        directed = tagged[kind[aux[tagged]] != Kind.TEXT]
+        number = int(uses[directed].sum())
+        for name, times in (
+            (XSD_STRING_IRI, int(uses[kind == Kind.LITERAL].sum())),
+            (LANG_STRING_IRI, int(uses[tagged].sum()) - number),
+            (DIR_LANG_STRING_IRI, number),
+        ):
+            if times:
+                self.datatypes.add(name, times)
+        ids = np.flatnonzero((kind >= Kind.LITERAL) & (kind <= Kind.TYPED) & (uses > 0))
         start = batch.start
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
 
@@ -430,8 +437,8 @@ def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int,
 
 
 def _name(batch: Batch, term: int) -> str:
-    """The text of an IRI or a language tag, anything else in N-Triples syntax."""
-    return batch.term_text(term) if batch.kind[term] in (_IRI, 7) else batch.term(term)
+    """The text of an IRI, a language tag with its base direction, anything else in N-Triples syntax."""
+    return batch.term_text(term) if batch.kind[term] == _IRI else batch.term(term)
 
 
 def _degrees(nodes: Tally) -> dict[int, int]:

@@ -184,13 +184,12 @@ def term_of(api: Any, term: Any) -> Any:
         return api.make("RDF_Term", tripleTerm=api.make("RDF_Triple", S=s, P=p, O=o))
     fields: dict[str, Any] = {"lex": term.value}
     if term.language is not None:
-        tag, mark, direction = term.language.rpartition("--")
-        if not tag or direction not in ("ltr", "rtl"):
-            tag, mark = term.language, ""
         if thrift:
-            fields |= {"langtag": tag, "baseDirection": direction if mark else None}
+            fields |= {"langtag": term.language, "baseDirection": term.direction}
+        elif term.direction is None:
+            fields["langtag"] = term.language
         else:
-            fields |= {"langdir": term.language} if mark else {"langtag": tag}
+            fields["langdir"] = f"{term.language}--{term.direction}"
     elif term.datatype.value != "http://www.w3.org/2001/XMLSchema#string":
         fields["datatype"] = term.datatype.value
     elif not thrift:

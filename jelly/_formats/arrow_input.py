@@ -13,7 +13,7 @@ from typing import Any
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._io.limits import memory_error
-from jelly.arrow import GRAPH, LAYOUTS, MAX_PEEK, REQUIRED, Layout, compute, pa
+from jelly.arrow import GRAPH, LAYOUTS, MAX_PEEK, OPTIONAL, REQUIRED, Layout, compute, pa
 from jelly.errors import JellyFormatError, JellyOptionsError
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
@@ -55,7 +55,7 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
             ("missing", [name for name in (*first, *REQUIRED[layout]) if name not in names]),
-            ("unknown", [name for name in names if name not in (*first, *LAYOUTS[layout], number)]),
+            ("unknown", [name for name in names if name not in (*first, *LAYOUTS[layout], *OPTIONAL[layout], number)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong
@@ -63,7 +63,7 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     if problems:
         raise JellyOptionsError(
             f'the columns are not those of layout="{layout}": {"; ".join(problems)}; '
-            f"expected {', '.join((*first, *LAYOUTS[layout]))} and perhaps {number}"
+            f"expected {', '.join((*first, *LAYOUTS[layout]))} and perhaps {', '.join((*OPTIONAL[layout], number))}"
         )
     return layout
 

@@ -9,7 +9,7 @@ rows that it does not know, cannot read strings above 100 MiB, and makes U+FFFD 
 is an error here, or is read. The terms of patterns (variables, ANY, REPEAT, UNDEFINED) are no RDF and an error. Doubles
 that are infinite become ``INF``, not Java's ``Infinity``. Labels of blank nodes are kept.
 
-The direction of a literal stands behind its language tag, as in RDF 1.2 N-Triples: ``ar--rtl``.
+A literal may have a base direction: ``Literal("x", language="ar", direction="rtl")``.
 
 >>> import io, jelly
 >>> out = io.BytesIO()

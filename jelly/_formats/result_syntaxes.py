@@ -13,6 +13,7 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from jelly._core.base.constants import XSD_STRING_IRI
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._io.limits import memory_error
 from jelly._io.source import Source
@@ -21,8 +22,6 @@ from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyn
 __all__ = ["READERS", "WRITERS", "read_json", "read_tsv", "read_xml"]
 
 Row = Sequence[Any]
-XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-DIRECTIONS = ("--ltr", "--rtl")
 # Triple terms in triple terms.
 MAX_NESTED = 62
 # Elements in elements: four for each triple term, and the outer ones.
@@ -34,11 +33,6 @@ MAX_DOCUMENT = 1 << 28
 MAX_TEXT = 1 << 26
 # As in RDF Binary. Each row has a place for each.
 MAX_VARIABLES = 1 << 16
-
-
-def _directed(tag: str) -> tuple[str, str | None]:
-    """A language tag and the base direction that may stand behind it."""
-    return (tag[:-5], tag[-3:]) if tag.endswith(DIRECTIONS) and len(tag) > 5 else (tag, None)
 
 
 # ---- JSON
@@ -108,8 +102,7 @@ def _from_json(term: dict[str, Any]) -> Any:
         raise ValueError(f"unknown type {kind!r}")
     tag = term.get("xml:lang")
     if tag:
-        direction = term.get("its:dir")
-        return Literal(value, language=f"{tag}--{direction}" if direction else tag)
+        return Literal(value, language=tag, direction=term.get("its:dir") or None)
     return Literal(value, datatype=term.get("datatype"))
 
 
@@ -123,10 +116,10 @@ def _to_json(term: Any) -> dict[str, Any]:
         return {"type": "triple", "value": {name: _to_json(part) for name, part in zip(names, term, strict=True)}}
     made = {"type": "literal", "value": term.value}
     if term.language is not None:
-        made["xml:lang"], direction = _directed(term.language)
-        if direction is not None:
-            made["its:dir"] = direction
-    elif term.datatype.value != XSD_STRING:
+        made["xml:lang"] = term.language
+        if term.direction is not None:
+            made["its:dir"] = term.direction
+    elif term.datatype.value != XSD_STRING_IRI:
         made["datatype"] = term.datatype.value
     return made
 
@@ -183,11 +176,10 @@ def _to_xml(term: Any) -> str:
         return f"<triple>{''.join(parts)}</triple>"
     about = ""
     if term.language is not None:
-        tag, direction = _directed(term.language)
-        about = f" xml:lang={_xml_quoted(tag)}"
-        if direction is not None:
-            about += f' its:dir="{direction}" its:version="2.0"'
-    elif term.datatype.value != XSD_STRING:
+        about = f" xml:lang={_xml_quoted(term.language)}"
+        if term.direction is not None:
+            about += f' its:dir="{term.direction}" its:version="2.0"'
+    elif term.datatype.value != XSD_STRING_IRI:
         about = f" datatype={_xml_quoted(term.datatype.value)}"
     return f"<literal{about}>{_xml_text(term.value)}</literal>"
 
@@ -305,7 +297,10 @@ class _XmlReader:
         elif name == "literal":
             language, direction = self._about.get(_LANG), self._about.get(_DIR)
             if language:
-                self._term = Literal(text, language=f"{language}--{direction}" if direction else language)
+                try:
+                    self._term = Literal(text, language=language, direction=direction or None)
+                except ValueError as error:
+                    raise self._fail(str(error)) from None
             else:
                 self._term = Literal(text, datatype=self._about.get("datatype"))
         elif name in _PARTS and self._triples:
@@ -474,8 +469,8 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
             return QuotedTriple(term(x.subject), term(x.predicate), term(x.object))
         if x.language is None:
             return Literal(marks.take_str(x.value), datatype=marks.take_str(x.datatype.value))
-        tag = marks.take_str(x.language)
-        return Literal(marks.take_str(x.value), language=f"{tag}--{x.direction.value}" if x.direction else tag)
+        direction = x.direction.value if x.direction else None
+        return Literal(marks.take_str(x.value), language=marks.take_str(x.language), direction=direction)
 
     def rows() -> Iterator[Row]:
         try:

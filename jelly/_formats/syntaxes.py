@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import RDF
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.materialize import Materializer
@@ -319,26 +320,26 @@ def library_of(mark: Callable[[bytes], bytes] | None = None) -> TermAdapter:
     TermAdapter
         The adapter.
     """
+
+    def marked(tag: str) -> str:
+        return tag if mark is None else mark(f"@{tag}".encode()).decode()[1:]
+
     return TermAdapter(
         "pyoxigraph",
         classes=CLASSES[:4],
         iri=ox.NamedNode,
         bnode=ox.BlankNode,
         plain=ox.Literal,
-        lang=_lang if mark is None else lambda text, tag: _lang(text, mark(f"@{tag}".encode()).decode()[1:]),
+        lang=lambda text, tag: ox.Literal(text, language=marked(tag)),
+        directed=lambda text, tag, direction: ox.Literal(
+            text, language=marked(tag), direction=ox.BaseDirection(direction)
+        ),
         typed=lambda text, datatype: ox.Literal(text, datatype=datatype),
         quoted=_statement(ox.Triple),
         triple=_statement(ox.Triple),
         quad=_statement(ox.Quad),
         default=ox.DefaultGraph(),
     )
-
-
-def _lang(text: str, tag: str) -> Any:
-    tag, _, direction = tag.partition("--")
-    if not direction:
-        return ox.Literal(text, language=tag)
-    return ox.Literal(text, language=tag, direction=ox.BaseDirection(direction))
 
 
 def _statement(make: Any) -> Callable[..., Any]:
@@ -404,7 +405,6 @@ def refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False
 
 # ---- writing
 
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # Turtle, production PN_PREFIX, and an NCName of XML: what both allow.
 _LETTER = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
@@ -414,7 +414,7 @@ _NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
 _PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
 _XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
 # Namespaces that no prefix but their own may stand for.
-_XML_FIXED = (_RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
+_XML_FIXED = (RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
 # An element without a name. Where the empty prefix is declared, elements of other namespaces have this prefix too.
 _NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 # A class as the name of an element, where its IRI gives none.

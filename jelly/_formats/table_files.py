@@ -84,7 +84,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
         file = parquet.ParquetFile(name)
         return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
     if kind == "csv":
-        types = {column: pa.string() for columns in (("op",), *LAYOUTS.values()) for column in columns}
+        types = {column: pa.string() for columns in (("op", "direction"), *LAYOUTS.values()) for column in columns}
         made = csv.open_csv(
             name,
             read_options=csv.ReadOptions(block_size=CSV_BLOCK),

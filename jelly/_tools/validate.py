@@ -8,8 +8,10 @@ from math import inf
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind, Slot
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
@@ -28,15 +30,25 @@ from jelly.errors import JellyError
 
 __all__ = ["Problem", "validate"]
 
-_SLOTS = ("subject", "predicate", "object", "graph")
-_NOUNS = ("", "an IRI", "a blank node", "a literal", "a literal", "a literal", "a quoted triple", "a text")
-_QUOTED = 6
+_SLOTS = tuple(slot.name.lower() for slot in Slot)
+_NOUNS = {
+    Kind.IRI: "an IRI", Kind.BNODE: "a blank node", Kind.LITERAL: "a literal", Kind.LANG: "a literal",
+    Kind.TYPED: "a literal", Kind.TRIPLE: "a quoted triple", Kind.TEXT: "a text", Kind.TEXT_LTR: "a text",
+    Kind.TEXT_RTL: "a text",
+}  # fmt: skip
+
+
+def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
+    """By kind whether it is one of these."""
+    return np.isin(np.arange(max(Kind) + 1), kinds)
+
+
 # By slot, the kinds of terms that RDF 1.1 and RDF-star allow there.
 _ALLOWED = (
-    np.array([0, 1, 1, 0, 0, 0, 1, 0], bool),
-    np.array([0, 1, 0, 0, 0, 0, 0, 0], bool),
-    np.array([0, 1, 1, 1, 1, 1, 1, 0], bool),
-    np.array([0, 1, 1, 0, 0, 0, 0, 0], bool),
+    _marked(Kind.IRI, Kind.BNODE, Kind.TRIPLE),
+    _marked(Kind.IRI),
+    _marked(Kind.IRI, Kind.BNODE, Kind.LITERAL, Kind.LANG, Kind.TYPED, Kind.TRIPLE),
+    _marked(Kind.IRI, Kind.BNODE),
 )
 # Statements that differ are shown up to this number; one that is missing makes all after it differ.
 _SHOWN = 10
@@ -345,8 +357,8 @@ class _Check:
                 self.add(f"namespace declaration {name!r} in a stream of version 1: version 2 brought them", *place)
         columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
         kinds = batch.kind
-        if not options.rdf_star and (kinds == _QUOTED).any():
-            self._report(batch, columns, lambda slot, ids: kinds[ids] == _QUOTED, "rdf_star")
+        if not options.rdf_star and (kinds == Kind.TRIPLE).any():
+            self._report(batch, columns, lambda slot, ids: kinds[ids] == Kind.TRIPLE, "rdf_star")
         if not options.generalized_statements:
             wrong = _generalized_terms(batch)
 
@@ -363,7 +375,7 @@ class _Check:
             masks.append(mask & (ids >= 0) if slot == 3 else mask)
         for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
             slot = next(i for i, mask in enumerate(masks) if mask[row])
-            noun = _NOUNS[batch.kind[columns[slot][row]]]
+            noun = _NOUNS[Kind(int(batch.kind[columns[slot][row]]))]
             self.add(f"{_SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
             if self.is_full:
                 return
@@ -379,7 +391,7 @@ def _generalized_terms(batch: Batch) -> Any:
     wrong = np.zeros(len(kinds), bool)
     if not len(quoted):
         return wrong
-    is_quoted = kinds == _QUOTED
+    is_quoted = kinds == Kind.TRIPLE
     bad = np.zeros(len(quoted), bool)
     for slot in range(3):
         bad |= ~_ALLOWED[slot][kinds[quoted[:, slot]]]

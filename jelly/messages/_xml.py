@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from jelly._core.base.constants import RDF
 from jelly._core.rules.capabilities import capabilities_of, element_name
-from jelly.messages._serializers import BNODE, IRI, LANG, RDF, TYPED, Encoder, Row, Rows
+from jelly.messages._serializers import BNODE, IRI, LANG, TYPED, Encoder, Row, Rows
 
 __all__ = ["XmlEncoder"]
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI
@@ -127,7 +128,7 @@ def held_namespaces(patch: Patch) -> Iterator[_Namespace]:
     rows = (
         (terms, row, row + 1)
         for terms, op in ((Materializer(batch), np.asarray(batch.op)) for batch in patch.batches())
-        for row in np.flatnonzero((op >= 4) & (op <= 8)).tolist()
+        for row in np.flatnonzero((op >= Op.NAMESPACE_ADD) & (op <= Op.ABORT)).tolist()
     )
     for operation in held_operations(OperationIterator(rows)):
         if isinstance(operation, AddNamespace | DeleteNamespace):

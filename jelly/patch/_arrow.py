@@ -29,6 +29,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.terms.operations import Commit, Header, Start, take_rows
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING
 from jelly._io.settings import checked
@@ -38,7 +39,7 @@ from jelly.patch._stream import PUNCTUATION, Patch, PatchReader, PatchWriter
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
 
-DELETE, START, COMMIT, ABORT = 3, 6, 7, 8
+ADD, DELETE, START, COMMIT, ABORT = map(int, (Op.ADD, Op.DELETE, Op.START, Op.COMMIT, Op.ABORT))
 OPERATIONS = ("add", "delete")
 
 Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number of the patch
@@ -115,7 +116,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     def batches() -> Iterator[Any]:
         for batch, start, stop, number in _held(reader):
             op = np.asarray(batch.op)[start:stop]
-            op = op[(op == 2) | (op == 3)] - 2
+            op = op[(op == ADD) | (op == DELETE)] - ADD
             row = 0
             made = arrow.from_batches(
                 [take_rows(batch, start, stop, True)], columns=wanted or None, batch_rows=batch_rows, **shape

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator, take_rows
@@ -24,8 +25,8 @@ from jelly.errors import JellyArgumentError, JellyFormatError
 
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
-# Codes of `Batch.op`: the numbers of the rows of Jelly-Patch.
-ADD, DELETE, START, ABORT, HEADER, PUNCTUATION = 2, 3, 6, 8, 14, 15
+# As plain numbers, which numpy compares faster.
+START, ABORT, HEADER, PUNCTUATION = map(int, (Op.START, Op.ABORT, Op.HEADER, Op.PUNCTUATION))
 
 COLLECT_ROWS = 8192
 

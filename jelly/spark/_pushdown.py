@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
 
 __all__ = ["MAX_VALUES", "Where", "where"]
@@ -16,8 +17,7 @@ __all__ = ["MAX_VALUES", "Where", "where"]
 # Each value costs a look at all terms of a Batch.
 MAX_VALUES = 32
 
-# Kinds of terms (jelly/_core/base/batch.pxd).
-_IRI, _BNODE, _LITERALS = 1, 2, (3, 4, 5)
+_LITERALS = (Kind.LITERAL, Kind.LANG, Kind.TYPED)
 _SLOTS = {
     "subject": "s", "predicate": "p", "object": "o", "graph": "g", "s": "s", "p": "p", "o": "o", "g": "g",
 }  # fmt: skip
@@ -68,17 +68,17 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
             if value.startswith(f"_:{REPLACED_LABEL}"):
                 return None  # the Batch has another label, perhaps
             if value.startswith("_:"):
-                terms.append(((_BNODE,), value[2:]))
+                terms.append(((Kind.BNODE,), value[2:]))
             elif value.startswith("<") and not value.startswith("<<") and "\\" not in value:
-                terms.append(((_IRI,), value[1:-1]))
+                terms.append(((Kind.IRI,), value[1:-1]))
             else:
                 return None
         else:
             if value.startswith("<<"):
                 return None
-            terms.append((((_IRI, *_LITERALS) if slot == "o" else (_IRI,)), value))
+            terms.append((((Kind.IRI, *_LITERALS) if slot == "o" else (Kind.IRI,)), value))
             if value.startswith("_:"):
-                terms.append(((_BNODE,), value[2:]))
+                terms.append(((Kind.BNODE,), value[2:]))
     return Where({slot: tuple((kinds, text.encode()) for kinds, text in terms)})
 
 

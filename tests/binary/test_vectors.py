@@ -105,7 +105,7 @@ def jena(term: Any, inner: bool = False) -> str:
         return f"<<( {' '.join(jena(part, True) for part in term)} )>>"
     assert isinstance(term, Literal)
     if term.language:
-        return f'"{term.value}"@{term.language}'
+        return str(term)
     datatype = term.datatype.value
     if datatype == "http://www.w3.org/2001/XMLSchema#string":
         return f'"{term.value}"'

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.terms.batch_builder import _Interner, _make_batch
 from jelly._core.terms.materialize import Materializer
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
-KINDS = IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
+IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT, LTR, RTL = KINDS = tuple(map(int, Kind))
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),
@@ -150,7 +151,9 @@ def test_check_passes() -> None:
     ("message", "parts"),
     [
         ("unknown kind", {"terms": [(0, -1, b"")]}),
-        ("unknown kind", {"terms": [(8, -1, b"")]}),
+        ("unknown kind", {"terms": [(10, -1, b"")]}),
+        ("base direction in its language tag", {"terms": [(TEXT, -1, b"ar--rtl"), (LANG, 0, b"")]}),
+        ("a text that is no term", {"terms": [(RTL, -1, b"ar")], "rows": [(0, 0, 0, 0)]}),
         ("utf-8", {"terms": [(IRI_KIND, -1, b"\xff")]}),
         ("utf-8", {"terms": [(IRI_KIND, -1, b"\xc3"), (IRI_KIND, -1, b"\xa4")]}),  # valid as a whole only
         ("no language or datatype", {"terms": [(LANG, -1, b"")]}),
@@ -201,7 +204,7 @@ def test_interner_finds_again() -> None:
 def test_interner_tells_kinds_apart() -> None:
     interner = _Interner()
     tag = interner.intern(TEXT, -1, b"x")
-    keys = [(IRI_KIND, -1), (BNODE, -1), (LITERAL, -1), (TEXT, -1), (LANG, tag), (TYPED, 4)]
+    keys = [(IRI_KIND, -1), (BNODE, -1), (LITERAL, -1), (TEXT, -1), (LANG, tag), (TYPED, 4), (LTR, -1), (RTL, -1)]
     ids = [interner.intern(kind, aux, b"x") for kind, aux in keys]
     assert len(set(ids)) == len(keys)
     assert [interner.intern(kind, aux, b"x") for kind, aux in keys] == ids

@@ -24,6 +24,8 @@ ONE_OF_EACH = [
     Literal("a:s"),
     Literal("a:s", language="en"),
     Literal("a:s", language="EN"),
+    Literal("a:s", language="en", direction="ltr"),
+    Literal("a:s", language="en", direction="rtl"),
     Literal("a:s", datatype="a:d"),
     QuotedTriple(S, P, X),
     DefaultGraph(),
@@ -59,6 +61,7 @@ def test_attributes_cannot_be_set(thing: object) -> None:
     for name in (
         "value",
         "language",
+        "direction",
         "datatype",
         "typed",
         "s",

@@ -1,8 +1,9 @@
 """What the tests of text share: Batches as tuples, reading and writing in one call."""
 
+from jelly._core.base.constants import Kind
 from jelly._core.ntriples.text import TextReader, TextWriter
 
-IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE = range(1, 7)
+IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, *_ = map(int, Kind)
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
@@ -17,7 +18,7 @@ def term(batch, i):
     if kind == TYPED:
         return (kind, batch.term_text(i), batch.term_text(aux))
     if kind == LANG:
-        return (kind, batch.term_text(i), batch.term_text(aux))
+        return (kind, batch.term_text(i), batch.term(aux))  # the tag with its direction
     return (kind, batch.term_text(i))
 
 

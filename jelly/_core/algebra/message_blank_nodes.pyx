@@ -6,8 +6,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, add_frame, add_joined, add_metadata, add_namespace, add_quoted, add_row,
-    copy_term, new_batch, same_bytes,
+    KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, MetadataMark, add_frame, add_joined, add_metadata, add_namespace,
+    add_quoted, add_row, copy_term, new_batch, same_bytes,
 )
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
@@ -19,10 +19,10 @@ cdef enum:
 cdef void drop_tail(BatchData* b) noexcept nogil:
     """Take away what came after the last frame that ended: rows, namespaces, metadata. Their terms stay."""
     b.n_rows = count_whole(b)
-    while b.n_names and b.names[b.n_names - 3] >= b.n_frames:
-        b.n_names -= 4
-    while b.n_meta and b.meta[b.n_meta - 4] >= b.n_frames:
-        b.n_meta -= 4
+    while b.n_names and b.names[b.n_names - 1].frame >= b.n_frames:
+        b.n_names -= 1
+    while b.n_meta and b.meta[b.n_meta - 1].frame >= b.n_frames:
+        b.n_meta -= 1
 
 
 cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
@@ -50,11 +50,11 @@ cdef int move_tail(BatchData* b, BatchData* rest) noexcept nogil:
             break
     i = 0
     while i < b.n_names and status >= 0:
-        if b.names[i + 1] >= b.n_frames:
-            ids[0] = move_term(b, <int32_t>b.names[i + 2], rest, moved)
-            ids[1] = move_term(b, <int32_t>b.names[i + 3], rest, moved)
+        if b.names[i].frame >= b.n_frames:
+            ids[0] = move_term(b, b.names[i].name, rest, moved)
+            ids[1] = move_term(b, b.names[i].iri, rest, moved)
             status = NO_MEMORY if ids[0] < 0 or ids[1] < 0 else add_namespace(rest, ids[0], ids[1])
-        i += 4
+        i += 1
     free(moved)
     drop_tail(b)
     return status
@@ -155,12 +155,12 @@ cdef int rename_rows(Relabeling* r, int64_t first_frame) noexcept nogil:
         r.n_head = snprintf(<char*>r.head, LABEL_HEAD, b"m%lld-", <long long>r.message)
         end = b.frames[i] if i < b.n_frames else b.n_rows
         while True:
-            while names < b.n_names and b.names[names] <= row and b.names[names + 1] <= i:
-                ids[0] = move_term(b, <int32_t>b.names[names + 2], r.target, r.copied)
-                ids[1] = move_term(b, <int32_t>b.names[names + 3], r.target, r.copied)
+            while names < b.n_names and b.names[names].row <= row and b.names[names].frame <= i:
+                ids[0] = move_term(b, b.names[names].name, r.target, r.copied)
+                ids[1] = move_term(b, b.names[names].iri, r.target, r.copied)
                 if ids[0] < 0 or ids[1] < 0 or add_namespace(r.target, ids[0], ids[1]) < 0:
                     return NO_MEMORY
-                names += 4
+                names += 1
             if row >= end:
                 break
             for slot in range(4):
@@ -262,15 +262,13 @@ cdef Batch renamed(Batch batch, bint numbered, uint8_t* written):
 
 
 cdef int copy_metadata(BatchData* b, BatchData* target) noexcept nogil:
-    cdef int64_t i = 0
-    cdef int64_t* m = b.meta
-    while i < b.n_meta:
-        if add_metadata(
-            target, b.meta_text + m[i + 1], m[i + 2] - m[i + 1], b.meta_text + m[i + 2], m[i + 3] - m[i + 2]
-        ) < 0:
+    cdef int64_t i
+    cdef MetadataMark* m
+    for i in range(b.n_meta):
+        m = &b.meta[i]
+        if add_metadata(target, b.meta_text + m.key, m.value - m.key, b.meta_text + m.value, m.end - m.value) < 0:
             return NO_MEMORY
-        target.meta[i] = m[i]
-        i += 4
+        target.meta[i].frame = m.frame
     return OK
 
 

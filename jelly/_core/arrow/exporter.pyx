@@ -8,9 +8,11 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
-    SLACK, Render, Span, all_differ, end_render, find_same, free_render, render, start_render, start_same,
+    KIND_WIDTH, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds, find_directions, find_same,
+    free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
 from jelly._core.rules.capabilities cimport Capabilities
@@ -21,10 +23,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyOptionsError
 
 cdef enum:
-    SUBJECT = 0
-    PREDICATE = 1
-    OBJECT = 2
-    GRAPH = 3
+    # Behind the slots of a statement.
     DATATYPE = 4
     LANG = 5
     VALUE = 6  # a column from elsewhere: any term, or null
@@ -33,8 +32,6 @@ cdef enum:
     MAX_DATA = 1 << 26
     # Texts longer than this are copied by memcpy.
     LONG = 512
-    # Bytes of a value of object_kind, with zeros behind.
-    KIND_WIDTH = 8
 
 _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
@@ -43,7 +40,7 @@ _SLOTS = {
 
 # Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
 _USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
-_USES["object_kind"] = 1 << OBJECT
+_USES["object_kind"] = _USES["direction"] = 1 << OBJECT
 
 
 ctypedef struct Nulls:
@@ -119,48 +116,6 @@ cdef inline int64_t fill_strings(
         offsets[row + 1] = <int32_t>used
     data.n = used
     return rows
-
-
-cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil:
-    """object_kind as text; the bytes, or a code."""
-    cdef const char* texts = b"literal\0iri\0\0\0\0\0bnode\0\0\0triple\0\0"
-    cdef int64_t lengths[4]
-    cdef int64_t used = 0
-    cdef int64_t row
-    cdef int which
-    lengths[0] = 7
-    lengths[1] = 3
-    lengths[2] = 5
-    lengths[3] = 6
-    offsets[0] = 0
-    for row in range(rows):
-        which = kind_of(r, ids[row])
-        if which < 0:
-            return which
-        memcpy(data + used, texts + KIND_WIDTH * which, KIND_WIDTH)
-        used += lengths[which]
-        offsets[row + 1] = <int32_t>used
-    return used
-
-
-cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
-    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
-    cdef int kind
-    if term < 0 or term >= r.b.n_terms:
-        return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
-    kind = r.b.kind[term]
-    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
-
-
-cdef int fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
-    cdef int64_t row
-    cdef int which
-    for row in range(rows):
-        which = kind_of(r, ids[row])
-        if which < 0:
-            return which
-        out[row] = <int8_t>which
-    return OK
 
 
 cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t* out) noexcept nogil:
@@ -341,7 +296,7 @@ cdef class ArrowExporter:
             for name in names:
                 slots |= <int>_USES.get(name, 0)
         self.batch = batch = self.capabilities.fit(batch, rows, slots)
-        if start_render(&self.r, &batch.a, self.flat) < 0:
+        if start_render(&self.r, &batch.a, self.flat, names is not None and "direction" in names) < 0:
             self.batch = None
             raise MemoryError
         self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
@@ -558,16 +513,28 @@ cdef class ArrowExporter:
 
     def kind_codes(self, int64_t row, int64_t end):
         """int8 indices of the column object_kind into literal, iri, bnode, triple."""
+        return self.small_codes(row, end, False)
+
+    def directions(self, int64_t row, int64_t end):
+        """int8 codes of the column direction: 0 ltr, 1 rtl, -1 where it is null; None where all of it is."""
+        return self.small_codes(row, end, True)
+
+    cdef object small_codes(self, int64_t row, int64_t end, bint directions):
         cdef Buffer codes
-        cdef int status
+        cdef int64_t status
+        cdef const int32_t* ids
         self.enter(row, end)
         try:
             codes = new_buffer(self.pool, end - row)
+            ids = self.spog[OBJECT] + row
             with nogil:
-                status = fill_kind_codes(&self.r, self.spog[OBJECT] + row, end - row, <int8_t*>codes.data)
+                if directions:
+                    status = find_directions(&self.r, ids, end - row, <int8_t*>codes.data)
+                else:
+                    status = fill_kind_codes(&self.r, ids, end - row, <int8_t*>codes.data)
             if status < 0:
                 raise self.error(row)
-            return codes
+            return codes if status or not directions else None
         finally:
             self.busy = False
 

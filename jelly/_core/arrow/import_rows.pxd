@@ -9,8 +9,9 @@ cdef enum:
     LANG = 5
     KIND = 6
     OP = 7
-    PATCH = 8  # numbers, no strings
-    N_COLUMNS = 9
+    DIRECTION = 8
+    PATCH = 9  # numbers, no strings
+    N_COLUMNS = 10
 
 
 ctypedef struct CachedCell:
@@ -49,7 +50,7 @@ ctypedef struct ArrowImport:
     bint quads
     bint patch
     bint transactions  # each patch is one
-    Strings columns[9]
+    Strings columns[10]
     const int64_t* frames  # NULL: none; of a patch the numbers of the patches
     const uint8_t* frames_valid
     int64_t first_frame

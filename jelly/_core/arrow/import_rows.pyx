@@ -4,12 +4,15 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, add_frame,
-    add_row, add_term, intern_term, same_bytes,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM,
+    BatchData, add_frame, add_row, add_term, intern_term, same_bytes, split_tag,
+)
+from jelly._core.base.constants cimport (
+    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
 )
 from jelly._core.base.fault cimport (
-    BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL, NAMED_GRAPH_IN_TRIPLES,
-    NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
+    BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
+    NAMED_GRAPH_IN_TRIPLES, NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
 )
 from jelly._core.base.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
@@ -154,11 +157,10 @@ cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nog
 
 cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
     """The datatype or the language; NO_TERM where there is none, which xsd:string is too."""
-    cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
-    cdef int64_t n_string = 39
     cdef Strings* c = &t.columns[which]
     cdef int32_t known = find_row(t, c)
-    cdef int status
+    cdef int64_t n
+    cdef int status, kind
     term[0] = known
     if known != -2:
         return OK
@@ -172,8 +174,10 @@ cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
         if which == LANG:
             if c.n == 0:
                 return fail(&t.lines.fault, EMPTY_VALUE, NULL)
-            known = new_term(t, c, KIND_TEXT, NO_TERM, c.at, c.n)
-        elif c.n == n_string and memcmp(c.at, string, n_string) == 0:
+            n = c.n
+            kind = split_tag(c.at, &n)
+            known = new_term(t, c, kind, NO_TERM, c.at, n)
+        elif c.n == N_XSD_STRING and memcmp(c.at, XSD_STRING, N_XSD_STRING) == 0:
             known = NO_TERM
         else:
             known = new_term(t, c, KIND_IRI, NO_TERM, c.at, c.n)
@@ -185,9 +189,38 @@ cdef int take_aux(ArrowImport* t, int which, int32_t* term) noexcept nogil:
 
 
 cdef bint is_lang_string(ArrowImport* t, int32_t term) noexcept nogil:
-    cdef const char* lang_string = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+    """Whether this is the datatype of literals with a language."""
+    cdef const uint8_t* text = t.lines.batch.text + t.lines.batch.start[term]
     cdef int64_t n = t.lines.batch.start[term + 1] - t.lines.batch.start[term]
-    return n == 53 and memcmp(t.lines.batch.text + t.lines.batch.start[term], lang_string, n) == 0
+    return (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
+    )
+
+
+cdef int take_direction(ArrowImport* t, int32_t* tag) noexcept nogil:
+    """Give the language tag of the row, NO_TERM where there is none, the base direction that stands beside it."""
+    cdef Strings* c = &t.columns[DIRECTION]
+    cdef int status = get_value(t, DIRECTION)
+    cdef int kind = 0
+    cdef int64_t n
+    if status <= 0:
+        return status
+    if c.n == 3 and memcmp(c.at, b"ltr", 3) == 0:
+        kind = KIND_TEXT_LTR
+    elif c.n == 3 and memcmp(c.at, b"rtl", 3) == 0:
+        kind = KIND_TEXT_RTL
+    if kind == 0 or tag[0] == NO_TERM or t.lines.batch.kind[tag[0]] == KIND_TEXT_LTR + KIND_TEXT_RTL - kind:
+        t.at_fault = DIRECTION
+        return fail(&t.lines.fault, BAD_DIRECTION, NULL)
+    # The text of the tag comes from its column: that of the Batch may move.
+    c = &t.columns[LANG]
+    status = get_value(t, LANG)
+    if status < 0:
+        return status
+    n = c.n
+    split_tag(c.at, &n)
+    tag[0] = intern_term(&t.lines.index, t.lines.batch, kind, NO_TERM, c.at, n)
+    return OK if tag[0] >= 0 else fail(&t.lines.fault, tag[0], NULL, t.lines.batch.text_limit)
 
 
 cdef int take_kind(ArrowImport* t) noexcept nogil:
@@ -227,6 +260,8 @@ cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
     if kind < 0:
         return kind
     if take_aux(t, DATATYPE, &datatype) < 0 or take_aux(t, LANG, &lang) < 0:
+        return t.lines.fault.code
+    if t.columns[DIRECTION].given and take_direction(t, &lang) < 0:
         return t.lines.fault.code
     status = need_value(t, OBJECT)
     if status < 0:

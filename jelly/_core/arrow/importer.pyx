@@ -6,8 +6,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.arrow.import_rows cimport KIND, LANG, N_COLUMNS, OP, PATCH, ArrowImport, CachedCell, Strings, take_rows
+from jelly._core.arrow.import_rows cimport (
+    DIRECTION, KIND, LANG, N_COLUMNS, OP, PATCH, ArrowImport, CachedCell, Strings, take_rows,
+)
 from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
+from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
@@ -18,6 +21,7 @@ cdef enum:
 _NAMES = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
     "object_kind": KIND, "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH, "op": OP, "patch": PATCH,
+    "direction": DIRECTION,
 }
 
 
@@ -177,9 +181,8 @@ cdef class ArrowImporter:
 
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one row more, and that is in memory already.
-        cdef int64_t no_limit = 0x1000000000000000
         cdef int64_t rows = min(self.t.n_rows - self.t.row, self.t.max_rows)
-        self.batch = new_batch(4 if self.t.quads else 3, rows, self.hint_terms, self.hint_text, no_limit)
+        self.batch = new_batch(4 if self.t.quads else 3, rows, self.hint_terms, self.hint_text, NO_LIMIT)
         if self.t.patch and add_operations(&self.batch.a) < 0:
             raise MemoryError
         self.batch.first_row = self.rows_out

@@ -1,6 +1,6 @@
 """Terms of a Batch as values of Arrow columns: where the text of each term is, and which terms have the same text."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.fault cimport Fault
@@ -13,6 +13,8 @@ cdef enum:
     MAX_VALUE = 0x7FFFFFFF - SLACK
     # Bytes that the terms of one Batch may take that are not written as they are.
     MAX_SIDE = 1 << 28
+    # Bytes of a value of object_kind, with zeros behind.
+    KIND_WIDTH = 8
 
 
 ctypedef struct Span:
@@ -28,6 +30,7 @@ ctypedef struct Same:
 ctypedef struct Render:
     BatchData* b
     bint flat
+    bint directions  # have a column of their own, and do not stand behind the language tags
     Span* spans  # one for each term
     int64_t cap_spans
     NTriplesWriter lengths
@@ -49,10 +52,13 @@ ctypedef struct Render:
     Fault fault
 
 
-cdef int start_render(Render* r, BatchData* b, bint flat) noexcept nogil
+cdef int start_render(Render* r, BatchData* b, bint flat, bint directions) noexcept nogil
 cdef int start_same(Render* r) noexcept nogil
 cdef void end_render(Render* r) noexcept nogil
 cdef void free_render(Render* r) noexcept nogil
 cdef int render(Render* r, int32_t term) noexcept nogil
 cdef int32_t find_same(Render* r, int32_t term) noexcept nogil
 cdef int all_differ(Render* r) noexcept nogil
+cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil
+cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil
+cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil

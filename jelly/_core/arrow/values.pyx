@@ -4,7 +4,10 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_TEXT, KIND_TRIPLE, load_u64, same_bytes
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, len_direction, load_u64, put_direction,
+    same_bytes,
+)
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, RENDER_LIMIT, VALUE_LIMIT, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.ntriples.term_writer cimport len_term, nt_put_term
@@ -18,11 +21,12 @@ cdef enum:
     AHEAD = 16
 
 
-cdef int start_render(Render* r, BatchData* b, bint flat) noexcept nogil:
+cdef int start_render(Render* r, BatchData* b, bint flat, bint directions) noexcept nogil:
     """Set up for the terms of a Batch; `end_render` must come before the next."""
     cdef void* grown
     r.b = b
     r.flat = flat
+    r.directions = directions
     r.fault.code = OK
     if b.n_terms > r.cap_spans:
         grown = realloc(r.spans, b.n_terms * sizeof(Span))
@@ -132,6 +136,13 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
             at[1] = 0x3A
             memcpy(at + 2, text, n)
             n += 2
+        elif kind > KIND_TEXT and not r.directions:
+            at = take_side(r, n + len_direction(kind))
+            if at == NULL:
+                return r.fault.code
+            memcpy(at, text, n)
+            put_direction(at + n, kind)
+            n += len_direction(kind)
         elif n > MAX_VALUE:
             return fail(&r.fault, VALUE_LIMIT, NULL, n, MAX_VALUE)
         elif b.text + b.cap_text - text - n < SLACK:
@@ -142,7 +153,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
         else:
             at = <uint8_t*>text
     else:
-        if kind == KIND_TEXT:
+        if kind >= KIND_TEXT:
             return fail(&r.fault, BAD_TERM, NULL, term, -1)
         if r.lengths.of_term == NULL:
             r.lengths.batch = b
@@ -194,7 +205,7 @@ cdef int sort_same(Render* r) noexcept nogil:
     if keys == NULL:
         return fail(&r.fault, NO_MEMORY, NULL)
     for term in range(b.n_terms):
-        if b.kind[term] == KIND_TEXT and not r.flat:
+        if b.kind[term] >= KIND_TEXT and not r.flat:
             continue
         if r.spans[term].at == NULL and render(r, term) < 0:
             free(keys)
@@ -296,7 +307,10 @@ cdef int all_differ(Render* r) noexcept nogil:
     cdef bint differ = True
     if not r.flat or b.n_terms == 0 or memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
         return 0
-    if memchr(b.kind, KIND_BNODE, b.n_terms) != NULL:
+    if (
+        memchr(b.kind, KIND_BNODE, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL
+        or memchr(b.kind, KIND_TEXT_RTL, b.n_terms) != NULL
+    ):
         differ = False
     # Some at a time: the slots that they need come from memory together.
     while begin < b.n_terms:
@@ -318,3 +332,66 @@ cdef int all_differ(Render* r) noexcept nogil:
         begin += n
     r.touched = touched  # so that the compiler keeps the loads
     return differ
+
+
+cdef int64_t find_directions(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
+    """The base directions of some terms: 0 ltr, 1 rtl, -1 none. How many have one, or a code."""
+    cdef BatchData* b = r.b
+    cdef int64_t found = 0
+    cdef int64_t row
+    cdef int32_t term
+    for row in range(rows):
+        term = ids[row]
+        out[row] = -1
+        if 0 <= term < b.n_terms and b.kind[term] == KIND_LANG:
+            term = b.aux[term]
+        elif 0 <= term < b.n_terms:
+            continue
+        if term < 0 or term >= b.n_terms:
+            return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+        if b.kind[term] > KIND_TEXT:
+            out[row] = b.kind[term] - KIND_TEXT_LTR
+            found += 1
+    return found
+
+
+cdef int64_t fill_kinds(Render* r, const int32_t* ids, int64_t rows, int32_t* offsets, uint8_t* data) noexcept nogil:
+    """object_kind as text; the bytes, or a code."""
+    cdef const char* texts = b"literal\0iri\0\0\0\0\0bnode\0\0\0triple\0\0"
+    cdef int64_t lengths[4]
+    cdef int64_t used = 0
+    cdef int64_t row
+    cdef int which
+    lengths[0] = 7
+    lengths[1] = 3
+    lengths[2] = 5
+    lengths[3] = 6
+    offsets[0] = 0
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        memcpy(data + used, texts + KIND_WIDTH * which, KIND_WIDTH)
+        used += lengths[which]
+        offsets[row + 1] = <int32_t>used
+    return used
+
+
+cdef inline int kind_of(Render* r, int32_t term) noexcept nogil:
+    """0 literal, 1 IRI, 2 blank node, 3 quoted triple, or a code."""
+    cdef int kind
+    if term < 0 or term >= r.b.n_terms:
+        return fail(&r.fault, BAD_TERM, NULL, term, OBJECT)
+    kind = r.b.kind[term]
+    return kind if kind < 3 else 3 if kind == KIND_TRIPLE else 0
+
+
+cdef int64_t fill_kind_codes(Render* r, const int32_t* ids, int64_t rows, int8_t* out) noexcept nogil:
+    cdef int64_t row
+    cdef int which
+    for row in range(rows):
+        which = kind_of(r, ids[row])
+        if which < 0:
+            return which
+        out[row] = <int8_t>which
+    return OK

@@ -5,19 +5,12 @@ its memory and borrows nothing; once handed out it is never written again.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcmp, memcpy, memmove
 
+from jelly._core.base.constants cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
+)
 from jelly._core.base.fault cimport NO_MEMORY, TEXT_LIMIT
-
-cdef enum:
-    # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.
-    KIND_IRI = 1
-    KIND_BNODE = 2
-    KIND_LITERAL = 3  # xsd:string
-    KIND_LANG = 4  # aux: the language tag, a KIND_TEXT
-    KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
-    KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
-    KIND_TEXT = 7  # not a term: a language tag, a prefix
 
 cdef enum:
     # In column g: the default graph. In any other place: no term.
@@ -33,6 +26,24 @@ cdef enum:
     INTERN_MAX = 512
     INTERN_MAX_SLOTS = 1 << 15
     INTERN_PROBES = 4
+    # Bytes of a base direction behind a language tag.
+    N_DIRECTION = 5
+
+
+ctypedef struct NamespaceMark:
+    # A namespace declaration: the row and the frame before which it stands.
+    int64_t row
+    int64_t frame
+    int32_t name  # a KIND_TEXT
+    int32_t iri
+
+
+ctypedef struct MetadataMark:
+    # An entry of the metadata of a frame: where its key and value are in `meta_text`.
+    int64_t frame
+    int64_t key
+    int64_t value
+    int64_t end
 
 
 ctypedef struct BatchData:
@@ -65,13 +76,10 @@ ctypedef struct BatchData:
     int64_t* frames
     int64_t n_frames
     int64_t cap_frames
-    # namespace declarations, four int64 each: index of the row that follows, index of the frame that follows, term id of
-    # the prefix (KIND_TEXT), term id of the IRI
-    int64_t* names
+    NamespaceMark* names
     int64_t n_names
     int64_t cap_names
-    # frame metadata, four int64 each: index of the frame, then start of key, start of value, end of value in `meta_text`
-    int64_t* meta
+    MetadataMark* meta
     int64_t n_meta
     int64_t cap_meta
     uint8_t* meta_text
@@ -142,6 +150,33 @@ cdef inline int32_t add_joined(
     b.n_terms = term + 1
     b.start[term + 1] = b.n_text
     return term
+
+
+cdef inline int split_tag(const uint8_t* tag, int64_t* n) noexcept nogil:
+    """The kind of a language tag that may have a base direction behind it, as RDF 1.2 N-Triples writes it: `ar--rtl`.
+    `n` is then less by that."""
+    cdef const uint8_t* end = tag + n[0]
+    cdef int kind
+    if n[0] <= N_DIRECTION or (end - 5)[0] != 0x2D or (end - 4)[0] != 0x2D:
+        return KIND_TEXT
+    if memcmp(end - 3, b"ltr", 3) == 0:
+        kind = KIND_TEXT_LTR
+    elif memcmp(end - 3, b"rtl", 3) == 0:
+        kind = KIND_TEXT_RTL
+    else:
+        return KIND_TEXT
+    n[0] -= N_DIRECTION
+    return kind
+
+
+cdef inline int64_t len_direction(int kind) noexcept nogil:
+    """Bytes that `put_direction` writes behind a language tag of this kind."""
+    return N_DIRECTION if kind > KIND_TEXT else 0
+
+
+cdef inline void put_direction(uint8_t* out, int kind) noexcept nogil:
+    if kind > KIND_TEXT:
+        memcpy(out, b"--ltr" if kind == KIND_TEXT_LTR else b"--rtl", N_DIRECTION)
 
 
 cdef inline int add_row(BatchData* b, int32_t s, int32_t p, int32_t o, int32_t g) noexcept nogil:

@@ -5,7 +5,7 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-from jelly._core.base.patch_operations cimport (
+from jelly._core.base.constants cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 
@@ -138,13 +138,13 @@ cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept 
     return add_term(b, KIND_TRIPLE, n, NULL, 0)
 
 
-cdef int room(int64_t** block, int64_t n, int64_t need, int64_t* cap) noexcept nogil:
-    """Make room for `need` more numbers after the first `n` of `block`."""
+cdef int room(void** block, int64_t n, int64_t* cap, size_t size) noexcept nogil:
+    """Make room for one more item of `size` bytes after the first `n` of `block`."""
     cdef int64_t larger
-    if need <= cap[0] - n:
+    if n < cap[0]:
         return 0
     larger = 2 * cap[0] if cap[0] > 0 else 16
-    if resize(<void**>block, larger, sizeof(int64_t)) < 0:
+    if resize(block, larger, size) < 0:
         return NO_MEMORY
     cap[0] = larger
     return 0
@@ -152,7 +152,7 @@ cdef int room(int64_t** block, int64_t n, int64_t need, int64_t* cap) noexcept n
 
 cdef int add_frame(BatchData* b) noexcept nogil:
     """Note that a frame ends at the present row."""
-    if room(&b.frames, b.n_frames, 1, &b.cap_frames) < 0:
+    if room(<void**>&b.frames, b.n_frames, &b.cap_frames, sizeof(int64_t)) < 0:
         return NO_MEMORY
     b.frames[b.n_frames] = b.n_rows
     b.n_frames += 1
@@ -160,19 +160,19 @@ cdef int add_frame(BatchData* b) noexcept nogil:
 
 
 cdef int add_namespace(BatchData* b, int32_t name, int32_t iri) noexcept nogil:
-    if room(&b.names, b.n_names, 4, &b.cap_names) < 0:
+    cdef NamespaceMark* mark
+    if room(<void**>&b.names, b.n_names, &b.cap_names, sizeof(NamespaceMark)) < 0:
         return NO_MEMORY
-    b.names[b.n_names] = b.n_rows
-    b.names[b.n_names + 1] = b.n_frames
-    b.names[b.n_names + 2] = name
-    b.names[b.n_names + 3] = iri
-    b.n_names += 4
+    mark = &b.names[b.n_names]
+    mark.row, mark.frame, mark.name, mark.iri = b.n_rows, b.n_frames, name, iri
+    b.n_names += 1
     return 0
 
 
 cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uint8_t* value, int64_t n_value) noexcept nogil:
     """Append one entry of the metadata of the frame that ends next."""
     cdef int64_t cap
+    cdef MetadataMark* mark
     if n_key + n_value > b.text_limit - b.n_meta_text:
         return TEXT_LIMIT
     if n_key + n_value > b.cap_meta_text - b.n_meta_text:
@@ -182,13 +182,13 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
         if resize(<void**>&b.meta_text, cap, 1) < 0:
             return NO_MEMORY
         b.cap_meta_text = cap
-    if room(&b.meta, b.n_meta, 4, &b.cap_meta) < 0:
+    if room(<void**>&b.meta, b.n_meta, &b.cap_meta, sizeof(MetadataMark)) < 0:
         return NO_MEMORY
-    b.meta[b.n_meta] = b.n_frames
-    b.meta[b.n_meta + 1] = b.n_meta_text
-    b.meta[b.n_meta + 2] = b.n_meta_text + n_key
-    b.meta[b.n_meta + 3] = b.n_meta_text + n_key + n_value
-    b.n_meta += 4
+    mark = &b.meta[b.n_meta]
+    mark.frame, mark.key = b.n_frames, b.n_meta_text
+    mark.value = mark.key + n_key
+    mark.end = mark.value + n_value
+    b.n_meta += 1
     if n_key:
         memcpy(b.meta_text + b.n_meta_text, key, n_key)
     if n_value:
@@ -375,6 +375,9 @@ cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64
     return batch
 
 
+# The kinds that are no terms.
+_TAGS = (KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL)
+
 # By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
 _ROWS = {
     OP_ADD: "ttto", OP_DELETE: "ttto", OP_HEADER: "x-t-", OP_NAMESPACE_ADD: "xi-o", OP_NAMESPACE_DELETE: "xj-o",
@@ -398,7 +401,8 @@ cdef class Batch:
         UTF-8 of all terms (uint8), and where each begins (int64): term ``i`` is ``text[start[i]:start[i + 1]]``.
     kind : numpy.ndarray
         Kinds of terms (int8): 1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted
-        triple, 7 text that is not a term (a language tag).
+        triple, 7 text that is not a term (a language tag). The language tag of a literal with a base direction has kind
+        8 (ltr) or 9 (rtl).
     aux : numpy.ndarray
         For each term the id of its language tag or datatype, or its row in ``quoted`` (int32), else -1.
     first_row, first_frame : int
@@ -449,7 +453,7 @@ cdef class Batch:
         cdef BatchData* a = &self.a
         return (
             a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
-            + (a.n_frames + a.n_names + a.n_meta) * 8 + a.n_meta_text
+            + a.n_frames * 8 + a.n_names * sizeof(NamespaceMark) + a.n_meta * sizeof(MetadataMark) + a.n_meta_text
         )
 
     @property
@@ -509,24 +513,23 @@ cdef class Batch:
 
     @property
     def metadata(self) -> dict:
-        """Metadata of frames: ``{index into frames: {key: bytes}}``, with only those frames that have some."""
-        cdef BatchData* a = &self.a
+        """Metadata of frames: ``{index into frames: {key: bytes}}``; only frames that have some."""
+        cdef const char* text = <const char*>self.a.meta_text
+        cdef MetadataMark* mark
         cdef int64_t i
         found = {}
-        for i in range(0, a.n_meta, 4):
-            entries = found.setdefault(a.meta[i], {})
-            key = (<const char*>a.meta_text)[a.meta[i + 1]:a.meta[i + 2]].decode()
-            entries[key] = (<const char*>a.meta_text)[a.meta[i + 2]:a.meta[i + 3]]
+        for i in range(self.a.n_meta):
+            mark = &self.a.meta[i]
+            entries = found.setdefault(mark.frame, {})
+            entries[text[mark.key:mark.value].decode()] = text[mark.value:mark.end]
         return found
 
     @property
     def namespaces(self) -> list:
         """Namespace declarations: ``(row, index into frames, prefix, IRI)``. Each stands before that row, in that frame."""
         cdef int64_t i
-        cdef int64_t* n = self.a.names
-        return [
-            (n[i], n[i + 1], self.term_text(n[i + 2]), self.term_text(n[i + 3])) for i in range(0, self.a.n_names, 4)
-        ]
+        cdef NamespaceMark* n = self.a.names
+        return [(n[i].row, n[i].frame, self.term_text(n[i].name), self.term_text(n[i].iri)) for i in range(self.a.n_names)]
 
     def term_text(self, int term) -> str:
         """The text of a term: IRI, blank node label, lexical form or language tag.
@@ -573,12 +576,12 @@ cdef class Batch:
         if kind == KIND_LITERAL:
             return f'"{text}"'
         if kind == KIND_LANG:
-            return f'"{text}"@{self.term_text(aux)}'
+            return f'"{text}"@{self.term(aux)}'
         if kind == KIND_TYPED:
             return f'"{text}"^^{self.term(aux)}'
         if kind == KIND_TRIPLE:
             return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
-        return text
+        return text if kind <= KIND_TEXT else text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl")
 
     def check(self) -> None:
         """Verify every invariant of the arrays. For tests.
@@ -589,25 +592,30 @@ cdef class Batch:
             If an invariant does not hold; the message names it.
         """
         cdef BatchData* a = &self.a
+        cdef NamespaceMark mark
         kind, aux, start, text = self.kind, self.aux, self.start, self.text
         if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
             raise ValueError("start does not run from 0 to the end of text")
-        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_TEXT):
+        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_TEXT_RTL):
             raise ValueError("unknown kind of term")
         bytes(text).decode()
         for i in range(a.n_terms):
             bytes(text[start[i]:start[i + 1]]).decode()
-            wanted = {KIND_LANG: KIND_TEXT, KIND_TYPED: KIND_IRI}.get(int(kind[i]))
-            if wanted is not None and not (0 <= aux[i] < a.n_terms and kind[aux[i]] == wanted):
+            wanted = {KIND_LANG: _TAGS, KIND_TYPED: (KIND_IRI,)}.get(int(kind[i]))
+            if wanted is not None and not (0 <= aux[i] < a.n_terms and kind[aux[i]] in wanted):
                 raise ValueError(f"term {i} has no language or datatype")
+            if kind[i] == KIND_LANG and kind[aux[i]] == KIND_TEXT:
+                tag = self.term_text(aux[i])
+                if len(tag) > N_DIRECTION and tag.endswith(("--ltr", "--rtl")):
+                    raise ValueError(f"term {i} has a base direction in its language tag")
             if kind[i] == KIND_TRIPLE:
                 if not 0 <= aux[i] < a.n_quoted:
                     raise ValueError(f"term {i} is a quoted triple out of range")
                 # The terms of a quoted triple come before it, so it can never contain itself.
                 inner = self.quoted[aux[i]]
-                if inner.min() < 0 or inner.max() >= i or (kind[inner] == KIND_TEXT).any():
+                if inner.min() < 0 or inner.max() >= i or (kind[inner] >= KIND_TEXT).any():
                     raise ValueError(f"term {i} is a quoted triple of terms that are none")
-            if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, KIND_TEXT) and aux[i] != NO_TERM:
+            if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, *_TAGS) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
         op = self.op
         for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
@@ -624,15 +632,16 @@ cdef class Batch:
                 if wanted == "-" and ids.max() >= 0:
                     raise ValueError(f"operation {code} has a term in column {name}")
                 kinds = kind[ids[ids >= 0]]
-                if wanted != "x" and (kinds == KIND_TEXT).any():
+                if wanted != "x" and (kinds >= KIND_TEXT).any():
                     raise ValueError(f"column {name} has a text that is no term")
                 if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
                     raise ValueError(f"operation {code} has no name or no IRI in column {name}")
         frames = self.frames
         if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
             raise ValueError("frame ends are not in order")
-        for row, frame, name, iri in numpy.asarray(column(self, a.names, a.n_names, b"q", 8)).reshape(-1, 4):
-            if not (0 <= row <= a.n_rows and 0 <= frame <= a.n_frames):
+        for i in range(a.n_names):
+            mark = a.names[i]
+            if not (0 <= mark.row <= a.n_rows and 0 <= mark.frame <= a.n_frames):
                 raise ValueError("a namespace stands at no row")
-            if not (0 <= name < a.n_terms and 0 <= iri < a.n_terms and kind[iri] == KIND_IRI):
+            if not (0 <= mark.name < a.n_terms and 0 <= mark.iri < a.n_terms and kind[mark.iri] == KIND_IRI):
                 raise ValueError("a namespace has no name or IRI")

@@ -5,8 +5,8 @@ from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Batch, BatchData, copy_term, free_arena, init_arena,
-    new_batch,
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Batch, BatchData, MetadataMark, NamespaceMark,
+    copy_term, free_arena, init_arena, new_batch,
 )
 from jelly._core.base.fault cimport NO_MEMORY
 
@@ -61,8 +61,8 @@ cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
         or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
         or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
+        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
         or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
     ):
         return NO_MEMORY

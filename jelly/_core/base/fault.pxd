@@ -147,6 +147,12 @@ cdef enum:
     NEED_TABLES = 3
 
 
+cdef enum:
+    # What strict readers of text refuse besides kinds of terms: behind the numbers of those.
+    UNTAGGED = 100
+    LONG_SUBTAG = 101
+
+
 ctypedef struct Fault:
     int code
     const uint8_t* at  # in the input, NULL where there is none

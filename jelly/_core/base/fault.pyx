@@ -1,5 +1,10 @@
 """Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
+from jelly._core.base.constants cimport (
+    GRAPH, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE,
+    KIND_TYPED, OBJECT, PREDICATE, SUBJECT,
+)
+
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
@@ -181,14 +186,15 @@ _TABLE = {
 
 # What makes longer texts possible: nothing, for what is written.
 _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes to read it")
-_SLOTS = ("subject", "predicate", "object", "graph")
+_SLOTS = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph"}
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
-_KINDS = (
-    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text",
-    "literal of rdf:langString or rdf:dirLangString without a language tag",
-    "language subtag of more than 8 characters",
-)
+_KINDS = {
+    0: "default graph", KIND_IRI: "IRI", KIND_BNODE: "blank node", KIND_LITERAL: "literal", KIND_LANG: "literal",
+    KIND_TYPED: "literal", KIND_TRIPLE: "quoted triple", KIND_TEXT: "text", KIND_TEXT_LTR: "text", KIND_TEXT_RTL: "text",
+    UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
+    LONG_SUBTAG: "language subtag of more than 8 characters",
+}
 
 
 cdef object fault_error(Fault* fault, dict place):
@@ -202,8 +208,8 @@ cdef object fault_error(Fault* fault, dict place):
     text = text.format(
         a=fault.a,
         b=fault.b,
-        slot=_SLOTS[fault.b] if 0 <= fault.b < 4 else "term",
-        a_kind=_KINDS[fault.a] if 0 <= fault.a < <int64_t>len(_KINDS) else "term",
+        slot=_SLOTS.get(fault.b, "term"),
+        a_kind=_KINDS.get(fault.a, "term"),
         pattern=_PATTERNS[fault.a] if 0 <= fault.a < 4 else "unknown",
         field=_FIELDS[fault.a] if 0 <= fault.a < 10 else "",
         text_advice=_TEXT_ADVICE[fault.b] if 0 <= fault.b < 3 else "",

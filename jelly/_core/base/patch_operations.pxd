@@ -2,20 +2,10 @@
 
 from libc.stdint cimport int8_t, int64_t
 
-from jelly._core.base cimport schema as pb
+from jelly._core.base.constants cimport (
+    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+)
 from jelly._core.base.fault cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
-
-cdef enum:
-    # The operations of a patch are told by the numbers of their rows.
-    OP_ADD = pb.RDF_PATCH_ROW_STATEMENT_ADD
-    OP_DELETE = pb.RDF_PATCH_ROW_STATEMENT_DELETE
-    OP_NAMESPACE_ADD = pb.RDF_PATCH_ROW_NAMESPACE_ADD
-    OP_NAMESPACE_DELETE = pb.RDF_PATCH_ROW_NAMESPACE_DELETE
-    OP_START = pb.RDF_PATCH_ROW_TRANSACTION_START
-    OP_COMMIT = pb.RDF_PATCH_ROW_TRANSACTION_COMMIT
-    OP_ABORT = pb.RDF_PATCH_ROW_TRANSACTION_ABORT
-    OP_HEADER = pb.RDF_PATCH_ROW_HEADER
-    OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
 
 cdef enum:
     # What the last transaction row was. Where reading begins at a keyframe, that is not known.

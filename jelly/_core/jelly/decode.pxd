@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport BY_FRAME, Fault, fail
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -15,8 +16,6 @@ from jelly._core.jelly.lookup cimport Lookup
 from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
 
 cdef enum:
-    # Quoted triples may be nested so deep.
-    MAX_DEPTH = 64
     # Maximum bytes of text in a Batch: prefixes can expand a small input to a large text.
     MAX_BATCH_TEXT = 1 << 28
     # Terms per row at which a Batch ends: statements with quoted triples can have any number of terms.
@@ -96,4 +95,4 @@ cdef inline int32_t checked(DecoderState* d, int32_t term, const uint8_t* at) no
 
 
 cdef inline bint much_metadata(BatchData* b) noexcept nogil:
-    return b.n_meta >= 4 * META_ENTRIES or b.n_meta_text >= META_TEXT
+    return b.n_meta >= META_ENTRIES or b.n_meta_text >= META_TEXT

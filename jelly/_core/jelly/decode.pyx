@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
-    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes,
+    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes, split_tag,
 )
 from jelly._core.base.fault cimport (
     BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
@@ -97,24 +97,23 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
 
 
 cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
-    """The KIND_TEXT term of a language tag; the last few are remembered."""
+    """The term of a language tag, with a base direction or not; the last few are remembered."""
     cdef int64_t n = tag.end - tag.at
-    cdef uint32_t i = <uint32_t>n
+    cdef int kind = split_tag(tag.at, &n)
+    cdef uint32_t i = <uint32_t>(8 * n + kind) * 31 + tag.at[0]
     cdef int32_t term
-    if n > 0:
-        i = i * 31 + tag.at[0]
     if n > 1:
         i = i * 31 + tag.at[1]
-    i = (i * 31 + (tag.end - 1)[0] if n else i) % LANGUAGES
+    i = (i * 31 + (tag.end - 1)[0]) % LANGUAGES
     term = d.languages[i]
     if (
-        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n
+        term >= 0 and d.b.start[term + 1] - d.b.start[term] == n and d.b.kind[term] == kind
         and same_bytes(d.b.text + d.b.start[term], tag.at, n)
     ):
         return term
     if check_utf8(tag.at, n) >= 0:
         return fail(&d.fault, BAD_UTF8, tag.at)
-    term = checked(d, add_term(d.b, KIND_TEXT, NO_TERM, tag.at, n), tag.at)
+    term = checked(d, add_term(d.b, kind, NO_TERM, tag.at, n), tag.at)
     if term >= 0:
         d.languages[i] = term
     return term

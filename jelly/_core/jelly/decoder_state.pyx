@@ -5,7 +5,7 @@ from libc.stdlib cimport free
 
 from jelly._core.base.batch cimport (
     CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
-    add_term, free_arena, init_arena,
+    add_term, free_arena, init_arena, len_direction, put_direction, split_tag,
 )
 from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
 from jelly._core.base.patch_operations cimport OPEN, OP_PUNCTUATION
@@ -55,14 +55,21 @@ cdef int put_table(Writer* w, Table* table) except -1:
 cdef int state_put_term(Writer* w, BatchData* a, int32_t term) except -1:
     cdef int32_t aux = a.aux[term]
     cdef int k
-    put_number(w, a.kind[term])
-    if a.kind[term] == KIND_TRIPLE:
+    cdef int kind = a.kind[term]
+    # A base direction stands with its tag, as in Jelly and in states that were saved before.
+    put_number(w, min(kind, KIND_TEXT))
+    if kind == KIND_TRIPLE:
         for k in range(3):
             state_put_term(w, a, a.quoted[3 * aux + k])
         return 0
     if aux != NO_TERM:
         state_put_term(w, a, aux)
-    put_text(w, a.text + a.start[term], a.start[term + 1] - a.start[term])
+    put_number(w, a.start[term + 1] - a.start[term] + len_direction(kind))
+    if reserve(w, a.start[term + 1] - a.start[term] + len_direction(kind)) < 0:
+        raise MemoryError
+    put_bytes(w, a.text + a.start[term], a.start[term + 1] - a.start[term])
+    put_direction(w.buf + w.n, kind)
+    w.n += len_direction(kind)
     return 0
 
 
@@ -126,23 +133,27 @@ cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
     cdef int32_t terms[3]
     cdef int32_t term
     cdef int k
+    cdef int64_t n
     cdef Reader text
     if kind < KIND_IRI or depth > MAX_DEPTH + 1:
         raise broken()
     if kind == KIND_TRIPLE:
         for k in range(3):
             terms[k] = load_term(r, a, depth + 1)
-            if a.kind[terms[k]] == KIND_TEXT:
+            if a.kind[terms[k]] >= KIND_TEXT:
                 raise broken()
         term = add_quoted(a, terms[0], terms[1], terms[2])
     else:
         if kind == KIND_LANG or kind == KIND_TYPED:
             aux = load_term(r, a, depth + 1)
-            if a.kind[aux] != (KIND_TEXT if kind == KIND_LANG else KIND_IRI):
+            if a.kind[aux] < KIND_TEXT if kind == KIND_LANG else a.kind[aux] != KIND_IRI:
                 raise broken()
         if take_span(r, &text) < 0 or check_utf8(text.at, text.end - text.at) >= 0:
             raise broken()
-        term = add_term(a, <int>kind, aux, text.at, text.end - text.at)
+        n = text.end - text.at
+        if kind == KIND_TEXT:
+            kind = split_tag(text.at, &n)
+        term = add_term(a, <int>kind, aux, text.at, n)
     if term < 0:
         raise broken()
     return term
@@ -174,7 +185,7 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
         d.carried[slot] = NO_TERM
         if state == STATE_TERM:
             d.carried[slot] = load_term(&r, &d.carry, 0)
-            if d.carry.kind[d.carried[slot]] == KIND_TEXT:
+            if d.carry.kind[d.carried[slot]] >= KIND_TEXT:
                 raise broken()
         elif slot < 3:
             raise broken()

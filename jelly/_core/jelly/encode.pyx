@@ -6,8 +6,9 @@ from libc.string cimport memmove
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, hash_bytes,
-    same_term,
+    len_direction, put_direction, same_term,
 )
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
     NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
@@ -27,7 +28,6 @@ from jelly._core.jelly.lookup cimport Lru, add_entry, entry_delta, find_entry, n
 cdef enum:
     # Not faults: the statement needs more prefixes than the table has and is written again without them.
     NO_PREFIX_LEFT = 1
-    MAX_DEPTH = 64
 
 cdef enum:
     # What put_whole puts when it is no statement of so many terms.
@@ -194,11 +194,14 @@ cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef int32_t aux = b.aux[term]
     cdef int64_t n_aux = 0
+    cdef int64_t n_direction = 0
     cdef int64_t size = len_field(n) if n else 0
     cdef int32_t datatype = 0
     if b.kind[term] == KIND_LANG:
+        # Jelly 1.0 and 1.1 have no base direction: it goes with the tag.
         n_aux = b.start[aux + 1] - b.start[aux]
-        size += len_field(n_aux)
+        n_direction = len_direction(b.kind[aux])
+        size += len_field(n_aux + n_direction)
     elif b.kind[term] == KIND_TYPED:
         datatype = find_datatype_id(e, aux)
         if datatype < 0:
@@ -219,8 +222,11 @@ cdef int put_literal(EncoderState* e, uint32_t tag, int32_t term) noexcept nogil
         put_varint(&e.row, datatype)
     elif b.kind[term] == KIND_LANG:
         put_byte(&e.row, pb.RDF_LITERAL_LANGTAG_TAG)
-        put_varint(&e.row, n_aux)
+        put_varint(&e.row, n_aux + n_direction)
         put_bytes(&e.row, b.text + b.start[aux], n_aux)
+        if n_direction:
+            put_direction(e.row.buf + e.row.n, b.kind[aux])
+            e.row.n += n_direction
     return OK
 
 
@@ -279,7 +285,7 @@ cdef inline int jelly_put_term(EncoderState* e, int slot, int32_t term, int dept
         if slot == 3 or (slot == 1 and not e.generalized):
             return fail(&e.fault, GENERALIZED_OFF if slot == 1 else BAD_TERM, NULL, kind if slot == 1 else term, slot)
         return put_quoted(e, tag + 24, term, depth + 1)
-    if kind == KIND_TEXT:
+    if kind >= KIND_TEXT:
         return fail(&e.fault, BAD_TERM, NULL, term, slot)
     if slot != 2 and not e.generalized:
         return fail(&e.fault, GENERALIZED_OFF, NULL, kind, slot)
@@ -327,7 +333,7 @@ cdef int put_graph_term(EncoderState* e, int first, int32_t term) noexcept nogil
         return put_iri(e, tag, term)
     if kind == KIND_BNODE:
         return put_text(e, tag + 8, e.b.text + e.b.start[term], e.b.start[term + 1] - e.b.start[term])
-    if kind == KIND_TRIPLE or kind == KIND_TEXT:
+    if kind >= KIND_TRIPLE:
         return fail(&e.fault, BAD_TERM, NULL, term, 3)
     if not e.generalized:
         return fail(&e.fault, GENERALIZED_OFF, NULL, kind, 3)
@@ -495,7 +501,7 @@ cdef int put_operation(EncoderState* e, int64_t row) noexcept nogil:
     if op == OP_PUNCTUATION:
         return end_patch(e, row + 1)
     if op == OP_HEADER:
-        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or b.kind[terms[2]] == KIND_TEXT:
+        if not is_text(e, terms[0]) or terms[2] < 0 or terms[2] >= b.n_terms or b.kind[terms[2]] >= KIND_TEXT:
             return fail(&e.fault, BAD_TERM, NULL, terms[2], 2)
         status = put_whole(e, PUT_HEADER, terms)
     elif op == OP_NAMESPACE_ADD or op == OP_NAMESPACE_DELETE:
@@ -552,13 +558,13 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
     if start_frame(e) != OK:
         return e.fault.code
     while True:
-        while name < b.n_names and b.names[name] == row[0]:
+        while name < b.n_names and b.names[name].row == row[0]:
             # Frames that ended at this row before the namespace was declared end before it.
-            if end_bounds(e, row[0], b.names[name + 1], &bound) != OK:
+            if end_bounds(e, row[0], b.names[name].frame, &bound) != OK:
                 return e.fault.code
-            if put_namespace(e, <int32_t>b.names[name + 2], <int32_t>b.names[name + 3]) != OK:
+            if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
                 return e.fault.code
-            name += 4
+            name += 1
         if end_bounds(e, row[0], b.n_frames, &bound) != OK:
             return e.fault.code
         if row[0] == b.n_rows:

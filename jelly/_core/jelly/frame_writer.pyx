@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport UNSET, BatchData
+from jelly._core.base.batch cimport UNSET, BatchData, MetadataMark
 from jelly._core.base.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
 from jelly._core.base.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
@@ -70,13 +70,13 @@ cdef int put_metadata_entry(
 cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil:
     """The metadata that came with a frame. An index (see jelly/_seekable/index.py) is left out: it fits the old bytes only."""
     cdef int64_t i
-    cdef int64_t* m
-    for i in range(0, a.n_meta, 4):
+    cdef MetadataMark* m
+    for i in range(a.n_meta):
         m = &a.meta[i]
-        if m[2] - m[1] == 11 and memcmp(a.meta_text + m[1], b"jelly.index", 11) == 0:
+        if m.value - m.key == 11 and memcmp(a.meta_text + m.key, b"jelly.index", 11) == 0:
             continue
-        if m[0] == frame and put_metadata_entry(
-            e, &e.body, a.meta_text + m[1], m[2] - m[1], a.meta_text + m[2], m[3] - m[2]
+        if m.frame == frame and put_metadata_entry(
+            e, &e.body, a.meta_text + m.key, m.value - m.key, a.meta_text + m.value, m.end - m.value
         ) != OK:
             return e.fault.code
     return OK

@@ -3,12 +3,9 @@
 from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.protobuf cimport WIRE_LEN, skip_field, take_span, take_varint
 from jelly._core.jelly.lookup cimport Table
-
-cdef enum:
-    # Quoted triples are followed so deep.
-    MAX_DEPTH = 64
 
 
 cdef void begin_look(

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from jelly._core.base.batch cimport KIND_IRI, NO_TERM, BatchData, add_joined, add_term, same_bytes
+from jelly._core.base.constants cimport N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport DATATYPE_ID, NAME_ID, NOT_KEYFRAME, PREFIX_ID, Fault, fail
 
 cdef enum:
@@ -109,7 +110,7 @@ cdef inline int32_t find_datatype(Lookup* t, BatchData* b, int64_t id, Fault* fa
 
 cdef inline bint is_xsd_string(BatchData* b, int32_t iri) noexcept nogil:
     cdef int64_t n = b.start[iri + 1] - b.start[iri]
-    return n == 39 and memcmp(b.text + b.start[iri], b"http://www.w3.org/2001/XMLSchema#string", 39) == 0
+    return n == N_XSD_STRING and memcmp(b.text + b.start[iri], XSD_STRING, N_XSD_STRING) == 0
 
 
 # ---- encoder

@@ -2,7 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, NO_TERM
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, NO_TERM, len_direction, put_direction,
+)
 from jelly._core.base.fault cimport NO_MEMORY, OK, fail
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
@@ -54,18 +56,20 @@ cdef void put_pair(Writer* w, uint8_t tag, Reader* first, Reader* second) noexce
 
 cdef void put_literal(Writer* w, TermParts* leaf) noexcept nogil:
     cdef int64_t size = len_string(&leaf.text)
-    cdef Reader whole  # the tag with its direction, as it stood in the Batch
+    cdef int64_t n_tag
     if leaf.kind == KIND_LITERAL:
         put_head(w, FIELD_3, size + 2)
         put_string(w, FIELD_1, &leaf.text)
         put_byte(w, SIMPLE)
         put_byte(w, 1)
     elif leaf.kind == KIND_LANG:
-        whole.at = leaf.tag.at
-        whole.end = leaf.tag.end if leaf.direction.at == NULL else leaf.direction.end
-        put_head(w, FIELD_3, size + len_field(length(&whole)))
+        n_tag = length(&leaf.tag) + len_direction(leaf.tag_kind)
+        put_head(w, FIELD_3, size + len_field(n_tag))
         put_string(w, FIELD_1, &leaf.text)
-        put_text(w, FIELD_2 if leaf.direction.at == NULL else FIELD_5, &whole)
+        put_head(w, FIELD_2 if leaf.tag_kind == KIND_TEXT else FIELD_5, n_tag)
+        put_bytes(w, leaf.tag.at, length(&leaf.tag))
+        put_direction(w.buf + w.n, leaf.tag_kind)
+        w.n += len_direction(leaf.tag_kind)
     elif leaf.datatype_prefix.at == NULL:
         put_head(w, FIELD_3, size + len_field(length(&leaf.datatype)))
         put_string(w, FIELD_1, &leaf.text)

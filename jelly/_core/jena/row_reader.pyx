@@ -4,8 +4,11 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_graphs, add_namespace,
-    add_quoted, add_row, free_interner, intern_term,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TYPED, NO_TERM, UNSET,
+    add_graphs, add_namespace, add_quoted, add_row, free_interner, intern_term, split_tag,
+)
+from jelly._core.base.constants cimport (
+    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
 )
 from jelly._core.base.fault cimport (
     BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
@@ -42,7 +45,7 @@ cdef bint is_full(JenaReader* t) noexcept nogil:
     """Whether the Batch has enough."""
     if t.results:
         return t.n_cells >= t.max_rows or t.batch.n_text > t.max_text
-    return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > 4 * MAX_NAMES
+    return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > MAX_NAMES
 
 
 # ---- terms
@@ -80,18 +83,15 @@ cdef inline bint is_text(Reader* text, const char* wanted, int64_t n) noexcept n
 
 
 cdef int32_t add_directed(JenaReader* t, Parts* parts) noexcept nogil:
-    """The language tag with its base direction behind two hyphens, as RDF 1.2 writes it in N-Triples."""
-    cdef Writer* out = &t.scratch
-    cdef int64_t n = parts.tag.end - parts.tag.at
-    if n == 0 or not (is_text(&parts.direction, b"ltr", 3) or is_text(&parts.direction, b"rtl", 3)):
+    """The language tag of a literal that has a base direction."""
+    cdef int kind = 0
+    if is_text(&parts.direction, b"ltr", 3):
+        kind = KIND_TEXT_LTR
+    elif is_text(&parts.direction, b"rtl", 3):
+        kind = KIND_TEXT_RTL
+    if kind == 0 or parts.tag.end == parts.tag.at:
         return fail(&t.fault, BAD_DIRECTION, parts.direction.at)
-    out.n = 0
-    if reserve(out, n + 5) < 0:
-        return fail(&t.fault, NO_MEMORY, parts.tag.at)
-    put_bytes(out, parts.tag.at, n)
-    put_bytes(out, b"--", 2)
-    put_bytes(out, parts.direction.at, 3)
-    return intern(t, KIND_TEXT, NO_TERM, out.buf, out.n)
+    return intern(t, kind, NO_TERM, parts.tag.at, parts.tag.end - parts.tag.at)
 
 
 cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
@@ -99,22 +99,25 @@ cdef int32_t add_literal(JenaReader* t, Parts* parts) noexcept nogil:
     cdef int32_t aux = NO_TERM
     cdef int kind = KIND_LITERAL
     cdef bint tagged = parts.tag.end > parts.tag.at
+    cdef int tag_kind
+    cdef int64_t n
     if tagged or parts.direction.at != NULL:
         if parts.datatype.at != NULL and not is_text(
             &parts.datatype,
-            b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString" if parts.direction.at == NULL
-            else b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
-            53 if parts.direction.at == NULL else 56,
+            RDF_LANG_STRING if parts.direction.at == NULL else RDF_DIR_LANG_STRING,
+            N_RDF_LANG_STRING if parts.direction.at == NULL else N_RDF_DIR_LANG_STRING,
         ):
             return fail(&t.fault, BOTH_KINDS, parts.lex.at)
         kind = KIND_LANG
         if parts.direction.at != NULL:
             aux = add_directed(t, parts)
         else:
-            aux = intern(t, KIND_TEXT, NO_TERM, parts.tag.at, parts.tag.end - parts.tag.at)
+            n = parts.tag.end - parts.tag.at
+            tag_kind = split_tag(parts.tag.at, &n)
+            aux = intern(t, tag_kind, NO_TERM, parts.tag.at, n)
         if aux < 0:
             return aux
-    elif parts.datatype.at != NULL and not is_text(&parts.datatype, b"http://www.w3.org/2001/XMLSchema#string", 39):
+    elif parts.datatype.at != NULL and not is_text(&parts.datatype, XSD_STRING, N_XSD_STRING):
         kind = KIND_TYPED
         aux = intern(t, KIND_IRI, NO_TERM, parts.datatype.at, parts.datatype.end - parts.datatype.at)
         if aux < 0:

@@ -50,7 +50,7 @@ ctypedef struct TermParts:
     Reader text
     Reader prefix  # the text is a local name
     Reader tag
-    Reader direction
+    int tag_kind  # of a literal with a language: KIND_TEXT, or that of a tag with a base direction
     Reader datatype
     Reader datatype_prefix
     Value value

@@ -2,7 +2,7 @@
 
 from libc.string cimport memcmp, memset
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM
+from jelly._core.base.batch cimport KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, NamespaceMark
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, OK, TEXT_LIMIT, fail
 from jelly._core.base.protobuf cimport len_field
 from jelly._core.jena.numeric cimport NO_VALUE, parse_value
@@ -39,17 +39,13 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil:
         if d.shorten:
             find_short(d, &leaf.text, &leaf.prefix)
     elif kind == KIND_LANG:
-        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_TEXT:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] < KIND_TEXT:
             return fail(&d.fault, BAD_TERM, NULL, aux, -1)
         term_text(b, aux, tag)
         if tag.end == tag.at:
             leaf.kind = KIND_LITERAL
-        elif tag.end - tag.at > 5 and (
-            memcmp(tag.end - 5, b"--ltr", 5) == 0 or memcmp(tag.end - 5, b"--rtl", 5) == 0
-        ):
-            leaf.direction.at = tag.end - 3
-            leaf.direction.end = tag.end
-            tag.end -= 5
+        else:
+            leaf.tag_kind = b.kind[aux]
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&d.fault, BAD_TERM, NULL, aux, -1)
@@ -92,11 +88,11 @@ cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil:
 
 cdef int load_name(JenaWriter* d, int64_t at, Reader* text, Reader* iri) noexcept nogil:
     """A namespace declaration of the Batch."""
-    cdef int64_t* name = d.b.names + at
-    if not 0 <= name[2] < d.b.n_terms or not 0 <= name[3] < d.b.n_terms:
-        return fail(&d.fault, BAD_TERM, NULL, name[3], -1)
-    term_text(d.b, <int32_t>name[2], text)
-    term_text(d.b, <int32_t>name[3], iri)
+    cdef NamespaceMark* name = &d.b.names[at]
+    if not 0 <= name.name < d.b.n_terms or not 0 <= name.iri < d.b.n_terms:
+        return fail(&d.fault, BAD_TERM, NULL, name.iri, -1)
+    term_text(d.b, name.name, text)
+    term_text(d.b, name.iri, iri)
     return OK
 
 
@@ -128,10 +124,10 @@ cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) n
     cdef BatchData* b = d.b
     cdef Reader text, iri
     while d.out.n < limit:
-        if name[0] < b.n_names and b.names[name[0]] <= row[0]:
+        if name[0] < b.n_names and b.names[name[0]].row <= row[0]:
             if load_name(d, name[0], &text, &iri) < 0 or d.put_prefix(d, &text, &iri) < 0:
                 return d.fault.code
-            name[0] += 4
+            name[0] += 1
         elif row[0] < b.n_rows:
             if d.put_row(d, row[0]) < 0:
                 return d.fault.code

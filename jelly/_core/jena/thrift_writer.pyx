@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
 )
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail
 from jelly._core.base.patch_operations cimport (
@@ -80,6 +80,7 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     cdef Encoded* memo = &d.memo[term]
     cdef Writer* w = &d.terms
     cdef TermParts leaf
+    cdef Reader direction
     if load_leaf(d, term, &leaf) < 0:
         return d.fault.code
     if reserve(
@@ -103,8 +104,10 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
         put_string(w, STRING_1, &leaf.text)
         if leaf.kind == KIND_LANG:
             put_string(w, STRING_1, &leaf.tag)
-            if leaf.direction.at != NULL:
-                put_string(w, STRING_3, &leaf.direction)
+            if leaf.tag_kind != KIND_TEXT:
+                direction.at = <const uint8_t*>(b"ltr" if leaf.tag_kind == KIND_TEXT_LTR else b"rtl")
+                direction.end = direction.at + 3
+                put_string(w, STRING_3, &direction)
         elif leaf.kind == KIND_TYPED and leaf.datatype_prefix.at != NULL:
             put_byte(w, STRUCT_3)
             put_string(w, STRING_1, &leaf.datatype_prefix)

@@ -8,6 +8,7 @@ from libc.string cimport memset
 import numpy
 
 from jelly._core.base.batch cimport Batch
+from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES, free_prefixes
@@ -87,8 +88,7 @@ cdef class BinaryWriter:
 
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
         """The rows of a Batch, at the first time behind the prefixes. ``keep_frames`` is ignored: there are no frames."""
-        cdef int64_t all_of_it = 0x1000000000000000
-        return b"".join(self.chunks(batch, all_of_it))
+        return b"".join(self.chunks(batch, NO_LIMIT))
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20):
         """The rows of a Batch, part by part of about `size` bytes, so that they are never all in memory."""

@@ -3,15 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from jelly._core.base.batch cimport BatchData, Interner
+from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
 
 cdef enum:
-    # Slots of a statement; the last is the datatype of a literal in any of them.
-    SUBJECT = 0
-    PREDICATE = 1
-    OBJECT = 2
-    GRAPH = 3
+    # Behind the slots of a statement the datatype of a literal in any of them.
     DATATYPE = 4
     SLOTS = 5
 

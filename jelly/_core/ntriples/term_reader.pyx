@@ -4,32 +4,30 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, strlen
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
-    same_bytes,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, NO_TERM, add_quoted, intern_term,
+    same_bytes, split_tag,
 )
 from jelly._core.base.characters cimport (
     INPUT_END, INVALID, PASS_WIDE, STOP_WIDE, describe, find_escape, find_label_end, find_stop, find_tag_end, is_digit,
     is_letter, is_line_end,
 )
+from jelly._core.base.constants cimport (
+    MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
+)
 from jelly._core.base.fault cimport (
     AFTER_TERM, BNODE_LABEL, DEPTH, ESCAPE, ESCAPE_HEX, ESCAPE_RANGE, FOURTH_TERM, IRI_CHARACTER, IRI_OPEN, LANG_TAG,
-    LINE_CUT, LITERAL_OPEN, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END, RELATIVE_IRI,
-    SYNTAX, TEXT_UTF8, fail,
+    LINE_CUT, LITERAL_OPEN, LONG_SUBTAG, NOT_STRICT, NO_DATATYPE, NO_DOT, NO_MEMORY, OK, PATCH_NUMBER, QUOTED_END,
+    RELATIVE_IRI, SYNTAX, TEXT_UTF8, UNTAGGED, fail,
 )
 from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
-    # Quoted triples inside quoted triples: deeper is an error.
-    MAX_DEPTH = 64
     # UTF-8 of a code point that an escape stands for.
     MAX_UTF8 = 4
     LAST_POINT = 0x10FFFF
     # BCP 47: characters of a part of a language tag.
     MAX_SUBTAG = 8
-    # What strict refuses besides kinds of terms, see fault._KINDS.
-    UNTAGGED = 8
-    LONG_SUBTAG = 9
 
 
 # Faults.
@@ -290,15 +288,13 @@ cdef void forget_tokens(NTriplesReader* t) noexcept nogil:
 
 cdef bint is_tagged(const uint8_t* text, int64_t n) noexcept nogil:
     """Whether this is the datatype of literals that have a language tag: others cannot have it."""
-    cdef const char* lang = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
-    cdef const char* directed = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"
-    return (n == 53 and memcmp(text, lang, n) == 0) or (n == 56 and memcmp(text, directed, n) == 0)
+    return (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
+    )
 
 
 cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
     """The IRI behind ^^; NO_TERM where it is xsd:string."""
-    cdef const char* string = b"http://www.w3.org/2001/XMLSchema#string"
-    cdef int64_t n_string = 39
     cdef Token* last = &t.last[DATATYPE]
     cdef const uint8_t* token
     cdef const uint8_t* text = NULL
@@ -319,7 +315,7 @@ cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
         return status
     if t.strict and is_tagged(text, n):
         return fail(&t.fault, NOT_STRICT, token, UNTAGGED, OBJECT)
-    if n == n_string and memcmp(text, string, n) == 0:
+    if n == N_XSD_STRING and memcmp(text, XSD_STRING, N_XSD_STRING) == 0:
         term[0] = NO_TERM
     else:
         status = intern(t, KIND_IRI, NO_TERM, text, n, term)
@@ -334,6 +330,8 @@ cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
     cdef const uint8_t* end = find_tag_end(begin, t.end)
     cdef const uint8_t* at = begin
     cdef const uint8_t* part
+    cdef int64_t n
+    cdef int kind
     cdef bint first = True
     if end == begin:
         return miss(t, LANG_TAG, begin, 0)
@@ -353,7 +351,9 @@ cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
             at += 1
             first = False
     t.at = end
-    return intern(t, KIND_TEXT, NO_TERM, begin, end - begin, term)
+    n = end - begin
+    kind = split_tag(begin, &n)
+    return intern(t, kind, NO_TERM, begin, n, term)
 
 
 cdef int take_literal(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:

@@ -4,7 +4,9 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, load_u64
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, load_u64, put_direction,
+)
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
 from jelly._core.ntriples.term_writer cimport len_text, put_text
 
@@ -165,7 +167,7 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
     need = len_text(text, n, False) + 3 * odd + 2
     n_aux = 0
     if kind == KIND_LANG:
-        n_aux = b.start[aux + 1] - b.start[aux] + 1
+        n_aux = b.start[aux + 1] - b.start[aux] + 1 + len_direction(b.kind[aux])
     elif kind == KIND_TYPED and not is_xsd_string(b, aux):
         n_aux = len_text(b.text + b.start[aux], b.start[aux + 1] - b.start[aux], True) + 4
     if reserve_text(t, need + n_aux) < 0:
@@ -180,7 +182,9 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
     text = b.text + b.start[aux]
     if kind == KIND_LANG:
         out[0] = 0x40
-        memcpy(out + 1, text, n_aux - 1)
+        n = b.start[aux + 1] - b.start[aux]
+        memcpy(out + 1, text, n)
+        put_direction(out + 1 + n, b.kind[aux])
     else:
         out[0] = out[1] = 0x5E
         out[2] = 0x3C

@@ -2,14 +2,14 @@
 
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, len_direction, put_direction,
+)
 from jelly._core.base.characters cimport UCHAR, find_escape, len_character, short_escape
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport BAD_LABEL, BAD_TAG, BAD_TERM, DEPTH, NO_MEMORY, fail
 from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
-
-cdef enum:
-    MAX_DEPTH = 64
 
 cdef enum:
     # What comes around the text of a term.
@@ -94,13 +94,13 @@ cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noex
         length = AROUND_LITERAL + len_text(text, n, False)
     elif kind == KIND_LANG:
         length = AROUND_LANG + len_text(text, n, False)
-        if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_TEXT:
+        if aux < 0 or aux >= b.n_terms or b.kind[aux] < KIND_TEXT:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
         text = b.text + b.start[aux]
         n = b.start[aux + 1] - b.start[aux]
         if not is_plain_tag(text, text + n):
             return fail(&t.fault, BAD_TAG, NULL, term)
-        length += n
+        length += n + len_direction(b.kind[aux])
     elif kind == KIND_TYPED:
         if aux < 0 or aux >= b.n_terms or b.kind[aux] != KIND_IRI:
             return fail(&t.fault, BAD_TERM, NULL, aux, -1)
@@ -188,7 +188,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
     if kind == KIND_LITERAL:
         written -= AROUND_LITERAL
     elif kind == KIND_LANG:
-        written -= AROUND_LANG + b.start[aux + 1] - b.start[aux]
+        written -= AROUND_LANG + b.start[aux + 1] - b.start[aux] + len_direction(b.kind[aux])
     else:
         written -= AROUND_TYPED + t.of_term[aux]
     out[0] = 0x22
@@ -199,7 +199,11 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
         out[0] = 0x40
         n = b.start[aux + 1] - b.start[aux]
         memcpy(out + 1, b.text + b.start[aux], n)
-        return out + 1 + n
+        out += 1 + n
+        if b.kind[aux] != KIND_TEXT:
+            put_direction(out, b.kind[aux])
+            out += len_direction(b.kind[aux])
+        return out
     if kind == KIND_TYPED:
         out[0] = out[1] = 0x5E
         return put_leaf(t, out + 2, aux)

@@ -12,6 +12,7 @@ from jelly._core.base.batch cimport (
     init_interner,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
+from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
@@ -268,8 +269,7 @@ cdef class TextReader(PushReader):
 
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
-        cdef int64_t no_limit = 0x1000000000000000
-        self.t.batch = self.begin_batch(4 if self.t.quads else 3, no_limit, self.t.patch)
+        self.t.batch = self.begin_batch(4 if self.t.quads else 3, NO_LIMIT, self.t.patch)
         clear_interner(&self.t.index)
         forget_tokens(&self.t)
         return 0
@@ -409,8 +409,7 @@ cdef class TextWriter:
 
         ``keep_frames`` is ignored: lines have no frames.
         """
-        cdef int64_t all_of_it = 0x1000000000000000
-        return next(self.chunks(batch, all_of_it), b"")
+        return next(self.chunks(batch, NO_LIMIT), b"")
 
     def close(self) -> bytes:
         """No bytes: nothing stands behind the lines."""
@@ -460,7 +459,6 @@ cdef class TextWriter:
     def frames(self, Batch batch not None) -> list:
         """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
         cdef list found = []
-        cdef int64_t no_limit = 0x1000000000000000
         cdef int64_t i = 0
         cdef int64_t first, end, n
         cdef int64_t row = 0
@@ -475,7 +473,7 @@ cdef class TextWriter:
                 end = a.frames[i] if i < a.n_frames else a.n_rows
                 first = row
                 with nogil:
-                    n = len_rows(&t, &row, end, no_limit)
+                    n = len_rows(&t, &row, end, NO_LIMIT)
                 if n < 0:
                     try:
                         batch = self.refit(&t, batch, row)

@@ -12,6 +12,7 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
 from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
@@ -24,9 +25,6 @@ from jelly._core.rules.term_rules cimport (
 import numpy
 
 from jelly.errors import JellyUnsupportedError
-
-cdef enum:
-    MAX_DEPTH = 64
 
 cdef enum:
     NONE = 1
@@ -138,7 +136,7 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     c.place = place
     kind = b.kind[term]
     aux = b.aux[term]
-    if kind == KIND_TEXT:
+    if kind >= KIND_TEXT:
         return HELD
     if not (c.r.kinds[place] >> kind) & 1:
         return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
@@ -275,7 +273,7 @@ _TAGS = {"any": TAGS_ANY, "plain": TAGS_PLAIN, "bcp47": TAGS_BCP47}
 _IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain": IRIS_PLAIN, "absolute": IRIS_ABSOLUTE}
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDF = RDF_NAMESPACE.decode()
 # What labels begin with that were put in the place of others.
 REPLACED_LABEL = "esc_"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
@@ -305,7 +303,7 @@ cdef class Capabilities:
     quoted : {"none", "object", "any"}, default "any"
         Where quoted triples may stand. "object" is RDF 1.2: as object, and in them nothing that is generalized.
     directions : bool, default True
-        Whether a language tag may have a base direction.
+        Whether a literal may have a base direction.
     labels : {"any", "ntriples", "turtle", "xml"}, default "any"
         The labels of blank nodes. "xml": those of Turtle that do not begin with a digit.
     tags : {"any", "plain", "bcp47"}, default "any"
@@ -495,7 +493,7 @@ cdef object _shown(int kind, str text, Batch batch, int32_t term):
     if kind == KIND_TRIPLE:
         return "a quoted triple"
     if kind == KIND_LANG:
-        tag = batch.term_text(batch.a.aux[term])
+        tag = batch.term(batch.a.aux[term])
         return f"the literal {text!r} with the language tag {tag[:80]!r}"
     return f"the literal {text!r}"
 

@@ -34,7 +34,7 @@ cdef bint is_grandfathered(const uint8_t* at, const uint8_t* end) noexcept nogil
 
 
 cdef bint is_well_formed(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether a text in ASCII or not is a language tag. A base direction ("--rtl") is no part of it."""
+    """Whether a text in ASCII or not is a language tag."""
     cdef const uint8_t* begin = at
     cdef const uint8_t* subtag
     cdef bint alpha, digits

@@ -71,5 +71,5 @@ cdef inline bint is_ntriples_label(const uint8_t* at, const uint8_t* end) noexce
 
 
 cdef inline bint is_plain_tag(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether a language tag, with a base direction or not, is one of letters, digits and hyphens."""
+    """Whether a language tag is one of letters, digits and hyphens."""
     return at < end and find_tag_end(at, end) == end

@@ -5,6 +5,9 @@ from libc.string cimport memcmp, memcpy
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED
 from jelly._core.base.characters cimport describe, find_label_end, is_digit, is_label_letter, is_letter, len_character
+from jelly._core.base.constants cimport (
+    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_RDF_NAMESPACE, RDF_DIR_LANG_STRING, RDF_LANG_STRING, RDF_NAMESPACE,
+)
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.language_tag cimport is_well_formed
 
@@ -91,21 +94,17 @@ cdef bint is_held_iri(Rules* r, const uint8_t* at, const uint8_t* end) noexcept 
 
 cdef bint is_tag_datatype(const uint8_t* at, const uint8_t* end) noexcept nogil:
     """rdf:langString, rdf:dirLangString"""
-    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-    return starts_with(at, end, rdf, 43) and (
-        (end - at == 53 and memcmp(at + 43, b"langString", 10) == 0)
-        or (end - at == 56 and memcmp(at + 43, b"dirLangString", 13) == 0)
+    cdef int64_t n = end - at
+    return (n == N_RDF_LANG_STRING and memcmp(at, RDF_LANG_STRING, n) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(at, RDF_DIR_LANG_STRING, n) == 0
     )
 
 
-cdef int check_tag(Rules* r, const uint8_t* at, const uint8_t* end) noexcept nogil:
-    cdef const uint8_t* tag_end = end
-    if end - at > 5 and (memcmp(end - 5, b"--ltr", 5) == 0 or memcmp(end - 5, b"--rtl", 5) == 0):
-        if not r.directions:
-            return BAD_DIRECTION
-        tag_end = end - 5
+cdef int check_tag(Rules* r, int kind, const uint8_t* at, const uint8_t* end) noexcept nogil:
+    if kind > KIND_TEXT and not r.directions:
+        return BAD_DIRECTION
     if r.tags == TAGS_BCP47:
-        return HELD if is_well_formed(at, tag_end) else BAD_TAG
+        return HELD if is_well_formed(at, end) else BAD_TAG
     if r.tags == TAGS_PLAIN:
         return HELD if is_plain_tag(at, end) else BAD_TAG
     return HELD if at < end else BAD_TAG
@@ -135,19 +134,18 @@ cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept
 
 cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
     """Whether the end of a predicate can be the name of an element of RDF/XML (section 7.2.4 reserves some)."""
-    cdef const char* rdf = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     cdef const char* reserved = b"RDF ID about parseType resource nodeID datatype li Description aboutEach aboutEachPrefix bagID "
     cdef const char* word = reserved
     cdef int64_t n, length
     if find_name(begin, end) == end:
         return BAD_NAME
-    if starts_with(begin, end, rdf, 43):
-        n = end - begin - 43
+    if starts_with(begin, end, RDF_NAMESPACE, N_RDF_NAMESPACE):
+        n = end - begin - N_RDF_NAMESPACE
         while word[0]:
             length = 0
             while word[length] != 0x20:
                 length += 1
-            if length == n and memcmp(word, begin + 43, n) == 0:
+            if length == n and memcmp(word, begin + N_RDF_NAMESPACE, n) == 0:
                 return BAD_NAME
             word += length + 1
     return HELD
@@ -163,7 +161,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         return HELD if r.iris == IRIS_ANY or is_held_iri(r, at, end) else BAD_IRI
     if kind == KIND_BNODE:
         return HELD if r.labels == LABELS_ANY or is_held_label(r, at, end) else BAD_LABEL
-    if kind == KIND_TRIPLE or kind == KIND_TEXT:
+    if kind >= KIND_TRIPLE:
         return HELD
     if r.texts == TEXT_XML and not is_xml_text(at, end):
         return BAD_TEXT
@@ -171,7 +169,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
         aux = b.aux[term]
         if aux < 0 or aux >= b.n_terms:
             return HELD  # writers say that the id is none
-        return check_tag(r, b.text + b.start[aux], b.text + b.start[aux + 1])
+        return check_tag(r, b.kind[aux], b.text + b.start[aux], b.text + b.start[aux + 1])
     if kind == KIND_TYPED and r.tagged:
         aux = b.aux[term]
         if 0 <= aux < b.n_terms and is_tag_datatype(b.text + b.start[aux], b.text + b.start[aux + 1]):

@@ -9,12 +9,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData,
-    Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row, add_term as append_term, check_free,
-    clear_arena, clear_interner, free_interner, init_interner, intern_term, new_batch,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
+    NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
+    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, init_interner, intern_term,
+    new_batch,
 )
+from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
-from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, split_language
 from jelly._core.terms.term_adapter cimport TermAdapter
 
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
@@ -22,8 +24,9 @@ from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 _KINDS = {
     KIND_IRI: "the IRI", KIND_BNODE: "the label of a blank node", KIND_LITERAL: "the literal",
     KIND_LANG: "the literal", KIND_TYPED: "the literal", KIND_TEXT: "the language tag or name",
+    KIND_TEXT_LTR: "the language tag", KIND_TEXT_RTL: "the language tag",
 }
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_XSD_STRING = XSD_STRING.decode()
 
 cdef extern from "Python.h":
     # Without Cython's check: it would raise a UnicodeEncodeError that names no term.
@@ -152,7 +155,7 @@ cdef class BatchBuilder:
         if kind is Literal:
             literal = term
             if literal.language is not None:
-                return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, literal.language), literal.value)
+                return self.intern(KIND_LANG, self.intern(KIND_TEXT + literal.base, NO_TERM, literal.language), literal.value)
             if literal.typed is not None:
                 return self.intern(KIND_TYPED, self.find(literal.typed), literal.value)
             return self.intern(KIND_LITERAL, NO_TERM, literal.value)
@@ -183,12 +186,19 @@ cdef class BatchBuilder:
             return self.intern(kind, NO_TERM, text)
         language = term.language
         if language is not None:
-            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), text)
+            return self.intern(KIND_LANG, self.foreign_tag(language, getattr(term, "direction", None)), text)
         datatype = term.datatype
         if datatype is None or PyUnicode_Compare(text_of(datatype), _XSD_STRING) == 0:
             return self.intern(KIND_LITERAL, NO_TERM, text)
         aux = self.find(datatype)
         return self.intern(KIND_TYPED, aux, text)
+
+    cdef int32_t foreign_tag(self, object language, object direction) except -1:
+        """The id of a language tag, with a base direction behind it or beside it."""
+        if direction is not None and not isinstance(direction, str):
+            direction = direction.value
+        tag, base = split_language(language, direction)
+        return self.intern(KIND_TEXT + <int>base, NO_TERM, tag)
 
     cdef int32_t find_graph(self, object g) except? -1:
         """The id of a graph's name; NO_TERM for the default graph."""

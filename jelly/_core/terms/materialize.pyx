@@ -71,13 +71,14 @@ cdef class Materializer:
             quoted.o = self.get(a.quoted[3 * aux + 2])
             quoted.depth = one_deeper(quoted.s, quoted.p, quoted.o)
             new = quoted
-        elif kind == KIND_TEXT:
+        elif kind >= KIND_TEXT:
             new = self.text(term)
         else:
             literal = Literal.__new__(Literal)
             literal.value = self.text(term)
             if kind == KIND_LANG:
                 literal.language = self.get(aux)
+                literal.base = a.kind[aux] - KIND_TEXT
             elif kind == KIND_TYPED:
                 literal.typed = self.get(aux)
             new = literal

@@ -1,12 +1,11 @@
 """RDF terms and statements as small immutable Python objects."""
 
 
-cdef enum:
-    # Quoted triples may be nested so deep.
-    MAX_DEPTH = 64
+from jelly._core.base.constants cimport MAX_DEPTH
 
 
 cdef int one_deeper(object s, object p, object o) except -1
+cdef tuple split_language(object language, object direction)
 
 
 cdef class IRI:
@@ -20,6 +19,7 @@ cdef class BlankNode:
 cdef class Literal:
     cdef readonly str value
     cdef readonly str language  # None: no language
+    cdef int base  # direction: 0 none, 1 ltr, 2 rtl, which is also what is added to KIND_TEXT for its language tag
     cdef IRI typed  # None: xsd:string, or rdf:langString where there is a language
 
 

@@ -3,6 +3,9 @@
 cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 
+from jelly._core.base.batch cimport N_DIRECTION
+from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
+
 from jelly.errors import JellyLimitError
 
 # What N-Triples escapes in literals and in IRIs.
@@ -11,8 +14,10 @@ _LITERAL_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x20), 0x7F]} | {
 }
 _IRI_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x21), *b'<>"{}|^`\\']}
 
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-_RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+_XSD_STRING = XSD_STRING.decode()
+# The datatype of literals with a language, by `Literal.base`.
+_TAGGED = (RDF_LANG_STRING.decode(), RDF_DIR_LANG_STRING.decode(), RDF_DIR_LANG_STRING.decode())
+_DIRECTIONS = (None, "ltr", "rtl")
 
 
 cdef inline bint is_term(object x):
@@ -40,6 +45,15 @@ cdef int one_deeper(object s, object p, object o) except -1:
     if depth > MAX_DEPTH:
         raise JellyLimitError(f"quoted triples are nested deeper than {MAX_DEPTH}")
     return depth
+
+
+cdef tuple split_language(object language, object direction):
+    """A language tag and `Literal.base`, where the direction stands beside the tag, or behind it as in N-Triples."""
+    if direction is None and len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
+        language, direction = language[:-N_DIRECTION], language[-3:]
+    if direction not in _DIRECTIONS:
+        raise ValueError(f'a direction is "ltr", "rtl" or None, not {direction!r:.80}')
+    return language, _DIRECTIONS.index(direction)
 
 
 cdef str as_text(object x, str what):
@@ -151,20 +165,27 @@ cdef class Literal:
         Language tag.
     datatype : IRI or str, optional
         Datatype. A literal has a language or a datatype, not both.
+    direction : {"ltr", "rtl"}, optional
+        Base direction (RDF 1.2 Concepts, section 3.4), only with a language. A language that ends with ``--ltr`` or
+        ``--rtl``, as N-Triples writes both, is taken apart.
 
     Raises
     ------
     ValueError
-        If there are both a language and a datatype, or the language tag is empty.
+        If there are both a language and a datatype, or the language tag is empty, or the direction is another one or
+        comes without a language.
 
     Examples
     --------
     >>> import jelly
     >>> str(jelly.Literal("chat", language="fr")), jelly.Literal("a").datatype.value.rpartition("#")[2]
     ('"chat"@fr', 'string')
+    >>> str(jelly.Literal("x", language="ar", direction="rtl")), jelly.Literal("x", language="ar--rtl").direction
+    ('"x"@ar--rtl', 'rtl')
     """
 
-    def __init__(self, value, *, language=None, datatype=None):
+    def __init__(self, value, *, language=None, datatype=None, direction=None):
+        cdef int base = 0
         if self.value is not None:
             raise unchangeable(self)
         value = as_text(value, "a lexical form")
@@ -172,16 +193,25 @@ cdef class Literal:
             language = as_text(language, "a language tag")
             if not language:
                 raise ValueError("a language tag must not be empty")
+            language, base = split_language(language, direction)
+        elif direction is not None:
+            raise ValueError("a literal with a direction needs a language")
         if datatype is not None:
             if type(datatype) is not IRI:
                 datatype = IRI(datatype)
             if language is not None:
-                if (<IRI>datatype).value != _RDF_LANG_STRING:
+                if (<IRI>datatype).value != _TAGGED[base]:
                     raise ValueError("a literal has a language or a datatype, not both")
             elif (<IRI>datatype).value != _XSD_STRING:
                 self.typed = datatype
         self.language = language
+        self.base = base
         self.value = value
+
+    @property
+    def direction(self) -> str | None:
+        """The base direction: ``"ltr"``, ``"rtl"`` or None."""
+        return _DIRECTIONS[self.base]
 
     @property
     def lex(self) -> str:
@@ -190,10 +220,11 @@ cdef class Literal:
 
     @property
     def datatype(self) -> IRI:
-        """The datatype: xsd:string for plain literals, rdf:langString for literals with a language."""
+        """The datatype: xsd:string for plain literals, rdf:langString for those with a language, rdf:dirLangString for
+        those with a direction too."""
         if self.typed is not None:
             return self.typed
-        return IRI(_XSD_STRING if self.language is None else _RDF_LANG_STRING)
+        return IRI(_XSD_STRING if self.language is None else _TAGGED[self.base])
 
     def __hash__(self):
         return hash(self.value) ^ 0x27D4EB2F
@@ -203,26 +234,29 @@ cdef class Literal:
         if type(other) is not Literal or (op != Py_EQ and op != Py_NE):
             return NotImplemented
         x = other
-        same = self.value == x.value and self.language == x.language and self.typed == x.typed
+        same = self.value == x.value and self.base == x.base and self.language == x.language and self.typed == x.typed
         return same == (op == Py_EQ)
 
     def __str__(self):
         text = f'"{self.value.translate(_LITERAL_ESCAPES)}"'
         if self.language is not None:
-            return f"{text}@{self.language}"
+            return f"{text}@{self.language}" if self.base == 0 else f"{text}@{self.language}--{self.direction}"
         return text if self.typed is None else f"{text}^^{self.typed}"
 
     def __repr__(self):
         if self.language is not None:
-            return f"Literal({self.value!r}, language={self.language!r})"
+            more = "" if self.base == 0 else f", direction={self.direction!r}"
+            return f"Literal({self.value!r}, language={self.language!r}{more})"
         return f"Literal({self.value!r})" if self.typed is None else f"Literal({self.value!r}, datatype={self.typed!r})"
 
     def __reduce__(self):
-        return _literal, (self.value, self.language, self.typed)
+        # Three where there is no direction: earlier versions read these too.
+        parts = (self.value, self.language, self.typed)
+        return _literal, parts if self.base == 0 else (*parts, self.direction)
 
 
-def _literal(value, language, datatype):
-    return Literal(value, language=language, datatype=datatype)
+def _literal(value, language, datatype, direction=None):
+    return Literal(value, language=language, datatype=datatype, direction=direction)
 
 
 cdef object in_place(term):

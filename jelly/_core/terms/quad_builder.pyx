@@ -9,8 +9,12 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace,
     add_quoted, add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
+from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
+from jelly._core.terms.model cimport split_language
+
+_XSD_STRING = XSD_STRING.decode()
 
 cdef enum:
     # A Batch may never hold more text than this: far above what makes it full, so that one long literal more fits.
@@ -194,12 +198,10 @@ cdef class QuadBatchBuilder:
             if self.tag is not None:
                 language = self.tag(language)
             direction = term.direction
-            if direction is not None:
-                # RDF 1.2 N-Triples, section 2.4: the direction follows the tag.
-                language = f"{self.mended(language)}--{direction.value}"
-            return self.intern(KIND_LANG, self.intern(KIND_TEXT, NO_TERM, language), value)
+            tag, base = split_language(self.mended(language), None if direction is None else direction.value)
+            return self.intern(KIND_LANG, self.intern(KIND_TEXT + <int>base, NO_TERM, tag), value)
         datatype = term.datatype.value
-        if datatype == "http://www.w3.org/2001/XMLSchema#string":
+        if datatype == _XSD_STRING:
             return self.intern(KIND_LITERAL, NO_TERM, value)
         return self.intern(KIND_TYPED, self.intern(KIND_IRI, NO_TERM, datatype), value)
 

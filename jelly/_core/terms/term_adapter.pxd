@@ -49,7 +49,7 @@ cdef class TermAdapter:
     # Its classes.
     cdef object iri_class, bnode_class, literal_class, quoted_class
     # Its terms and statements of their parts. None: it has no quoted triples; a statement is a tuple.
-    cdef object iri, bnode, plain, lang, typed, quoted, triple, quad
+    cdef object iri, bnode, plain, lang, directed, typed, quoted, triple, quad
     cdef readonly bint quads
     cdef object default, place, graph_name
     cdef CachedTerm* known

@@ -30,6 +30,7 @@ class TermAdapter:
         quads: bool = False,
         place: Callable[[Any], Any] | None = None,
         graph_name: Callable[[Any], Any] | None = None,
+        directed: Callable[[str, str, str], Any] | None = None,
         memo: int = 0,
         memo_all: bool = False,
     ) -> Self: ...

@@ -8,7 +8,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly._core.base.batch cimport (
-    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TRIPLE, KIND_TYPED, hash_bytes, same_bytes,
+    INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
+    hash_bytes, same_bytes,
 )
 from jelly._core.base.fault cimport OK
 from jelly._core.base.patch_operations cimport only_statements
@@ -115,8 +116,9 @@ cdef class TermAdapter:
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
 
     ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
-    of a text and a tag, ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of three terms.
-    ``triple`` and ``quad`` make statements of terms; by
+    of a text and a tag, ``directed`` of a text, a tag and ``"ltr"`` or ``"rtl"`` (None: the library has no directions, and
+    ``lang`` gets a tag such as ``ar--rtl``), ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of
+    three terms. ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
@@ -134,7 +136,7 @@ cdef class TermAdapter:
     def __cinit__(
         self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, triple=None, quad=None, default=None,
         bint quads=False, place=None, graph_name=None,
-        uint64_t memo=0, bint memo_all=False,
+        directed=None, uint64_t memo=0, bint memo_all=False,
     ):
         if memo & (memo - 1) or memo > 1 << 24:
             raise ValueError("memo must be a power of two up to 1 << 24, or 0")
@@ -144,6 +146,7 @@ cdef class TermAdapter:
         self.bnode = bnode
         self.plain = plain
         self.lang = lang
+        self.directed = directed
         self.typed = typed
         self.quoted = quoted
         self.triple = triple
@@ -214,10 +217,14 @@ cdef class TermAdapter:
             if kind == KIND_LITERAL:
                 return self.plain(text)
             if kind == KIND_LANG:
-                return self.lang(text, aux)
+                if type(aux) is not tuple:
+                    return self.lang(text, aux)
+                if self.directed is None:
+                    return self.lang(text, "--".join(aux))
+                return self.directed(text, aux[0], aux[1])
             if kind == KIND_TYPED:
                 return self.typed(text, aux)
-            return text
+            return text if kind == KIND_TEXT else (text, "ltr" if kind == KIND_TEXT_LTR else "rtl")
         except (TypeError, ValueError) as error:
             raise JellyUnsupportedError(f"{self.name} refuses the term {text!r:.200}: {error}") from error
 

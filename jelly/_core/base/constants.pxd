@@ -1,0 +1,61 @@
+"""Numbers and texts that more than one module must agree on. `constants.pyx` gives the same ones to Python."""
+
+from libc.stdint cimport int64_t
+
+from jelly._core.base cimport schema as pb
+
+cdef enum:
+    # Kinds of terms. `aux` is a term id (language, datatype) or an index of `quoted`.
+    KIND_IRI = 1
+    KIND_BNODE = 2
+    KIND_LITERAL = 3  # xsd:string
+    KIND_LANG = 4  # aux: the language tag, a KIND_TEXT or, where the literal has a base direction, one of the last two
+    KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
+    KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
+    # From here on no terms.
+    KIND_TEXT = 7  # a language tag, the short name of a namespace
+    KIND_TEXT_LTR = 8  # the language tag of literals that are written from left to right
+    KIND_TEXT_RTL = 9  # and from right to left
+
+cdef enum:
+    # Slots of a statement.
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+
+cdef enum:
+    # The operations of a patch are told by the numbers of their rows.
+    OP_ADD = pb.RDF_PATCH_ROW_STATEMENT_ADD
+    OP_DELETE = pb.RDF_PATCH_ROW_STATEMENT_DELETE
+    OP_NAMESPACE_ADD = pb.RDF_PATCH_ROW_NAMESPACE_ADD
+    OP_NAMESPACE_DELETE = pb.RDF_PATCH_ROW_NAMESPACE_DELETE
+    OP_START = pb.RDF_PATCH_ROW_TRANSACTION_START
+    OP_COMMIT = pb.RDF_PATCH_ROW_TRANSACTION_COMMIT
+    OP_ABORT = pb.RDF_PATCH_ROW_TRANSACTION_ABORT
+    OP_HEADER = pb.RDF_PATCH_ROW_HEADER
+    OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
+
+cdef enum:
+    # Quoted triples inside quoted triples: deeper is an error, because most of what is done with them recurs.
+    MAX_DEPTH = 64
+
+cdef extern from *:
+    """
+    #define JELLY_NO_LIMIT ((int64_t)1 << 60)
+    #define JELLY_RDF "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    #define JELLY_XSD_STRING "http://www.w3.org/2001/XMLSchema#string"
+    #define JELLY_LANG_STRING JELLY_RDF "langString"
+    #define JELLY_DIR_LANG_STRING JELLY_RDF "dirLangString"
+    """
+    # More bytes than there can be.
+    const int64_t NO_LIMIT "JELLY_NO_LIMIT"
+    # Namespaces and datatypes, and how many bytes they have.
+    const char* RDF_NAMESPACE "JELLY_RDF"
+    const char* XSD_STRING "JELLY_XSD_STRING"
+    const char* RDF_LANG_STRING "JELLY_LANG_STRING"
+    const char* RDF_DIR_LANG_STRING "JELLY_DIR_LANG_STRING"
+    const int64_t N_RDF_NAMESPACE "((int64_t)sizeof(JELLY_RDF) - 1)"
+    const int64_t N_XSD_STRING "((int64_t)sizeof(JELLY_XSD_STRING) - 1)"
+    const int64_t N_RDF_LANG_STRING "((int64_t)sizeof(JELLY_LANG_STRING) - 1)"
+    const int64_t N_RDF_DIR_LANG_STRING "((int64_t)sizeof(JELLY_DIR_LANG_STRING) - 1)"

@@ -1,0 +1,34 @@
+from enum import IntEnum
+
+class Kind(IntEnum):
+    IRI = 1
+    BNODE = 2
+    LITERAL = 3
+    LANG = 4
+    TYPED = 5
+    TRIPLE = 6
+    TEXT = 7
+    TEXT_LTR = 8
+    TEXT_RTL = 9
+
+class Slot(IntEnum):
+    SUBJECT = 0
+    PREDICATE = 1
+    OBJECT = 2
+    GRAPH = 3
+
+class Op(IntEnum):
+    ADD = 2
+    DELETE = 3
+    NAMESPACE_ADD = 4
+    NAMESPACE_DELETE = 5
+    START = 6
+    COMMIT = 7
+    ABORT = 8
+    HEADER = 14
+    PUNCTUATION = 15
+
+RDF: str
+XSD_STRING_IRI: str
+LANG_STRING_IRI: str
+DIR_LANG_STRING_IRI: str

@@ -1,0 +1,61 @@
+"""The numbers of the core for Python, made of those that C has."""
+
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """Kinds of terms, as in `Batch.kind`. From ``TEXT`` on they are no terms.
+
+    >>> Kind(4).name, Kind.TEXT_RTL - Kind.TEXT
+    ('LANG', 2)
+    """
+
+    IRI = KIND_IRI
+    BNODE = KIND_BNODE
+    LITERAL = KIND_LITERAL
+    LANG = KIND_LANG
+    TYPED = KIND_TYPED
+    TRIPLE = KIND_TRIPLE
+    TEXT = KIND_TEXT
+    TEXT_LTR = KIND_TEXT_LTR
+    TEXT_RTL = KIND_TEXT_RTL
+
+
+_SUBJECT, _PREDICATE, _OBJECT, _GRAPH = SUBJECT, PREDICATE, OBJECT, GRAPH
+
+
+class Slot(IntEnum):
+    """Slots of a statement.
+
+    >>> [slot.name.lower() for slot in Slot]
+    ['subject', 'predicate', 'object', 'graph']
+    """
+
+    SUBJECT = _SUBJECT
+    PREDICATE = _PREDICATE
+    OBJECT = _OBJECT
+    GRAPH = _GRAPH
+
+
+class Op(IntEnum):
+    """Operations of a patch, as in `Batch.op`: the numbers of the rows of Jelly-Patch.
+
+    >>> Op.ADD, Op(15).name
+    (<Op.ADD: 2>, 'PUNCTUATION')
+    """
+
+    ADD = OP_ADD
+    DELETE = OP_DELETE
+    NAMESPACE_ADD = OP_NAMESPACE_ADD
+    NAMESPACE_DELETE = OP_NAMESPACE_DELETE
+    START = OP_START
+    COMMIT = OP_COMMIT
+    ABORT = OP_ABORT
+    HEADER = OP_HEADER
+    PUNCTUATION = OP_PUNCTUATION
+
+
+RDF = RDF_NAMESPACE.decode()
+XSD_STRING_IRI = XSD_STRING.decode()
+LANG_STRING_IRI = RDF_LANG_STRING.decode()
+DIR_LANG_STRING_IRI = RDF_DIR_LANG_STRING.decode()
