@@ -92,7 +92,8 @@ class Stats:
         For each position the number of terms of each kind.
     predicates, classes, graphs, datatypes, languages : Counts
         Counts by IRI, or by language tag with the base direction behind it (``ar--rtl``); other terms are written in
-        N-Triples syntax. Classes are the objects of rdf:type. Literals inside quoted triples are not counted. Plain literals have the datatype xsd:string.
+        N-Triples syntax. Classes are the objects of rdf:type. Literals inside quoted triples are not counted. Plain
+        literals have the datatype xsd:string.
     subjects, objects : int
         Number of different subjects, and of different IRIs and blank nodes as objects. Lower bounds from a million on.
     subjects_folded, objects_folded : int
