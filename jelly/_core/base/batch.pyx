@@ -380,7 +380,7 @@ _ROWS = {
 }
 
 
-cdef class Batch:
+cdef class Batch(BatchViews):
     """Some statements of a stream as arrays, and the terms they use.
 
     ``s``, ``p``, ``o`` and (for quads) ``g`` are numpy ``int32`` arrays of term ids, one item a statement; ``g`` is -1
@@ -389,9 +389,8 @@ cdef class Batch:
     term (a language tag). ``aux[i]`` is the term id of the language tag or datatype, or the row of ``quoted``.
 
     Term ids are valid in this Batch only. Equal ids are equal terms, but equal terms may have several ids: a term is
-    given another one where finding the first again would cost more than it saves. Compare or count terms by what they
-    say (``term(i)``, statements, the dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. There
-    may be terms that no statement uses.
+    given another one where finding the first again would cost more than it saves. Of ``batch.unique()`` equal terms have
+    equal ids: count and compare the ids of that. There may be terms that no statement uses.
 
     A Batch never changes, owns its memory, and its arrays are views of it.
 
