@@ -24,9 +24,10 @@ from jelly._core.terms.operations import (
 )
 from jelly._options import PatchOptions, PatchStreamType, StatementType
 from jelly._public import name_public
-from jelly.patch._algebra import compact, diff, invert, write_diff
+from jelly.patch._algebra import compact, invert
 from jelly.patch._apply import Applied, apply
 from jelly.patch._arrow import read_arrow, write_arrow
+from jelly.patch._diff import diff, write_diff
 from jelly.patch._formats import PATCH_FORMATS
 from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open

@@ -10,13 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator, take_rows
+from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.native import StreamEncoder
 from jelly._io.reader import fed
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -120,7 +121,7 @@ class Patch:
         """
         for source, start, stop in self._parts:
             whole = start == 0 and stop == len(source.batch)
-            yield source.batch if whole else take_rows(source.batch, start, stop)
+            yield source.batch if whole else select(source.batch, slice(start, stop))
 
     def text(self) -> Iterator[bytes]:
         """The lines of RDF Patch, in chunks of whole lines."""

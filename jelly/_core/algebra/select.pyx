@@ -72,7 +72,7 @@ cdef int select_rows(
 cdef object row_numbers(object rows, int64_t n):
     """Rows as int64 numbers within 0 to `n`."""
     if isinstance(rows, slice):
-        return numpy.arange(n, dtype=numpy.int64)[rows]
+        return numpy.arange(*rows.indices(n), dtype=numpy.int64)
     rows = numpy.asarray(rows)
     if rows.ndim != 1:
         raise JellyArgumentError("rows must be a one-dimensional array of numbers or of bool, or a slice")
