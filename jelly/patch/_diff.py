@@ -41,6 +41,7 @@ MAX_FRAME_BYTES = (1 << 31) - 1
 # of which the index does not fit into memory is read several times, with other rows each time.
 ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
 INDEX_BYTES, MAX_PASSES, MIN_INDEX = 48, 64, 1 << 16
+MOVED_ROWS = 1 << 14
 
 
 class _Spool:
@@ -66,7 +67,7 @@ class _Spool:
             self._batches.append(batch)
             return
         if self._file is None:
-            self._file = self._stack.enter_context(tempfile.TemporaryFile())
+            self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
         self._file.write(self._encoder.encode(batch, False))
 
     def batches(self) -> Iterator[Batch]:
@@ -85,7 +86,7 @@ class _HashFile:
     """Hashes of rows, numbered as they come, in a temporary file from which they are read part by part."""
 
     def __init__(self, bound: int, stack: ExitStack) -> None:
-        self._file = stack.enter_context(tempfile.TemporaryFile())
+        self._file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
         self._bound = bound
         self._waiting: list[Any] = []
         self._size = 0
@@ -183,8 +184,9 @@ class _Comparison:
         self._index = None
         self._files = [_HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
         n = self._spools[OLD].rows
-        self._files[OLD].add(hashes[:n])
-        self._files[NEW].add(hashes[n:])
+        for file, rows in zip(self._files, (hashes[:n], hashes[n:]), strict=True):
+            for at in range(0, len(rows), MOVED_ROWS):
+                file.add(rows[at : at + MOVED_ROWS])
 
     def _compare_files(self) -> Any:
         """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
