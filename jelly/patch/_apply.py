@@ -173,7 +173,7 @@ def _apply_to_file(
         batches = reader.source.watched(reader.batches(), progress)
         batch = next(batches, None)
         quads = batch is not None and batch.arity == 4
-        quads = quads or any((part.g >= 0).any() for part in net.statements(added))
+        quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.statements(added))
         with Writer(dst, _options(reader, quads, bool(declared)), format=to_format) as writer:
             for name, iri in declared.items():
                 if iri is not None:

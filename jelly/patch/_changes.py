@@ -49,7 +49,7 @@ def changed_namespaces(units: Iterable[list[Rows]]) -> Iterator[Namespace]:
             rows = np.flatnonzero((op == 4) | (op == 5)) + start
             if len(rows):
                 terms = Materializer(batch)
-                yield from OperationIterator((terms, row, row + 1) for row in rows.tolist())  # type: ignore[misc]
+                yield from OperationIterator((terms, row, row + 1) for row in rows.tolist())
 
 
 class RowHasher:

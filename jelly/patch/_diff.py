@@ -110,7 +110,7 @@ class _HashFile:
             order = np.argsort(parts, kind="stable")
             bounds = np.searchsorted(parts[order], np.arange(PARTS + 1, dtype=np.uint64))
             self._blocks.append((self._file.tell(), bounds * entries.itemsize * ENTRY))
-            self._file.write(entries[order])
+            self._file.write(entries[order].data)
             self._waiting, self._size = [], 0
 
     def part_size(self, part: int) -> int:
@@ -223,9 +223,9 @@ def _taken(spool: _Spool, wanted: Any, op: int) -> Iterator[Batch]:
     """The rows that are wanted (None: all) as those of a patch."""
     at = 0
     for batch in spool.batches():
-        rows = slice(None) if wanted is None else wanted[at : at + len(batch)]
+        rows = np.ones(len(batch), np.bool_) if wanted is None else wanted[at : at + len(batch)]
         at += len(batch)
-        if wanted is None or rows.any():
+        if rows.any():
             yield select(batch, rows, op=op, quads=True)
 
 

@@ -1,4 +1,4 @@
-"""The algebra of Batches: rows selected, hashed, compared and numbered; ids over many Batches; what of patches holds."""
+"""The algebra of Batches: rows selected, hashed, compared and numbered; ids over many Batches; patches."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from jelly._core.algebra.dictionary import TermDictionary, rows_equal
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
+from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly.patch import Abort, Add, AddNamespace, Commit, Delete, Header, Patch, Start
 
@@ -112,7 +113,8 @@ def test_selected_rows_are_those_statements(made: Any, data: Any) -> None:
     batch = batch_of([as_jelly(row) for row in rows], 3 if rows and len(rows[0]) == 3 else 4)
     wanted = data.draw(st.lists(st.integers(0, max(len(rows) - 1, 0)), max_size=9 if rows else 0))
     mask = np.array([data.draw(st.booleans()) for _ in rows], np.bool_)
-    for chosen, numbers in ((wanted, wanted), (mask, np.flatnonzero(mask).tolist()), (slice(1, None, 2), range(1, len(rows), 2))):
+    odd = slice(1, None, 2), range(1, len(rows), 2)
+    for chosen, numbers in ((wanted, wanted), (mask, np.flatnonzero(mask).tolist()), odd):
         made_of = select(batch, chosen)
         made_of.check()
         assert made_of.statements() == [as_jelly(rows[i]) for i in numbers]
@@ -131,7 +133,8 @@ def test_few_rows_have_few_terms() -> None:
 
 
 def test_operations_of_what_is_selected() -> None:
-    [batch] = Patch([Header("id", S), Start(), Add((S, P, O)), AddNamespace("x", "a:"), Delete((S, P, S)), Commit()]).batches()
+    operations = Header("id", S), Start(), Add((S, P, O)), AddNamespace("x", "a:"), Delete((S, P, S)), Commit()
+    [batch] = Patch(operations).batches()
     assert select(batch, [4, 3, 0]).op.tolist() == [3, 4, 14]
     assert select(batch, [4, 2], op=2).op.tolist() == [2, 2]
     assert select(batch, [4, 2], op=np.array([2, 3])).op.tolist() == [2, 3]
@@ -240,14 +243,12 @@ def test_a_dictionary_grows() -> None:
 
 
 def repeated() -> Batch:
-    """A Batch in which equal terms have several ids, frames, metadata and namespaces."""
-    out = []
-    for _ in range(2):
-        frame = jelly.dumps([Quad(S, P, Literal("x", language="en"), S), Quad(QuotedTriple(S, P, O), P, Literal("1", datatype="a:s"), None)])
-        out.append(next(jelly.read_batches(frame)))
-    from jelly._core.base.batch_concat import join_batches
-
-    return join_batches(out)
+    """A Batch in which equal terms have several ids."""
+    some = [
+        Quad(S, P, Literal("x", language="en"), S),
+        Quad(QuotedTriple(S, P, O), P, Literal("1", datatype="a:s"), None),
+    ]
+    return join_batches([batch_of(some), batch_of(some)])
 
 
 def test_unique_terms() -> None:
@@ -275,10 +276,15 @@ def test_unique_keeps_the_rest() -> None:
     for name in ("namespaces", "metadata"):
         assert getattr(unique, name) == getattr(batch, name)
     assert unique.frames.tolist() == batch.frames.tolist()
-    [patch] = Patch([Header("id", S), AddNamespace("x", "a:s"), Add((S, P, O)), Delete((S, P, IRI("a:" + "s" * 600)))]).batches()
-    assert list(Patch([Header("id", S)])) == [Header("id", S)]
-    assert patch.unique().op.tolist() == patch.op.tolist()
-    patch.unique().check()
+    long = [IRI("a:" + "s" * 600) for _ in range(3)]
+    operations = Patch([Header("id", S), AddNamespace("x", "a:s"), Add((S, P, long[0])), Delete((long[1], P, long[2]))])
+    [patch] = operations.batches()
+    unique = patch.unique()
+    assert unique is not patch
+    unique.check()
+    made = Patch()
+    made._take_batch(unique)
+    assert made == operations
 
 
 def test_statements_of_a_patch() -> None:

@@ -186,7 +186,8 @@ def row_hash(Batch batch not None, seed):
     16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash.
 
     >>> import jelly
-    >>> some, other = (next(jelly.read_batches(text, format="nq")) for text in (b"<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> <a:g> ."))
+    >>> texts = b"<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> <a:g> ."
+    >>> some, other = (next(jelly.read_batches(text, format="nq")) for text in texts)
     >>> bool((row_hash(some, bytes(16)) == row_hash(some, bytes(16))).all())
     True
     >>> bool((row_hash(some, bytes(16)) == row_hash(other, bytes(16))).any())

@@ -1,6 +1,5 @@
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
     KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, new_batch,
