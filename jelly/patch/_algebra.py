@@ -142,12 +142,13 @@ def invert(patch: Patch) -> Patch:
 def _inverse(ranges: list[tuple[Batch, int, int]]) -> Iterator[Batch]:
     """Rows in reverse order, each the other way round; headers are left out."""
     for batch, start, stop in reversed(ranges):
-        op = np.asarray(batch.op)
         rows = np.arange(stop - 1, start - 1, -1)
-        rows = rows[op[rows] != HEADER]
-        unknown = rows[(op[rows] == NAMESPACE_DELETE) & (batch.p[rows] < 0)]
-        if len(unknown):
+        op = np.asarray(batch.op)[rows]
+        if (op == HEADER).any():
+            rows, op = rows[op != HEADER], op[op != HEADER]
+        gone = rows[op == NAMESPACE_DELETE]
+        if len(gone) and len(unknown := gone[batch.p[gone] < 0]):
             [operation] = OperationIterator([(Materializer(batch), int(unknown[0]), int(unknown[0]) + 1)])
             raise JellyFormatError(f"cannot be undone, as the patch does not tell the IRI: {operation}")
         if len(rows):
-            yield select(batch, rows, op=INVERSE[op[rows]])
+            yield select(batch, rows, op=INVERSE[op])

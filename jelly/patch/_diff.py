@@ -120,8 +120,11 @@ class _HashFile:
     def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
         """Hashes and numbers of the rows of a part, in their order: those of one of several passes over it."""
         for at, bounds in self._blocks:
+            size = int(bounds[part + 1] - bounds[part])
+            if not size:
+                continue
             self._file.seek(at + int(bounds[part]))
-            data = self._file.read(int(bounds[part + 1] - bounds[part]))
+            data = self._file.read(size)
             entries = np.frombuffer(data, np.uint64).reshape(-1, ENTRY)
             if passes > 1:
                 entries = entries[(entries[:, 0] >> np.uint64(32)) % np.uint64(passes) == number]

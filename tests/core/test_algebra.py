@@ -151,7 +151,7 @@ def test_rows_that_are_not_there() -> None:
     for rows in ([0.5], [[0]], ["a"]):
         with pytest.raises(jelly.JellyArgumentError):
             select(batch, rows)
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(jelly.JellyArgumentError, match="do not fit"):
         select(batch, [0, 1], op=np.array([2, 3, 2]))
     for row, other in ((3, 0), (-1, 0), (0, 3)):
         with pytest.raises(IndexError):

@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from jelly._core.algebra.content cimport Hash128
+from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
 from jelly._core.base.batch cimport Batch
 from jelly._core.base.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
@@ -144,10 +144,10 @@ cdef class NetChanges(RowIndex):
         if op.ndim != 1 or len(op) != n:
             raise JellyArgumentError(f"{len(op)} operations do not fit {n} rows")
         first, missed = numpy.empty(n, numpy.bool_), numpy.empty(n, numpy.bool_)
-        cdef const Hash128* at = <const Hash128*><size_t>hashes.ctypes.data
-        cdef const int8_t* code = <const int8_t*><size_t>op.ctypes.data
-        cdef char* is_first = <char*><size_t>first.ctypes.data
-        cdef char* is_missed = <char*><size_t>missed.ctypes.data
+        cdef const Hash128* at = <const Hash128*>memory_of(hashes)
+        cdef const int8_t* code = <const int8_t*>memory_of(op)
+        cdef char* is_first = <char*>memory_of(first)
+        cdef char* is_missed = <char*>memory_of(missed)
         self.enter(n)
         if self.cap_state < self.cap:
             grown = <uint8_t*>realloc(self.state, self.cap)
@@ -164,7 +164,7 @@ cdef class NetChanges(RowIndex):
 
     cdef object states(self, int bit):
         made = numpy.empty(self.n, numpy.bool_)
-        cdef char* at = <char*><size_t>made.ctypes.data
+        cdef char* at = <char*>memory_of(made)
         cdef int64_t i
         for i in range(self.n):
             at[i] = self.state[i] & bit != 0

@@ -4,6 +4,7 @@ So equal hashes are taken for equal rows: among a million million rows, the chan
 below 1 to 10^14. With a key that others may know, compare the rows (`jelly._core.algebra.dictionary.rows_equal`).
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -170,6 +171,17 @@ cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept n
         out[row].hi = mixed(hash.hi)
 
 
+cdef void* memory_of(object array) except NULL:
+    """Where the items of an array are, which is contiguous and stays alive; faster than its ``ctypes``."""
+    cdef Py_buffer view
+    cdef void* found
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE)
+    # An empty array may be nowhere.
+    found = view.buf if view.buf != NULL else <void*>array
+    PyBuffer_Release(&view)
+    return found
+
+
 cdef int read_key(object seed, HashKey* key) except -1:
     """The key that a seed says."""
     if type(seed) is not bytes or len(seed) != SEED_BYTES:
@@ -197,11 +209,9 @@ def row_hash(Batch batch not None, seed):
     cdef HashKey key
     cdef Hash128* terms
     cdef Hash128* out
-    cdef size_t address
     read_key(seed, &key)
     made = numpy.empty((b.n_rows, 2), numpy.uint64)
-    address = made.ctypes.data
-    out = <Hash128*>address
+    out = <Hash128*>memory_of(made)
     terms = <Hash128*>malloc((b.n_terms + 1) * sizeof(Hash128))
     if terms == NULL:
         raise MemoryError

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, read_key, same_content
+from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, memory_of, read_key, same_content
 from jelly._core.base.batch cimport (
     KIND_TRIPLE, NO_TERM, Batch, BatchData, add_graphs, add_operations, add_quoted, add_row, add_term, new_batch,
 )
@@ -183,7 +183,7 @@ cdef class TermDictionary:
         """int32 ids of the terms of a Batch."""
         cdef int status
         found = numpy.empty(batch.a.n_terms, numpy.int32)
-        cdef int32_t* ids = <int32_t*><size_t>found.ctypes.data
+        cdef int32_t* ids = <int32_t*>memory_of(found)
         if self.busy:
             raise RuntimeError("this TermDictionary is in use by another thread")
         self.busy = True
@@ -263,7 +263,7 @@ def unique_terms(Batch batch not None) -> Batch:
         return batch
     if b.arity == 4 and add_graphs(&made.a) < 0 or b.op != NULL and add_operations(&made.a) < 0:
         raise MemoryError
-    ids = <const int32_t*><size_t>found.ctypes.data
+    ids = <const int32_t*>memory_of(found)
     with nogil:
         status = copy_columns(b, ids, &made.a)
     check_status(status)

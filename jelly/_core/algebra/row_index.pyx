@@ -2,6 +2,8 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
+from jelly._core.algebra.content cimport memory_of
+
 import numpy
 
 from jelly.errors import JellyArgumentError, JellyLimitError
@@ -141,12 +143,12 @@ cdef class RowIndex:
     def add(self, hashes) -> tuple:
         """The numbers of rows, int64, and of each whether it is new here, bool. JellyLimitError above 2^31 rows."""
         hashes = checked_hashes(hashes)
-        cdef const Hash128* at = <const Hash128*><size_t>hashes.ctypes.data
+        cdef const Hash128* at = <const Hash128*>memory_of(hashes)
         cdef int64_t n = len(hashes)
         cdef int64_t i, before
         numbers, new = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.bool_)
-        cdef int64_t* number = <int64_t*><size_t>numbers.ctypes.data
-        cdef char* is_new = <char*><size_t>new.ctypes.data
+        cdef int64_t* number = <int64_t*>memory_of(numbers)
+        cdef char* is_new = <char*>memory_of(new)
         self.enter(n)
         with nogil:
             for i in range(n):
@@ -161,11 +163,11 @@ cdef class RowIndex:
     def find(self, hashes):
         """The numbers of rows, int64, -1 for those that are not there."""
         hashes = checked_hashes(hashes)
-        cdef const Hash128* at = <const Hash128*><size_t>hashes.ctypes.data
+        cdef const Hash128* at = <const Hash128*>memory_of(hashes)
         cdef int64_t n = len(hashes)
         cdef int64_t i, found
         numbers = numpy.empty(n, numpy.int64)
-        cdef int64_t* number = <int64_t*><size_t>numbers.ctypes.data
+        cdef int64_t* number = <int64_t*>memory_of(numbers)
         self.enter(0)
         with nogil:
             for i in range(n):
@@ -180,5 +182,5 @@ cdef class RowIndex:
         """The hashes of all rows in the order of their numbers: uint64, shape (rows, 2), a copy."""
         made = numpy.empty((self.n, 2), numpy.uint64)
         if self.n:
-            memcpy(<void*><size_t>made.ctypes.data, self.rows, self.n * sizeof(Hash128))
+            memcpy(<void*>memory_of(made), self.rows, self.n * sizeof(Hash128))
         return made

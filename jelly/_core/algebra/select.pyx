@@ -1,6 +1,7 @@
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport calloc, free
 
+from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.batch cimport (
     KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, new_batch,
 )
@@ -42,15 +43,15 @@ cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* m
 
 
 cdef int select_rows(
-    BatchData* b, BatchData* target, const int64_t* rows, int64_t n, const int8_t* op, int32_t* moved
+    BatchData* b, BatchData* target, int64_t first, const int64_t* rows, int64_t n, const int8_t* op, int32_t* moved
 ) noexcept nogil:
-    """Append rows of `b` to the target; `op` has their operations, else they keep those that they have. Without `moved`
-    the terms are there with their ids."""
+    """Append rows of `b` to the target, without `rows` those from the first on; `op` has their operations, else they
+    keep those that they have. Without `moved` the terms are there with their ids."""
     cdef int64_t i, row
     cdef int32_t ids[4]
     cdef int k
     for i in range(n):
-        row = rows[i]
+        row = rows[i] if rows != NULL else first + i
         ids[0] = b.s[row]
         ids[1] = b.p[row]
         ids[2] = b.o[row]
@@ -70,8 +71,6 @@ cdef int select_rows(
 
 cdef object row_numbers(object rows, int64_t n):
     """Rows as int64 numbers within 0 to `n`."""
-    if isinstance(rows, slice):
-        return numpy.arange(*rows.indices(n), dtype=numpy.int64)
     rows = numpy.asarray(rows)
     if rows.ndim != 1:
         raise JellyArgumentError("rows must be a one-dimensional array of numbers or of bool, or a slice")
@@ -106,18 +105,30 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
     cdef const int8_t* op_at = NULL
     cdef int32_t* moved = NULL
     cdef int status = OK
-    rows = row_numbers(rows, b.n_rows)
-    cdef int64_t n = len(rows)
+    cdef const int64_t* row_at = NULL
+    cdef int64_t first = 0
+    cdef int64_t n = 0
+    if type(rows) is slice and rows.step is None:
+        first, n, _ = rows.indices(b.n_rows)
+        n = max(n - first, 0)
+    else:
+        rows = row_numbers(numpy.arange(b.n_rows)[rows] if type(rows) is slice else rows, b.n_rows)
+        n = len(rows)
+        if n:
+            row_at = <const int64_t*>memory_of(rows)
+            first = row_at[0]
     cdef bint share = 100 * n >= MANY * b.n_rows
     cdef bint patch = b.op != NULL if op is None else not (type(op) is int and op == 0)
-    cdef const int64_t* row_at = <const int64_t*><size_t>rows.ctypes.data
     if patch and op is not None:
-        op = numpy.ascontiguousarray(numpy.broadcast_to(numpy.asarray(op, numpy.int8), n))
-        op_at = <const int8_t*><size_t>op.ctypes.data
+        op = numpy.full(n, op, numpy.int8) if type(op) is int else numpy.ascontiguousarray(op, numpy.int8)
+        if op.ndim != 1 or len(op) != n:
+            raise JellyArgumentError(f"{op.size} operations do not fit {n} rows")
+        op_at = <const int8_t*>memory_of(op)
     cdef Batch made = new_batch(
         4 if quads else b.arity, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
     )
-    made.first_row, made.first_frame, made.options = batch.first_row, batch.first_frame, batch.options
+    made.first_row = batch.first_row + first
+    made.first_frame, made.options = batch.first_frame, batch.options
     if patch and add_operations(&made.a) < 0:
         raise MemoryError
     if not share:
@@ -128,7 +139,7 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
         if share:
             status = copy_terms(b, &made.a)
         if status == OK:
-            status = select_rows(b, &made.a, row_at, n, op_at, moved)
+            status = select_rows(b, &made.a, first, row_at, n, op_at, moved)
         free(moved)
     if status < 0:
         raise MemoryError
