@@ -32,7 +32,7 @@ __all__ = ["diff", "write_diff"]
 OLD, NEW = 0, 1
 
 # What of the memory the hashes of rows may take, and what the Batches of each side and what waits for its file.
-INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4, 8, 16
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4, 12, 16
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -273,9 +273,11 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
     labels, and their statements are in the patch too. It still makes ``new`` of ``old``.
 
     With ``namespaces`` their declarations are compared too, the last of each name, where the formats of both have some;
-    else those of ``old`` are left alone. The patch
-    tells the IRIs of those that are gone, for `invert`; written as RDF Patch or Thrift it does not. For patches that do
-    not fit into memory there is `write_diff`, which also tells of ``memory``.
+    else those of ``old`` are left alone. The patch tells the IRIs of those that are gone, for `invert`; written as RDF
+    Patch or Thrift it does not.
+
+    Deletions come first, in the order of ``old``, then additions, in that of ``new``; each statement once. The patch is
+    held in memory: for patches that do not fit there is `write_diff`, which also tells of ``memory``.
 
     >>> from jelly.patch import diff
     >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
@@ -304,10 +306,10 @@ def write_diff(
 ) -> int:
     """Write `diff` to ``dst``, as `PatchWriter` does, with ``headers`` in front; the number of rows.
 
-    Deletions come first, in the order of ``old``, then additions, in that of ``new``. ``memory`` in bytes bounds the
-    whole, in rough: what does not fit goes to temporary files, statements as Jelly and beside them their hashes of 128
-    bits, under a random seed, by which they are compared. ``progress`` is that of `jelly.convert`, told of ``old`` and
-    then of ``new``. ``counted`` gets how many rows of each operation there are, by its number (see `Patch.batches`).
+    ``memory``, in bytes, is about what the comparison takes beside the program itself. What does not fit goes to
+    temporary files: the statements as Jelly, and beside them their hashes of 128 bits, under a random seed, by which
+    they are compared. ``progress`` is that of `jelly.convert`, told of ``old`` and then of ``new``. ``counted`` gets how
+    many rows of each operation there are, by its number (see `Patch.batches`).
 
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
