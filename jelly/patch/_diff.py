@@ -308,8 +308,10 @@ def write_diff(
 
     ``memory``, in bytes, is about what the comparison takes beside the program itself. What does not fit goes to
     temporary files: the statements as Jelly, and beside them their hashes of 128 bits, under a random seed, by which
-    they are compared. ``progress`` is that of `jelly.convert`, told of ``old`` and then of ``new``. ``counted`` gets how
-    many rows of each operation there are, by its number (see `Patch.batches`).
+    they are compared.
+
+    ``progress`` is that of `jelly.convert`, told of ``old`` and then of ``new``. ``counted`` gets how many rows of each
+    operation there are, by its number (see `Patch.batches`).
 
     >>> import io
     >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
