@@ -77,8 +77,10 @@ class MessageReader:
         If the input is wrong; the error gives the index of the message and the line. Messages before it are yielded
         first.
 
-    Notes ----- In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no
-    message. With ``dialect="comment"`` it is an empty message, because there each line is one.
+    Notes
+    -----
+    In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no message.
+    With ``dialect="comment"`` it is an empty message, because there each line is one.
 
     Examples
     --------

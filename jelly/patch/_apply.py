@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.materialize import StatementIterator
-from jelly._core.terms.operations import AddNamespace, DeleteNamespace
+from jelly._core.terms.operations import AddNamespace
 from jelly._formats.native import default_options
 from jelly._formats.registry import READING
 from jelly._io.reader import Reader, Writer
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._options import StreamOptions
-from jelly.errors import JellyFormatError, JellyUnsupportedError
-from jelly.patch._algebra import held_lines, namespace_key, patch_of_lines, patches_of
+from jelly.errors import JellyUnsupportedError
+from jelly.patch._algebra import patches_of
+from jelly.patch._changes import RowHasher, StatementChanges, held
 from jelly.patch._stream import Patch
 
 __all__ = ["Applied", "apply"]
@@ -42,44 +45,6 @@ class Applied:
     added: int
     deleted: int
     missing: int
-
-
-class _NetChanges:
-    """The net effect of operations on a set of statements, with what they ask of it."""
-
-    def __init__(self, on_missing: OnMissing) -> None:
-        self.added: dict[bytes, bool] = {}  # line of the statement -> whether it is there afterwards
-        self.needed: set[bytes] = set()  # deleted first: must have been there
-        self.namespaces: dict[Any, bytes] = {}
-        self.strict = on_missing == "error"
-        self.missing = 0
-
-    def take(self, lines: Iterable[bytes]) -> None:
-        added = self.added
-        for line in lines:
-            kind = line[0]
-            if kind == 65:  # A
-                added[line[2:]] = True
-            elif kind == 68:  # D
-                key = line[2:]
-                known = added.get(key)
-                if known is None:
-                    self.needed.add(key)
-                elif not known:
-                    self.miss(key)
-                added[key] = False
-            elif kind == 80:  # P
-                self.namespaces[namespace_key(line)] = line
-
-    def miss(self, key: bytes) -> None:
-        """Handle a deletion that does not match any statement."""
-        if self.strict:
-            raise JellyFormatError(f"a deletion does not match any statement: {key.decode().strip()}")
-        self.missing += 1
-
-    def batches(self, keys: Iterable[bytes]) -> list[Batch]:
-        reader = TextReader(quads=True)
-        return [*reader.feed(b"".join(keys)), *reader.close()]
 
 
 class Target(Protocol):
@@ -153,78 +118,29 @@ class _Store:
         """A store has no namespaces."""
 
 
-def _units(patch: Patch) -> Iterator[list[bytes]]:
-    """The lines of a patch by transaction; those outside of one together until the next begins. Aborted ones are left
-    out."""
-    lines: list[bytes] = []
-    inside = False
-    for chunk in patch.text():
-        for line in chunk.splitlines(True):
-            if line in (b"TX .\n", b"TC .\n"):
-                yield lines
-                lines, inside = [], line == b"TX .\n"
-            elif line == b"TA .\n":
-                lines, inside = [], False
-            else:
-                lines.append(line)
-    if inside:
-        raise JellyFormatError("the patch ends inside a transaction")
-    yield lines
-
-
 def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMissing) -> Applied:
     added = deleted = missing = 0
+    hasher = RowHasher()
     for patch in patches:
-        for lines in _units(patch):
-            net = _NetChanges(on_missing)
-            net.take(lines)
+        for unit in held(patch, whole=True):
+            net = StatementChanges(hasher, on_missing == "error")
+            net.take(unit)
             # Everything that can go wrong comes before the target is changed.
-            keys = list(net.added)
-            statements = target.statements(net.batches(keys))
-            old: list[Any] = []
-            new: list[Any] = []
-            for key, statement in zip(keys, statements, strict=True):
-                is_there = target.has(statement)
-                if not is_there and key in net.needed:
-                    net.miss(key)
-                if is_there != net.added[key]:
-                    (old if is_there else new).append(statement)
-            target.remove(old)
-            target.add(new)
-            for line in net.namespaces.values():
-                for operation in patch_of_lines([line]):
-                    if isinstance(operation, AddNamespace):
-                        target.bind(operation.name, operation.iri.value)
+            statements = target.statements(list(net.statements(np.ones(len(net), np.bool_))))
+            found = np.fromiter(map(target.has, statements), np.bool_, len(net))
+            net.miss_needed(found)
+            old = np.flatnonzero(found & ~net.added).tolist()
+            new = np.flatnonzero(~found & net.added).tolist()
+            target.remove([statements[number] for number in old])
+            target.add([statements[number] for number in new])
+            for operation in net.namespaces.values():
+                if isinstance(operation, AddNamespace):
+                    target.bind(operation.name, operation.iri.value)
             added, deleted, missing = added + len(new), deleted + len(old), missing + net.missing
     return Applied(added, deleted, missing)
 
 
 # ---- files
-
-
-def _new(net: _NetChanges, found: set[bytes]) -> list[bytes]:
-    """The statements to be added that were not found."""
-    return [key for key, added in net.added.items() if added and key not in found]
-
-
-def _kept(batch: Batch, net: _NetChanges, found: set[bytes], writer: TextWriter) -> list[bytes] | None:
-    """Note which statements of the Batch the patch names; the lines that stay, None where all do."""
-    touched: list[bytes] = []
-    for chunk in writer.chunks(batch):
-        touched += net.added.keys() & set(chunk.splitlines(True))
-    found.update(touched)
-    if all(net.added[key] for key in touched):
-        return None
-    return [line for line in writer.encode(batch).splitlines(True) if net.added.get(line, True)]
-
-
-def _declared(net: _NetChanges) -> dict[str, str | None]:
-    """What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs."""
-    return {
-        operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
-        for operation in patch_of_lines(net.namespaces.values())
-        if isinstance(operation, AddNamespace | DeleteNamespace)
-    }
 
 
 def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
@@ -251,40 +167,48 @@ def _apply_to_file(
     progress: Progress | None,
     settings: dict[str, Any],
 ) -> Applied:
-    net = _NetChanges(on_missing)
+    net = StatementChanges(RowHasher(), on_missing == "error")
     for patch in patches:
-        net.take(held_lines(patch))
-    declared = _declared(net)
-    found: set[bytes] = set()
-    text = TextWriter(quads=True)
+        for unit in held(patch):
+            net.take(unit)
+    # What the patch says of namespaces: their IRIs, None for deleted ones. Files have them without graphs.
+    declared = {
+        operation.name: operation.iri.value if isinstance(operation, AddNamespace) else None
+        for operation in net.namespaces.values()
+    }
+    added = net.added
+    found = np.zeros(len(net), np.bool_)
     with Reader(source, **settings) as reader:
         batches = reader.source.watched(reader.batches(), progress)
         batch = next(batches, None)
         quads = batch is not None and batch.arity == 4
-        quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.batches(_new(net, found)))
+        quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.statements(added))
         with Writer(dst, _options(reader, quads, bool(declared)), format=to_format) as writer:
             for name, iri in declared.items():
                 if iri is not None:
                     writer.namespace(name, iri)
             while batch is not None:
-                kept = _kept(batch, net, found, text)
+                numbers = net.find(batch)
+                named = numbers[numbers >= 0]
+                found[named] = True
                 overridden = any(name in declared for _, _, name, _ in batch.namespaces)
-                if kept is None and not overridden:
+                if added[named].all() and not overridden:
                     writer.add_batch(batch, keep_frames=False)
                 else:
                     for _, _, name, iri in batch.namespaces:
                         if name not in declared:
                             writer.namespace(name, iri)
-                    for part in net.batches(text.encode(batch).splitlines(True) if kept is None else kept):
-                        writer.add_batch(part)
+                    kept = numbers < 0
+                    kept[~kept] = added[named]
+                    if kept.any():
+                        writer.add_batch(select(batch, kept), keep_frames=False)
                 batch = next(batches, None)
-            for key in net.needed - found:
-                net.miss(key)
-            new = _new(net, found)
-            for part in net.batches(new):
+            net.miss_needed(found)
+            for part in net.statements(added & ~found):
                 writer.add_batch(part)
-    deleted = sum(not net.added[key] for key in found)
-    return Applied(len(new), deleted, net.missing)
+    return Applied(
+        int(np.count_nonzero(added & ~found)), int(np.count_nonzero(found & ~added)), net.missing
+    )
 
 
 @checked(READING)
@@ -331,8 +255,10 @@ def apply(
     JellyFormatError
         If ``on_missing`` is ``"error"`` and a deletion does not match any statement.
 
-    Notes ----- Blank nodes are compared by their labels, see `diff`. Namespaces go to an RDFLib graph and to a file
-    whose format has them. Deletions of namespaces go only to a file, because RDFLib cannot remove one.
+    Notes
+    -----
+    Blank nodes are compared by their labels, see `diff`. Namespaces go to an RDFLib graph and to a file whose format
+    has them. Deletions of namespaces go only to a file, because RDFLib cannot remove one.
 
     Examples
     --------

@@ -28,13 +28,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jelly._core.algebra.changes import Transactions
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
-from jelly._core.terms.operations import Commit, Header, Start, take_rows
+from jelly._core.terms.operations import Commit, Header, Start
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions, StatementType
 from jelly.errors import JellyError
+from jelly.patch._changes import is_statement
 from jelly.patch._stream import PUNCTUATION, Patch, PatchReader, PatchWriter
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
@@ -48,28 +51,16 @@ Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number
 def _held(reader: PatchReader) -> Iterator[Rows]:
     """Rows that hold: those of a transaction when it is committed, which may take memory until then."""
     number = 0
-    waiting: list[Rows] | None = None
+    transactions = Transactions()
     for batch in reader.batches():
-        op = np.asarray(batch.op)
-        at = 0
-        for mark in [*np.flatnonzero((op >= START) & (op <= ABORT) | (op == PUNCTUATION)).tolist(), len(op)]:
-            if at < mark:
-                rows = batch, at, mark, number
-                if waiting is None:
-                    yield rows
-                else:
-                    waiting.append(rows)
-            at = mark + 1
-            if mark == len(op):
-                break
-            if op[mark] == START:
-                waiting = []
-            elif op[mark] == PUNCTUATION:
+        start = 0
+        for end in [*np.flatnonzero(np.asarray(batch.op) == PUNCTUATION).tolist(), len(batch)]:
+            for unit in transactions.take(batch, start, end):
+                for rows in unit:
+                    yield *rows, number
+            if end < len(batch):
                 number += 1
-            else:
-                if op[mark] == COMMIT:
-                    yield from waiting or ()
-                waiting = None
+            start = end + 1
 
 
 @checked(PATCH_READING, ("layout", "dictionary"))
@@ -116,10 +107,11 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     def batches() -> Iterator[Any]:
         for batch, start, stop, number in _held(reader):
             op = np.asarray(batch.op)[start:stop]
-            op = op[(op == ADD) | (op == DELETE)] - ADD
+            rows = np.flatnonzero(is_statement(op))
+            op = op[rows] - ADD
             row = 0
             made = arrow.from_batches(
-                [take_rows(batch, start, stop, True)], columns=wanted or None, batch_rows=batch_rows, **shape
+                [select(batch, rows + start, op=0)], columns=wanted or None, batch_rows=batch_rows, **shape
             )
             for found in made:
                 n = len(found)

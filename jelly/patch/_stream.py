@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
-from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator, take_rows
+from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -26,7 +27,9 @@ from jelly.errors import JellyArgumentError, JellyFormatError
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
 # As plain numbers, which numpy compares faster.
-START, ABORT, HEADER, PUNCTUATION = map(int, (Op.START, Op.ABORT, Op.HEADER, Op.PUNCTUATION))
+ADD, DELETE, START, ABORT, HEADER, PUNCTUATION = map(
+    int, (Op.ADD, Op.DELETE, Op.START, Op.ABORT, Op.HEADER, Op.PUNCTUATION)
+)
 
 COLLECT_ROWS = 8192
 
@@ -135,7 +138,7 @@ class Patch:
         """
         for source, start, stop in self._parts:
             whole = start == 0 and stop == len(source.batch)
-            yield source.batch if whole else take_rows(source.batch, start, stop)
+            yield source.batch if whole else select(source.batch, slice(start, stop))
 
     def text(self) -> Iterator[bytes]:
         """Iterate over the lines of RDF Patch.
@@ -224,8 +227,10 @@ class PatchReader(SourceReader):
         If the input is wrong, for example a transaction without an end; the message gives frame, row and byte, or the
         line.
 
-    Notes ----- RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z
-    .``, which is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.
+    Notes
+    -----
+    RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z .``, which
+    is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.
 
     Examples
     --------

@@ -9,12 +9,13 @@ import pytest
 from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 
 import jelly
+from jelly._core.algebra.select import select
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer, StatementIterator
-from jelly._core.terms.operations import OperationBatchBuilder, OperationIterator, take_rows
+from jelly._core.terms.operations import OperationBatchBuilder, OperationIterator
 from jelly._options import PatchOptions
 
 LITERAL = (2, pc.literal("x"))
@@ -302,7 +303,7 @@ def test_misuse_when_writing():
             write(*letters)
     with pytest.raises(jelly.JellyOptionsError, match="one patch only"):
         write("H", ".", "H", stream=FLAT)
-    assert as_text(decode(write("H", ".", stream=FLAT))) == as_text([take_rows(batch, 4, 5)])
+    assert as_text(decode(write("H", ".", stream=FLAT))) == as_text([select(batch, slice(4, 5))])
     with pytest.raises(jelly.JellyOptionsError, match="named graph"):
         encode(read_text(b'PD "x" <a:g> .'), PatchOptions(statement_type=TRIPLES))
     with pytest.raises(jelly.JellyOptionsError, match="rdf_star"):
@@ -408,12 +409,10 @@ def test_operations_out_of_batches_and_back():
         collector.add("A")
     with pytest.raises(IndexError):
         operations(batch, 0, 99)
-    with pytest.raises(IndexError):
-        take_rows(batch, 2, 1)
-    part = take_rows(batch, 5, 8)
+    part = select(batch, slice(5, 8))
     part.check()
     assert operations(part) == found[5:8]
-    statements = Materializer(take_rows(batch, 0, len(batch), True)).statements()
+    statements = select(batch, (batch.op == 2) | (batch.op == 3), op=0).statements()
     assert statements == [x.statement for x in found if str(x)[0] in "AD"]
 
 

@@ -34,7 +34,7 @@ from jelly.patch import (
     read_patches,
     write_diff,
 )
-from jelly.patch import _algebra as module
+from jelly.patch import _diff as module
 
 NODES = [IRI("a:s"), IRI("a:t"), jelly.BlankNode("b")]
 OBJECTS = [*NODES, jelly.Literal("x\n\u00e9", language="en"), jelly.Literal("1", datatype="d:t"), jelly.Literal("")]
@@ -324,9 +324,11 @@ def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "old.nq").write_bytes(b"".join(lines + lines[:100]))
     (tmp_path / "new.nq").write_bytes(b"".join(kept + [b"<a:hub> <a:p> <a:%d> .\n" % i for i in range(9000)]))
     out = tmp_path / "x.jellyp"
-    spills: list[int] = []
-    spill = module._Lines._spill
-    monkeypatch.setattr(module._Lines, "_spill", lambda self: (spills.append(self._size), spill(self))[1])
+    sizes: list[int] = []
+    leave = module._Comparison._leave_memory
+    monkeypatch.setattr(
+        module._Comparison, "_leave_memory", lambda self: (sizes.append(self._index.nbytes), leave(self))[1]
+    )
     for memory in (1 << 30, 600_000):
         rows = write_diff(out, tmp_path / "old.nq", tmp_path / "new.nq", memory=memory)
         (patch,) = read_patches(out)
@@ -336,8 +338,8 @@ def test_files_of_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert sorted(set(_lines(tmp_path / "again.nq"))) == sorted(set(_lines(tmp_path / "new.nq")))
         apply(invert(patch), tmp_path / "again.nq", tmp_path / "back.nq", on_missing="error")
         assert sorted(set(_lines(tmp_path / "back.nq"))) == lines
-        assert bool(spills) == (memory < 1 << 30)
-    assert max(spills) < 100_000 + (4 << 20)
+        assert bool(sizes) == (memory < 1 << 30)
+    assert max(sizes) < 600_000 // 4 + (1 << 20)
 
 
 @pytest.mark.parametrize(

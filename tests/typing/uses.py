@@ -1,6 +1,7 @@
 """What users write, checked by mypy in test_typing.py; it never runs."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ def read(path: str) -> Iterator[str]:
     for batch in jelly.read_batches(path):
         assert_type(batch, jelly.Batch)
         assert_type(batch.s, npt.NDArray[np.int32])
+        assert_type(batch.unique(), jelly.Batch)
+        assert_type(batch.statements(), list[Any])
+        assert_type(batch.terms(), list[Any])
     with jelly.open(path) as file:
         assert_type(file[0], jelly.Triple | jelly.Quad)
         assert_type(file[0:1], list[jelly.Triple | jelly.Quad])

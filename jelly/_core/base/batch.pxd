@@ -7,6 +7,7 @@ its memory and borrows nothing; once handed out it is never written again.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
+from jelly._core.base.batch_views cimport BatchViews
 from jelly._core.base.constants cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
@@ -255,7 +256,7 @@ cdef void free_interner(Interner* index) noexcept nogil
 cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil
 
 
-cdef class Batch:
+cdef class Batch(BatchViews):
     cdef BatchData a
     cdef Py_ssize_t exports  # arrays over its memory that are alive
     cdef readonly int64_t first_row  # statement number in the stream of the first row

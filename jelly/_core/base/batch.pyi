@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
+from jelly._core.base.batch_views import BatchViews
 from jelly._options import StreamOptions
 
 # Exports the buffer protocol, which stubs can only tell of since Python 3.12.
@@ -11,7 +12,7 @@ from jelly._options import StreamOptions
 class Column: ...
 
 @disjoint_base
-class Batch:
+class Batch(BatchViews):
     first_row: int
     first_frame: int
     options: StreamOptions | None

@@ -385,7 +385,7 @@ _ROWS = {
 }
 
 
-cdef class Batch:
+cdef class Batch(BatchViews):
     """Some statements of a stream as numpy arrays, and the terms they use.
 
     A Batch never changes. It owns its memory; its arrays are views of that memory. ``len(batch)`` is the number of
@@ -413,8 +413,8 @@ cdef class Batch:
     Notes
     -----
     Term ids are valid in one Batch only. Equal ids are equal terms, but equal terms may have different ids, because finding
-    the first id again may cost more than it saves. Compare or count terms by their text (``term(i)``, statements, the
-    dictionary columns of `jelly.read_arrow`), not with ``np.unique(batch.p)``. Some terms may be used by no statement.
+    the first id again may cost more than it saves. In ``batch.unique()`` equal terms have equal ids: count and compare the
+    ids of that one. Some terms may be used by no statement.
 
     Examples
     --------

@@ -76,6 +76,22 @@ cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
     return 0
 
 
+cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy the terms with their text, and nothing else, into an empty BatchData."""
+    if (
+        duplicate(<void**>&copy.text, b.text, b.n_text, 1) < 0
+        or duplicate(<void**>&copy.start, b.start, b.n_terms + 1, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
+        or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
+        or duplicate(<void**>&copy.quoted, b.quoted, 3 * <int64_t>b.n_quoted, sizeof(int32_t)) < 0
+    ):
+        return NO_MEMORY
+    copy.n_text = copy.cap_text = b.n_text
+    copy.n_terms = copy.cap_terms = b.n_terms
+    copy.n_quoted = copy.cap_quoted = b.n_quoted
+    return 0
+
+
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:
     """Copy term ids, moved behind those that are there; NO_TERM stays."""
     cdef int64_t i

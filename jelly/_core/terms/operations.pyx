@@ -4,12 +4,7 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
-
-from jelly._core.base.batch cimport (
-    KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, copy_term, new_batch,
-)
+from jelly._core.base.batch cimport KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free
 from jelly._core.base.fault cimport utf8_of
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -351,64 +346,6 @@ cdef object other_operation(Materializer terms, int64_t row, int op):
         return Header(name, terms.get(a.o[row]))
     kind = AddNamespace if op == OP_NAMESPACE_ADD else DeleteNamespace
     return kind(name, term_or_none(terms, a.p[row]), None if a.g == NULL else term_or_none(terms, a.g[row]))
-
-
-cdef int32_t copied(BatchData* a, int32_t term, BatchData* b, int32_t* ids) noexcept nogil:
-    cdef int32_t id
-    if term < 0:
-        return NO_TERM
-    id = ids[term]
-    if id < 0:
-        id = copy_term(a, term, b)
-        ids[term] = id
-    return id
-
-
-cdef int copy_rows(BatchData* a, BatchData* b, int64_t row, int64_t end, bint statements, int32_t* ids) noexcept nogil:
-    """Copy rows with the terms that they use; with `statements` no others. A negative code without memory."""
-    cdef int32_t s, p, o
-    cdef int32_t g = NO_TERM
-    cdef int op
-    while row < end:
-        op = a.op[row]
-        if not statements or op == OP_ADD or op == OP_DELETE:
-            s = copied(a, a.s[row], b, ids)
-            p = copied(a, a.p[row], b, ids)
-            o = copied(a, a.o[row], b, ids)
-            if a.g != NULL:
-                g = copied(a, a.g[row], b, ids)
-            if s < NO_TERM or p < NO_TERM or o < NO_TERM or g < NO_TERM or add_row(b, s, p, o, g) < 0:
-                return -1
-            if b.op != NULL:
-                b.op[b.n_rows - 1] = <int8_t>op
-        row += 1
-    return 0
-
-
-def take_rows(Batch batch not None, int64_t start, int64_t stop, bint statements=False) -> Batch:
-    """Rows ``start`` to ``stop`` of a patch as a Batch of their own, with the terms that they use.
-
-    With ``statements`` it is one of statements: those that are added or deleted, without their operations.
-    """
-    cdef BatchData* a = &batch.a
-    cdef Batch made
-    cdef int32_t* ids
-    cdef int status
-    if a.op == NULL or not 0 <= start <= stop <= a.n_rows:
-        raise IndexError(f"rows {start} to {stop} are not those of a patch")
-    made = new_batch(a.arity, stop - start + 1, 16, 256, a.text_limit)
-    if not statements and add_operations(&made.a) < 0:
-        raise MemoryError
-    ids = <int32_t*>malloc((a.n_terms + 1) * sizeof(int32_t))
-    if ids == NULL:
-        raise MemoryError
-    with nogil:
-        memset(ids, 0xFF, a.n_terms * sizeof(int32_t))
-        status = copy_rows(a, &made.a, start, stop, statements, ids)
-        free(ids)
-    if status < 0:
-        raise MemoryError
-    return made
 
 
 # ---- into a Batch

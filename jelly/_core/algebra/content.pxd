@@ -1,0 +1,50 @@
+"""What a term says, whatever its id: the one place that hashes terms, and the one that compares them across Batches.
+
+Two terms are equal where kind, text, language tag or datatype, and the terms of a quoted triple are equal, byte by byte:
+"en" and "EN" are two tags, "1"^^xsd:int and "01"^^xsd:int two literals. What else a term may come to say, such as the
+base direction of a literal, belongs into `kind_word` and into `same_content`, and nowhere else.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from jelly._core.base.batch cimport KIND_TRIPLE, BatchData, same_bytes
+
+ctypedef struct HashKey:
+    uint64_t a
+    uint64_t b
+
+
+ctypedef struct Hash128:
+    uint64_t lo
+    uint64_t hi
+
+
+cdef void hash_terms(BatchData* b, const HashKey* key, Hash128* out) noexcept nogil
+cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil
+cdef Hash128 hash_shallow(BatchData* b, int32_t term, const int32_t* ids, const HashKey* key) noexcept nogil
+cdef void* memory_of(object array) except NULL
+cdef int read_key(object seed, HashKey* key) except -1
+
+
+cdef inline uint64_t kind_word(BatchData* b, int32_t term) noexcept nogil:
+    """What a term says in numbers, beside its text and the terms that it refers to."""
+    return <uint64_t>b.kind[term]
+
+
+cdef inline bint same_content(
+    BatchData* x, int32_t i, const int32_t* ids, BatchData* y, int32_t j
+) noexcept nogil:
+    """Whether term `i` of `x` is term `j` of `y`. `ids` tells for the terms of `x` that others refer to which ones of
+    `y` they are; in `y`, equal terms have equal ids."""
+    cdef int64_t n = x.start[i + 1] - x.start[i]
+    cdef int32_t a = x.aux[i]
+    cdef int32_t b = y.aux[j]
+    if kind_word(x, i) != kind_word(y, j) or n != y.start[j + 1] - y.start[j] or (a < 0) != (b < 0):
+        return False
+    if x.kind[i] == KIND_TRIPLE:
+        return (
+            ids[x.quoted[3 * a]] == y.quoted[3 * b]
+            and ids[x.quoted[3 * a + 1]] == y.quoted[3 * b + 1]
+            and ids[x.quoted[3 * a + 2]] == y.quoted[3 * b + 2]
+        )
+    return (a < 0 or ids[a] == b) and same_bytes(x.text + x.start[i], y.text + y.start[j], n)

@@ -1,0 +1,146 @@
+from libc.stdint cimport int8_t, int64_t
+from libc.stdlib cimport calloc, free
+
+from jelly._core.algebra.content cimport memory_of
+from jelly._core.base.batch cimport (
+    KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, new_batch,
+)
+from jelly._core.base.batch_concat cimport copy_terms
+from jelly._core.base.fault cimport NO_MEMORY, OK
+
+import numpy
+
+from jelly.errors import JellyArgumentError
+
+cdef enum:
+    # Where at least so many of 100 rows are wanted, all terms are copied at once, which is faster than one by one.
+    MANY = 75
+
+
+cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil:
+    """Copy a term, and each that it refers to, once; `moved` has the ids in the target plus 1, 0 for those that are not
+    there yet. A negative code without memory. Depth is bounded by that of quoted triples."""
+    cdef int32_t ids[3]
+    cdef int32_t aux = b.aux[term]
+    cdef int k
+    if moved[term] > 0:
+        return moved[term] - 1
+    if b.kind[term] == KIND_TRIPLE:
+        for k in range(3):
+            ids[k] = move_term(b, b.quoted[3 * aux + k], target, moved)
+            if ids[k] < 0:
+                return ids[k]
+        aux = add_quoted(target, ids[0], ids[1], ids[2])
+    else:
+        if aux != NO_TERM:
+            aux = move_term(b, aux, target, moved)
+            if aux < 0:
+                return aux
+        aux = add_term(target, b.kind[term], aux, b.text + b.start[term], b.start[term + 1] - b.start[term])
+    if aux >= 0:
+        moved[term] = aux + 1
+    return aux
+
+
+cdef int select_rows(
+    BatchData* b, BatchData* target, int64_t first, const int64_t* rows, int64_t n, const int8_t* op, int32_t* moved
+) noexcept nogil:
+    """Append rows of `b` to the target, without `rows` those from the first on; `op` has their operations, else they
+    keep those that they have. Without `moved` the terms are there with their ids."""
+    cdef int64_t i, row
+    cdef int32_t ids[4]
+    cdef int k
+    for i in range(n):
+        row = rows[i] if rows != NULL else first + i
+        ids[0] = b.s[row]
+        ids[1] = b.p[row]
+        ids[2] = b.o[row]
+        ids[3] = b.g[row] if b.g != NULL else NO_TERM
+        if moved != NULL:
+            for k in range(4):
+                if ids[k] >= 0:
+                    ids[k] = move_term(b, ids[k], target, moved)
+                    if ids[k] < 0:
+                        return ids[k]
+        if add_row(target, ids[0], ids[1], ids[2], ids[3]) < 0:
+            return NO_MEMORY
+        if target.op != NULL:
+            target.op[i] = op[i] if op != NULL else b.op[row]
+    return OK
+
+
+cdef object row_numbers(object rows, int64_t n):
+    """Rows as int64 numbers within 0 to `n`."""
+    rows = numpy.asarray(rows)
+    if rows.ndim != 1:
+        raise JellyArgumentError("rows must be a one-dimensional array of numbers or of bool, or a slice")
+    if rows.dtype == numpy.bool_:
+        if len(rows) != n:
+            raise IndexError(f"{len(rows)} truth values do not fit {n} rows")
+        return numpy.flatnonzero(rows).astype(numpy.int64, copy=False)
+    if len(rows) == 0:
+        return numpy.empty(0, numpy.int64)
+    if rows.dtype.kind not in "iu":
+        raise JellyArgumentError(f"rows must be numbers or bool, not {rows.dtype}")
+    if rows.min() < 0 or rows.max() >= n:
+        raise IndexError(f"rows {rows.min()} to {rows.max()} are not within 0 to {n}")
+    return numpy.ascontiguousarray(rows, numpy.int64)
+
+
+def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
+    """Some rows of a Batch, with the terms that they use; frames, namespaces and metadata are left out. Where most rows
+    are wanted, all terms are kept.
+
+    ``rows`` are numbers in any order, which may repeat, a bool for each row, or a slice. With ``quads`` triples become
+    quads of the default graph. ``op`` makes the rows those of a patch: a code for all, or one for each (see
+    `jelly.patch.Patch.batches`); 0 makes those of a patch statements. By default they stay what they are. IndexError
+    for rows that are not there.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt"))
+    >>> batch.n_terms, select(batch, [1])
+    (4, <jelly.Batch: 1 triples, 3 terms, 0 frame ends>)
+    """
+    cdef BatchData* b = &batch.a
+    cdef const int8_t* op_at = NULL
+    cdef int32_t* moved = NULL
+    cdef int status = OK
+    cdef const int64_t* row_at = NULL
+    cdef int64_t first = 0
+    cdef int64_t n = 0
+    if type(rows) is slice and rows.step is None:
+        first, n, _ = rows.indices(b.n_rows)
+        n = max(n - first, 0)
+    else:
+        rows = row_numbers(numpy.arange(b.n_rows)[rows] if type(rows) is slice else rows, b.n_rows)
+        n = len(rows)
+        if n:
+            row_at = <const int64_t*>memory_of(rows)
+            first = row_at[0]
+    cdef bint share = 100 * n >= MANY * b.n_rows
+    cdef bint patch = b.op != NULL if op is None else not (type(op) is int and op == 0)
+    if patch and op is not None:
+        op = numpy.full(n, op, numpy.int8) if type(op) is int else numpy.ascontiguousarray(op, numpy.int8)
+        if op.ndim != 1 or len(op) != n:
+            raise JellyArgumentError(f"{op.size} operations do not fit {n} rows")
+        op_at = <const int8_t*>memory_of(op)
+    cdef Batch made = new_batch(
+        4 if quads else b.arity, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
+    )
+    made.first_row = batch.first_row + first
+    made.first_frame, made.options = batch.first_frame, batch.options
+    if patch and add_operations(&made.a) < 0:
+        raise MemoryError
+    if not share:
+        moved = <int32_t*>calloc(b.n_terms + 1, sizeof(int32_t))
+        if moved == NULL:
+            raise MemoryError
+    with nogil:
+        if share:
+            status = copy_terms(b, &made.a)
+        if status == OK:
+            status = select_rows(b, &made.a, first, row_at, n, op_at, moved)
+        free(moved)
+    if status < 0:
+        raise MemoryError
+    return made

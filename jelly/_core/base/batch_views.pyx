@@ -1,0 +1,67 @@
+"""What a Batch gives that packages above this one make: they are imported when it is asked for."""
+
+from importlib import import_module
+
+
+cdef class BatchViews:
+    """The methods of a `jelly.Batch` that give objects and other Batches."""
+
+    def __iter__(self):
+        return import_module("jelly._core.terms.materialize").StatementIterator([self])
+
+    def statements(self) -> list:
+        """Make the statements as objects. Iterating over the Batch yields the same.
+
+        Returns
+        -------
+        list of Triple or Quad
+            The statements in order.
+
+        Raises
+        ------
+        JellyOptionsError
+            If the Batch is one of a patch, whose rows have operations.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")).statements()
+        [Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]
+        """
+        return list(self)
+
+    def terms(self) -> list:
+        """Make the terms as objects.
+
+        Returns
+        -------
+        list of IRI, BlankNode, Literal, QuotedTriple or str
+            The terms in the order of their ids. A language tag, which is not a term, is a str.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt"))
+        >>> batch.terms()
+        [IRI('a:s'), IRI('a:p'), 'en', Literal('o', language='en')]
+        """
+        made = import_module("jelly._core.terms.materialize").Materializer(self)
+        return [made.term(term) for term in range(self.n_terms)]
+
+    def unique(self):
+        """Make the Batch in which equal terms have equal ids, in all columns.
+
+        Returns
+        -------
+        Batch
+            The same statements. Ids are in the order in which the terms first appear. If the ids are unique already, it
+            is this Batch.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
+        >>> batch.unique() is batch
+        True
+        """
+        return import_module("jelly._core.algebra.dictionary").unique_terms(self)

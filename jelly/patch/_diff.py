@@ -1,0 +1,372 @@
+"""The patch that leads from one dataset to another, in memory that is bounded."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from jelly._core.algebra.row_index import RowIndex
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
+from jelly._formats.native import default_options
+from jelly._formats.registry import READING, format_of, having
+from jelly._io.reader import Reader
+from jelly._io.settings import checked
+from jelly._io.source import Progress
+from jelly._options import PatchOptions
+from jelly.patch._algebra import end_of_transaction, patch_of_batches
+from jelly.patch._changes import RowHasher
+from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
+
+__all__ = ["diff", "write_diff"]
+
+OLD, NEW = 0, 1
+
+# What of the memory the hashes of rows may take, and what the Batches of each side and what waits for its file.
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4, 12, 16
+
+CHUNK = 1 << 20
+MAX_FRAME_BYTES = (1 << 31) - 1
+
+# Hashes in files: three numbers a row, the hash and the number of the row; parts by the first bits of the hash. A part
+# of which the index does not fit into memory is read several times, with other rows each time.
+ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
+INDEX_BYTES, MAX_PASSES, MIN_INDEX = 48, 64, 1 << 16
+MOVED_ROWS = 1 << 14
+
+
+class _Spool:
+    """Batches in their order: in memory up to a bound, what comes then in a temporary file, as Jelly."""
+
+    def __init__(self, bound: int, stack: ExitStack) -> None:
+        self._stack = stack
+        self._bound = bound
+        self._batches: list[Batch] = []
+        self._size = 0
+        self._file: Any = None
+        self._encoder = Encoder(default_options(4).replace(generalized_statements=True), frame_rows=4096)
+        self.rows = 0
+
+    @property
+    def has_file(self) -> bool:
+        return self._file is not None
+
+    def add(self, batch: Batch) -> None:
+        self.rows += len(batch)
+        self._size += batch.nbytes
+        if self._file is None and self._size <= self._bound:
+            self._batches.append(batch)
+            return
+        if self._file is None:
+            self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
+        self._file.write(self._encoder.encode(batch, False))
+
+    def batches(self) -> Iterator[Batch]:
+        """All of them, once."""
+        yield from self._batches
+        if self._file is not None:
+            self._file.write(self._encoder.close())
+            self._file.seek(0)
+            decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES)
+            while data := self._file.read(CHUNK):
+                yield from decoder.feed(data)
+            yield from decoder.close()
+
+
+class _HashFile:
+    """Hashes of rows, numbered as they come, in a temporary file from which they are read part by part."""
+
+    def __init__(self, bound: int, stack: ExitStack) -> None:
+        self._file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
+        self._bound = bound
+        self._waiting: list[Any] = []
+        self._size = 0
+        self._blocks: list[tuple[int, Any]] = []  # where each begins, and where its parts do
+        self.rows = 0
+
+    def add(self, hashes: Any) -> None:
+        entries = np.empty((len(hashes), ENTRY), np.uint64)
+        entries[:, :2] = hashes
+        entries[:, 2] = np.arange(self.rows, self.rows + len(hashes))
+        self.rows += len(hashes)
+        self._waiting.append(entries)
+        self._size += entries.nbytes
+        if self._size > self._bound:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            entries = np.concatenate(self._waiting)
+            parts = entries[:, 1] >> PART_SHIFT
+            order = np.argsort(parts, kind="stable")
+            bounds = np.searchsorted(parts[order], np.arange(PARTS + 1, dtype=np.uint64))
+            self._blocks.append((self._file.tell(), bounds * entries.itemsize * ENTRY))
+            self._file.write(entries[order].data)
+            self._waiting, self._size = [], 0
+
+    def part_size(self, part: int) -> int:
+        """Bytes of a part."""
+        return int(sum(bounds[part + 1] - bounds[part] for _, bounds in self._blocks))
+
+    def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
+        """Hashes and numbers of the rows of a part, in their order: those of one of several passes over it."""
+        for at, bounds in self._blocks:
+            size = int(bounds[part + 1] - bounds[part])
+            if not size:
+                continue
+            self._file.seek(at + int(bounds[part]))
+            data = self._file.read(size)
+            entries = np.frombuffer(data, np.uint64).reshape(-1, ENTRY)
+            if passes > 1:
+                entries = entries[(entries[:, 0] >> np.uint64(32)) % np.uint64(passes) == number]
+            yield np.ascontiguousarray(entries[:, :2]), entries[:, 2].astype(np.int64)
+
+
+class _Comparison:
+    """Two datasets as sets of statements: give it the Batches of the old one, then those of the new one.
+
+    Where the hashes of all statements fit into memory, one index finds those that both have, and only others are kept.
+    Else the hashes go to files, which are compared part by part.
+    """
+
+    def __init__(self, memory: int, stack: ExitStack) -> None:
+        self._stack = stack
+        self._bound = memory // INDEX_SHARE
+        self._hasher = RowHasher()
+        self._index: RowIndex | None = RowIndex()
+        self._spools = [_Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
+        self._files: list[_HashFile] = []
+        self._file_bound = memory // HASHES_SHARE
+        self._gone: Any = None  # of each row of the old one whether the new one has not got it
+
+    @property
+    def spilled(self) -> bool:
+        """Whether anything is in a file."""
+        return bool(self._files) or any(spool.has_file for spool in self._spools)
+
+    def add(self, side: int, batch: Batch) -> None:
+        hashes = self._hasher(batch)
+        if self._index is None:
+            self._files[side].add(hashes)
+            self._spools[side].add(batch)
+            return
+        numbers, new = self._index.add(hashes)
+        if side == NEW:
+            self._gone[numbers[numbers < len(self._gone)]] = False
+        if new.all():
+            self._spools[side].add(batch)
+        elif new.any():
+            self._spools[side].add(select(batch, new))
+        if self._index.nbytes > self._bound:
+            self._leave_memory()
+
+    def end_old(self) -> None:
+        """All Batches of the old one are there."""
+        self._gone = self._marks(self._spools[OLD].rows)
+        self._gone[:] = True
+
+    def _marks(self, n: int) -> Any:
+        """An array of bool that takes no memory of this process where it is large."""
+        if n <= self._bound:
+            return np.zeros(n, np.bool_)
+        return np.memmap(self._stack.enter_context(tempfile.TemporaryFile()), np.bool_, "w+", shape=n)
+
+    def _leave_memory(self) -> None:
+        """Move the hashes into files; rows have in the files the numbers that they have in the spools."""
+        assert self._index is not None
+        hashes = self._index.hashes()
+        self._index = None
+        self._files = [_HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
+        n = self._spools[OLD].rows
+        for file, rows in zip(self._files, (hashes[:n], hashes[n:]), strict=True):
+            for at in range(0, len(rows), MOVED_ROWS):
+                file.add(rows[at : at + MOVED_ROWS])
+
+    def _compare_files(self) -> Any:
+        """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
+        fresh = self._marks(self._spools[NEW].rows)
+        old, new = self._files
+        for file in self._files:
+            file.flush()
+        for part in range(PARTS):
+            size = (old.part_size(part) + new.part_size(part)) // (8 * ENTRY) * INDEX_BYTES
+            passes = min(MAX_PASSES, 1 + size // max(self._bound, MIN_INDEX))
+            for number in range(passes):
+                index = RowIndex()
+                firsts = [np.empty(0, np.int64)]  # the rows of the old one by their numbers in the index
+                for hashes, rows in old.read(part, number, passes):
+                    _, is_first = index.add(hashes)
+                    firsts.append(rows[is_first])
+                    self._gone[rows[~is_first]] = False
+                first = np.concatenate(firsts)
+                for hashes, rows in new.read(part, number, passes):
+                    numbers, is_first = index.add(hashes)
+                    self._gone[first[numbers[numbers < len(first)]]] = False
+                    fresh[rows[is_first]] = True
+        return fresh
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows that make the new one of the old one: deletions in the order of the old, then additions in that of
+        the new."""
+        fresh = None if self._index is not None else self._compare_files()
+        yield from _taken(self._spools[OLD], self._gone, DELETE)
+        yield from _taken(self._spools[NEW], fresh, ADD)
+
+
+def _taken(spool: _Spool, wanted: Any, op: int) -> Iterator[Batch]:
+    """The rows that are wanted (None: all) as those of a patch."""
+    at = 0
+    for batch in spool.batches():
+        rows = np.ones(len(batch), np.bool_) if wanted is None else wanted[at : at + len(batch)]
+        at += len(batch)
+        if rows.any():
+            yield select(batch, rows, op=op, quads=True)
+
+
+def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
+    """The operations that make the namespaces of one those of the other. One that changes is deleted with its old IRI
+    first, which the inverse puts back."""
+    changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    gone = [DeleteNamespace(name, old[name]) for name in changed if name in old]
+    return [*gone, *(AddNamespace(name, new[name]) for name in changed if name in new)]
+
+
+def _diff_batches(
+    old: Any,
+    new: Any,
+    memory: int,
+    namespaces: bool,
+    stack: ExitStack,
+    settings: dict[str, Any],
+    progress: Progress | None = None,
+) -> Iterator[Batch]:
+    comparison = _Comparison(memory, stack)
+    declared: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for side, source in ((OLD, old), (NEW, new)):
+        reader = Reader(source, **having(settings, format_of(source, settings.get("format")).reading))
+        namespaces = namespaces and reader.format.namespaces
+        for batch in reader.source.watched(reader.batches(), progress):
+            declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
+            comparison.add(side, batch)
+        if side == OLD:
+            comparison.end_old()
+    head = Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())])
+    yield from chain(head.batches(), comparison.batches(), [end_of_transaction()])
+
+
+@checked(READING)
+def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, **settings: Any) -> Patch:
+    """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
+
+    The sources are compared as sets of statements, and blank nodes by their labels. In formats that allow blank nodes
+    without a label, such as ``[]`` in Turtle, these get the labels ``anon0``, ``anon1`` and so on by their position. If
+    such a node is added or removed, the later ones get other labels and their statements are in the patch too.
+
+    Parameters
+    ----------
+    old : Any
+        The old statements, as for `jelly.Reader`.
+    new : Any
+        The new statements, as for `jelly.Reader`.
+    memory : int, default 512 MiB
+        Approximate maximum bytes of memory for the comparison, see `write_diff`.
+    namespaces : bool, default True
+        Also compare namespace declarations, the last one of each prefix, if both formats have them.
+    **settings : Any
+        Keywords of `jelly.Reader`, for both sources.
+
+    Returns
+    -------
+    Patch
+        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new``. Use
+        `write_diff` for a patch that does not fit into memory.
+
+    Notes
+    -----
+    The patch holds the IRIs of deleted namespaces, for `invert`. RDF Patch and RDF Patch Thrift cannot store these
+    IRIs.
+
+    Examples
+    --------
+    >>> from jelly.patch import diff
+    >>> old, new = b'<a:s> <a:p> "1" .', b'<a:s> <a:p> "2" .'
+    >>> [str(operation) for operation in diff(old, new, format="nt")]
+    ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
+    """
+    with ExitStack() as stack:
+        return patch_of_batches(_diff_batches(old, new, memory, namespaces, stack, settings))
+
+
+@checked(READING)
+def write_diff(
+    dst: Any,
+    old: Any,
+    new: Any,
+    options: PatchOptions | None = None,
+    *,
+    memory: int = 1 << 29,
+    namespaces: bool = True,
+    headers: Iterable[Header] = (),
+    to_format: str | None = None,
+    seekable: bool = False,
+    progress: Progress | None = None,
+    counted: Counter[int] | None = None,
+    **settings: Any,
+) -> int:
+    """Write the result of `diff` without holding it in memory.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `PatchWriter`.
+    old : Any
+        The old statements, as for `jelly.Reader`.
+    new : Any
+        The new statements, as for `jelly.Reader`.
+    options : PatchOptions, optional
+        Options of Jelly-Patch.
+    memory : int, default 512 MiB
+        Approximate maximum bytes of memory for the comparison. What does not fit goes to temporary files: the statements
+        as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
+    namespaces : bool, default True
+        Also compare namespace declarations.
+    headers : iterable of Header, optional
+        Headers of the patch.
+    to_format : str, optional
+        Format of the output. By default the suffix decides.
+    seekable : bool, default False
+        Write keyframes and an index, see `PatchWriter`.
+    progress : callable, optional
+        See `jelly.convert`. It is called for ``old`` and then for ``new``.
+    counted : collections.Counter, optional
+        Gets the number of rows by operation, see `Patch.batches`.
+    **settings : Any
+        Keywords of `jelly.Reader`, for both sources.
+
+    Returns
+    -------
+    int
+        Number of rows written.
+
+    Examples
+    --------
+    >>> import io
+    >>> write_diff(io.BytesIO(), b"", b"<a:s> <a:p> <a:o> .", format="nt")
+    3
+    """
+    with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
+        writer.extend(headers)
+        for batch in _diff_batches(old, new, memory, namespaces, stack, settings, progress):
+            writer.add_batch(batch)
+            if counted is not None:
+                counted.update(np.asarray(batch.op).tolist())
+    return writer.operations
