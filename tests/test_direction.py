@@ -94,9 +94,9 @@ def test_a_batch_tells_directions_apart() -> None:
     assert terms_of(joined) == 2 * LITERALS
 
 
-@pytest.mark.parametrize("format", ["jelly", "nt", "nq", "thrift", "protobuf", "ttl", "trig", "jsonld", "rdfxml"])
+@pytest.mark.parametrize("format", ["jelly", "nt", "nq", "thrift", "protobuf", "ttl", "trig", "jsonld", "rdf"])
 def test_formats(format: str) -> None:
-    if format in ("ttl", "trig", "jsonld", "rdfxml"):
+    if format in ("ttl", "trig", "jsonld", "rdf"):
         pytest.importorskip("pyoxigraph")
     out = io.BytesIO()
     jelly.write(out, STATEMENTS, format=format)
@@ -115,7 +115,7 @@ def test_formats_that_have_none() -> None:
     with pytest.raises(jelly.JellyUnsupportedError, match="'ar--rtl'.* it has a base direction"):
         jelly.write(io.BytesIO(), STATEMENTS, format="n3")
     with pytest.raises(jelly.JellyUnsupportedError, match="'ar--rtl'.* it has a base direction"):
-        write_messages(io.BytesIO(), [STATEMENTS], format="rdfxml")
+        write_messages(io.BytesIO(), [STATEMENTS], format="rdf")
 
 
 def test_what_stands_on_the_wire() -> None:
@@ -193,7 +193,7 @@ def test_messages(format: str) -> None:
 
 
 def test_capabilities() -> None:
-    rule = capabilities_of("rdfxml")
+    rule = capabilities_of("log-rdf")
     batch = batch_of([Triple(S, P, NONE)])
     assert rule.fit(batch) is batch
     with pytest.raises(jelly.JellyUnsupportedError, match="it has a base direction"):
@@ -348,7 +348,7 @@ def test_numbers_are_those_of_the_core() -> None:
     [
         ("ttl", '<http://e/s> <http://e/p> "x"@ar--rtl .'),
         (
-            "rdfxml",
+            "rdf",
             '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
             '<rdf:Description rdf:about="http://e/s"><e:p xml:lang="ar--rtl">x</e:p></rdf:Description></rdf:RDF>',
         ),

@@ -293,6 +293,7 @@ def apply_(
 @_type
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
+@click.option("--match-blank-nodes", is_flag=True, help="Match blank nodes by their place, not by label. Needs memory.")
 @click.option(
     "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
     help="Memory limit in MiB.",
@@ -316,7 +317,7 @@ def diff(
 
     Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
     and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
-    patch contains their statements too.
+    patch contains their statements too. With --match-blank-nodes labels do not matter.
     """
     settings["memory"] <<= 20
     target = _target(dst, to_format)

@@ -112,7 +112,7 @@ class StatementChanges:
         """Statements to be deleted are not there; the first of them is that of a row."""
         if self._strict:
             [statement] = select(batch, [row], op=0).statements()
-            raise JellyFormatError(f"a statement to be deleted is not there: {statement}")
+            raise JellyFormatError(f"a deletion does not match any statement: {statement}")
         self.missing += count
 
     def miss_needed(self, found: Any) -> None:

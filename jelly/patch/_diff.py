@@ -23,6 +23,7 @@ from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._options import PatchOptions
+from jelly._tools.blank_nodes import relabel_to_match
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
@@ -245,26 +246,45 @@ def _diff_batches(
     new: Any,
     memory: int,
     namespaces: bool,
+    match_blank_nodes: bool,
     stack: ExitStack,
     settings: dict[str, Any],
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
-    for side, source in ((OLD, old), (NEW, new)):
+
+    def read(side: int, source: Any) -> Iterator[Batch]:
+        nonlocal namespaces
         reader = Reader(source, **having(settings, format_of(source, settings.get("format")).reading))
         namespaces = namespaces and reader.format.namespaces
         for batch in reader.source.watched(reader.batches(), progress):
             declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
-            comparison.add(side, batch)
-        if side == OLD:
-            comparison.end_old()
+            yield batch
+
+    sides: tuple[Iterable[Batch], Iterable[Batch]] = read(OLD, old), read(NEW, new)
+    if match_blank_nodes:
+        first = list(sides[OLD])
+        sides = first, relabel_to_match(first, sides[NEW])
+    for batch in sides[OLD]:
+        comparison.add(OLD, batch)
+    comparison.end_old()
+    for batch in sides[NEW]:
+        comparison.add(NEW, batch)
     head = Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())])
     yield from chain(head.batches(), comparison.batches(), [end_of_transaction()])
 
 
 @checked(READING)
-def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, **settings: Any) -> Patch:
+def diff(
+    old: Any,
+    new: Any,
+    *,
+    memory: int = 1 << 29,
+    namespaces: bool = True,
+    match_blank_nodes: bool = False,
+    **settings: Any,
+) -> Patch:
     """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
 
     The sources are compared as sets of statements, and blank nodes by their labels. In formats that allow blank nodes
@@ -281,6 +301,10 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
         Approximate maximum bytes of memory for the comparison, see `write_diff`.
     namespaces : bool, default True
         Also compare namespace declarations, the last one of each prefix, if both formats have them.
+    match_blank_nodes : bool, default False
+        Match blank nodes by their place in the two graphs instead of by their labels. The patch then uses the labels of
+        ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Both sources are held in memory. Blank nodes
+        that are too much alike keep their labels, with a `JellyWarning`.
     **settings : Any
         Keywords of `jelly.Reader`, for both sources.
 
@@ -303,7 +327,7 @@ def diff(old: Any, new: Any, *, memory: int = 1 << 29, namespaces: bool = True, 
     ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
     """
     with ExitStack() as stack:
-        return patch_of_batches(_diff_batches(old, new, memory, namespaces, stack, settings))
+        return patch_of_batches(_diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
 
 
 @checked(READING)
@@ -315,6 +339,7 @@ def write_diff(
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
+    match_blank_nodes: bool = False,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
     seekable: bool = False,
@@ -335,10 +360,12 @@ def write_diff(
     options : PatchOptions, optional
         Options of Jelly-Patch.
     memory : int, default 512 MiB
-        Approximate maximum bytes of memory for the comparison. What does not fit goes to temporary files: the statements
-        as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
+        Approximate maximum bytes of memory for the comparison. What does not fit goes to temporary files: the
+        statements as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
     namespaces : bool, default True
         Also compare namespace declarations.
+    match_blank_nodes : bool, default False
+        See `diff`. Both sources are held in memory.
     headers : iterable of Header, optional
         Headers of the patch.
     to_format : str, optional
@@ -365,7 +392,7 @@ def write_diff(
     """
     with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
         writer.extend(headers)
-        for batch in _diff_batches(old, new, memory, namespaces, stack, settings, progress):
+        for batch in _diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
             writer.add_batch(batch)
             if counted is not None:
                 counted.update(np.asarray(batch.op).tolist())

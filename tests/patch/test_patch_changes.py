@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import parse_text
@@ -14,6 +15,7 @@ from shared import shared
 
 import jelly
 from jelly import IRI, Quad
+from jelly.cli.commands import cli
 from jelly.patch import (
     Abort,
     Add,
@@ -378,3 +380,21 @@ def _lines(path: Path) -> list[bytes]:
     out = io.BytesIO()
     jelly.convert(path, out, to_format="nq")
     return out.getvalue().splitlines(True)
+
+
+def test_blank_nodes_matched_by_structure(tmp_path):
+    old = b"<a:s> <a:p> _:x .\n_:x <a:q> _:y .\n_:y <a:q> \"1\" .\n_:z <a:q> \"2\" .\n"
+    same = b"_:b2 <a:q> \"1\" .\n_:b9 <a:q> \"2\" .\n_:b1 <a:q> _:b2 .\n<a:s> <a:p> _:b1 .\n"
+    assert len(diff(old, same, format="nt", match_blank_nodes=True)) == 2  # TX and TC
+    assert len(diff(old, same, format="nt")) > 2
+    new = same + b"_:b1 <a:r> <a:o> .\n"
+    patch = diff(old, new, format="nt", match_blank_nodes=True)
+    assert [str(row) for row in patch] == ["TX .", "A _:x <a:r> <a:o> .", "TC ."]
+    out = tmp_path / "new.nt"
+    apply(patch, old, out, format="nt")
+    assert jelly.canonicalize(out).document == jelly.canonicalize(new, from_format="nt").document
+    (tmp_path / "old.nt").write_bytes(old)
+    (tmp_path / "same.nt").write_bytes(same)
+    files = [str(tmp_path / name) for name in ("old.nt", "same.nt", "x.rdfp")]
+    done = CliRunner().invoke(cli, ["patch", "diff", "--match-blank-nodes", "--exit-code", *files])
+    assert (done.exit_code, done.stderr) == (0, "0 additions, 0 deletions\n")

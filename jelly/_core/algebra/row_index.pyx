@@ -1,3 +1,5 @@
+"""Rows told apart by what they say: a set of row hashes that numbers the different ones."""
+
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy

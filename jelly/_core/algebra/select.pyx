@@ -1,3 +1,5 @@
+"""Some rows of a Batch as a Batch of their own."""
+
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport calloc, free
 
