@@ -7,18 +7,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
-from jelly._io.reader import (
-    Frame,
-    Reader,
-    Writer,
-    dumps,
-    loads,
-    options,
-    read,
-    read_batches,
-    read_frames,
-    write,
-)
+from jelly._io.reader import Frame, Reader, loads, options, read, read_batches, read_frames
+from jelly._io.writer import Writer, dumps, write
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly._public import name_public
 from jelly._version import __version__

@@ -62,8 +62,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._formats.registry import JELLY, READING, WRITING, find
 from jelly._io.frame_metadata import with_metadata
-from jelly._io.reader import Reader, Writer
+from jelly._io.reader import Reader
 from jelly._io.settings import checked
+from jelly._io.writer import Writer
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly.errors import JellyError, MissingExtraError

@@ -16,7 +16,8 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
 from jelly._io.limits import memory_error
-from jelly._io.reader import COLLECT_ROWS, READ_ROWS, Reader, Writer
+from jelly._io.reader import READ_ROWS, Reader
+from jelly._io.writer import COLLECT_ROWS, Writer
 from jelly._options import StreamOptions
 from jelly.errors import JellyError
 

@@ -36,8 +36,9 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter
 from jelly._formats.registry import READING, WRITING
-from jelly._io.reader import Frame, Reader, Writer, arity_of
+from jelly._io.reader import Frame, Reader
 from jelly._io.settings import checked
+from jelly._io.writer import Writer, arity_of
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyUnsupportedError, MissingExtraError
 

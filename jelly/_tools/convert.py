@@ -19,9 +19,10 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import lacking
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING
-from jelly._io.reader import Reader, Writer
+from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
+from jelly._io.writer import Writer
 from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
 

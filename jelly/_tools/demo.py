@@ -19,7 +19,8 @@ from pathlib import Path
 
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad
 from jelly._formats.registry import find
-from jelly._io.reader import Writer, read
+from jelly._io.reader import read
+from jelly._io.writer import Writer
 from jelly._tools.convert import convert
 from jelly.errors import MissingExtraError
 

@@ -14,9 +14,10 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.operations import AddNamespace
 from jelly._formats.native import default_options
 from jelly._formats.registry import READING
-from jelly._io.reader import Reader, Writer
+from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
+from jelly._io.writer import Writer
 from jelly._options import StreamOptions
 from jelly.errors import JellyUnsupportedError
 from jelly.patch._algebra import patches_of

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly._io.reader import Writer
 from jelly._io.remote import is_url
+from jelly._io.writer import Writer
 from jelly._options import StreamOptions
 from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
