@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly import arrow

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 from google.protobuf.proto import parse_length_prefixed
-from official import official
+from support.official import official
 from work import SOURCES, Data
 
 import jelly

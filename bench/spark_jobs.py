@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import pyarrow as pa
 import pyarrow.parquet as parquet
 from pyspark.sql import functions as F
-from shared import shared
+from support.shared import shared
 
 import jelly
 import jelly.spark

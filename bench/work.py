@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from interop.peer import Peer
 from interop.peer import Unavailable as Unavailable
-from shared import shared
+from support.shared import shared
 
 SOURCES = {
     "iot-weather": ("data", "iot-weather", "assist-iot-weather-100k.nt.gz"),

@@ -12,12 +12,12 @@ from functools import cache
 from itertools import islice
 
 import pytest
-from craft import LITERAL, frame, literal, options, row, triple
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import ROOT, shared
-from statements import generalized
-from statements import quads as with_graphs
+from support.craft import LITERAL, frame, literal, options, row, triple
+from support.shared import ROOT, shared
+from support.statements import generalized
+from support.statements import quads as with_graphs
 
 import jelly
 

@@ -9,7 +9,7 @@ import warnings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import generalized, quads, star
+from support.statements import generalized, quads, star
 
 import jelly
 from jelly import IRI, BlankNode, QuotedTriple

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly._core.base.sha2 import _digest

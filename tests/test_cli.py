@@ -14,10 +14,10 @@ import sys
 import time
 from pathlib import Path
 
-import craft
 import pytest
 import yaml
 from click.testing import CliRunner
+from support import craft
 
 import jelly
 from jelly import IRI, Literal, Quad, StreamOptions, Triple

@@ -4,12 +4,12 @@ import gzip
 import io
 import os
 
-import craft
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from shared import ROOT, shared
-from statements import quads, rdf
+from support import craft
+from support.shared import ROOT, shared
+from support.statements import quads, rdf
 
 import jelly
 from jelly import IRI, Literal, LogicalType, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple

@@ -4,9 +4,9 @@ import gzip
 import io
 import json
 
-import craft
 import pytest
-from shared import shared
+from support import craft
+from support.shared import shared
 
 import jelly
 from jelly import IRI, Literal, Quad, StreamOptions

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import craft
 import pytest
+from support import craft
 
 import jelly
 from jelly import IRI, BlankNode, JoinedWarning, Literal, PhysicalType, Quad, QuotedTriple, StreamOptions, Triple

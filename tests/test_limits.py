@@ -14,8 +14,8 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from craft import IRI as IRI_TERM
-from craft import LITERAL, field, frame, iri, literal, name, options, prefix, terms, triple
+from support.craft import IRI as IRI_TERM
+from support.craft import LITERAL, field, frame, iri, literal, name, options, prefix, terms, triple
 
 import jelly
 from jelly import IRI, JellyLimitError, Literal, Triple

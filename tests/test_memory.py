@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from measure import SANITIZED, growth
+from support.measure import SANITIZED, growth
 
 pytestmark = [pytest.mark.leaks, pytest.mark.skipif(SANITIZED, reason="the sanitizers have memory of their own")]
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure import SANITIZED, growth
-from shared import shared
+from support.measure import SANITIZED, growth
+from support.shared import shared
 
 import jelly
 import jelly.oxigraph

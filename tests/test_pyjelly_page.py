@@ -7,16 +7,16 @@ from importlib.resources import files
 from itertools import chain
 
 import pytest
-from by_rdflib import plain as plain_of_rdflib
-from by_rdflib import quads
-from oracle import plain as plain_of_ours
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.term import Identifier
+from support.by_rdflib import plain as plain_of_rdflib
+from support.by_rdflib import quads
+from support.oracle import plain as plain_of_ours
 
 import jelly
 import jelly.rdflib
 
-by_pyjelly = pytest.importorskip("by_pyjelly")
+by_pyjelly = pytest.importorskip("support.by_pyjelly")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

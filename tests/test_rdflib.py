@@ -15,13 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from by_rdflib import plain, plain_all, quads
 from hypothesis import given
-from oracle import parse_text, read_text
-from oracle import plain as plain_of_ours
-from shared import shared
-from statements import quads as quads_of
-from statements import rdf
+from support.by_rdflib import plain, plain_all, quads
+from support.oracle import parse_text, read_text
+from support.oracle import plain as plain_of_ours
+from support.shared import shared
+from support.statements import quads as quads_of
+from support.statements import rdf
 
 import jelly
 import jelly.patch

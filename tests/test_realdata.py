@@ -8,8 +8,8 @@ from functools import cache
 from itertools import islice, zip_longest
 
 import pytest
-from oracle import parse_line, parse_text, plain_all, statement
-from shared import shared
+from support.oracle import parse_line, parse_text, plain_all, statement
+from support.shared import shared
 
 import jelly
 
@@ -191,7 +191,7 @@ def test_tiny_tables(path, tables):
 @pytest.mark.parametrize("tables", TINY, ids=str)
 @pytest.mark.parametrize("path", BIG)
 def test_tiny_tables_as_pyjelly_reads_them(path, tables):
-    by_pyjelly = pytest.importorskip("by_pyjelly")
+    by_pyjelly = pytest.importorskip("support.by_pyjelly")
     statements = first_statements(path)[:2000]
     for physical in (2, 3) if arity(path) == 4 else (1,):
         data = written(map(statement, statements), options_for(path, *tables, physical))
@@ -207,7 +207,7 @@ SIZES = [(4000, 150, 32), (128, 32, 32), (128, 16, 16)]
 @pytest.mark.parametrize("tables", SIZES, ids=str)
 @pytest.mark.parametrize("path", BIG)
 def test_not_larger_than_pyjelly(path, tables):
-    by_pyjelly = pytest.importorskip("by_pyjelly")
+    by_pyjelly = pytest.importorskip("support.by_pyjelly")
     statements = first_statements(path)
     for physical in (2, 3) if arity(path) == 4 else (1,):
         options = options_for(path, *tables, physical)

@@ -9,8 +9,8 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import shared
-from statements import bnodes, iris, quads, rdf, star
+from support.shared import shared
+from support.statements import bnodes, iris, quads, rdf, star
 
 import jelly
 from jelly import IRI, Decoder, Literal, LogicalType, PhysicalType, Quad, StreamOptions, Triple
@@ -131,8 +131,8 @@ class TestSeekable:
             assert (rows[0][0], rows[-1][1]) == (33, 444)
 
     def test_pyjelly_reads_it(self, case, grouped):
-        by_pyjelly = pytest.importorskip("by_pyjelly")
-        import oracle
+        by_pyjelly = pytest.importorskip("support.by_pyjelly")
+        from support import oracle
 
         path, statements, _ = case
         assert by_pyjelly.read(path.read_bytes()) == oracle.plain_all(statements)

@@ -7,8 +7,8 @@ from itertools import groupby, pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import shared
-from statements import generalized, quads, rdf, star
+from support.shared import shared
+from support.statements import generalized, quads, rdf, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple

@@ -4,12 +4,12 @@ import gzip
 import io
 import random
 
-import craft
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import ROOT, shared
-from statements import quads, star
+from support import craft
+from support.shared import ROOT, shared
+from support.statements import quads, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly._formats.registry import find

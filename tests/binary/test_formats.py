@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowcraft import ENCODINGS, read, sample, statements, write, write_statements
-from shared import shared
+from support.rowcraft import ENCODINGS, read, sample, statements, write, write_statements
+from support.shared import shared
 
 import jelly
 from jelly import (

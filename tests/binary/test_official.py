@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from official import official, row_of
-from rowcraft import read, statements, write, write_statements
-from shared import shared
-from statements import generalized, quads
+from support.official import official, row_of
+from support.rowcraft import read, statements, write, write_statements
+from support.shared import shared
+from support.statements import generalized, quads
 
 import jelly
 from jelly import IRI, Quad

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import anything
+from support.statements import anything
 
 import jelly
 from jelly import IRI, BlankNode, JellyError, JellyFormatError, JellyUnsupportedError, Literal, QuotedTriple

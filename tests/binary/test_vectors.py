@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from rowcraft import attempt, read, read_rows, statements, write, write_rows
-from shared import shared
+from support.rowcraft import attempt, read, read_rows, statements, write, write_rows
+from support.shared import shared
 
 import jelly
 from jelly import (

@@ -4,8 +4,8 @@ import io
 import json
 
 import pytest
-from oracle import Bijection, plain_all, read_text, statement
-from shared import shared
+from support.oracle import Bijection, plain_all, read_text, statement
+from support.shared import shared
 
 import jelly
 
@@ -84,7 +84,7 @@ def test_to_jelly(folder, action, result):
 @pytest.mark.interop
 @pytest.mark.parametrize(("folder", "action", "result"), cases("to_jelly", "pos"))
 def test_to_jelly_as_pyjelly_reads_it(folder, action, result):
-    peer = pytest.importorskip("by_pyjelly")
+    peer = pytest.importorskip("support.by_pyjelly")
     inputs = [read_text(folder / path) for path in action[1:]]
     data = write_frames(jelly.options(folder / action[0]), inputs)
     assert peer.options_row(data) == peer.options_row((folder / action[0]).read_bytes())

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import statement as as_jelly
-from strategies import many, streams
+from support.oracle import statement as as_jelly
+from support.strategies import many, streams
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple

@@ -8,11 +8,11 @@ import io
 import pickle
 
 import numpy
-import patchcraft as pc
 import pytest
-from craft import frame, metadata, options, triple
 from hypothesis import given
 from hypothesis import strategies as st
+from support import patchcraft as pc
+from support.craft import frame, metadata, options, triple
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple

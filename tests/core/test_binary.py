@@ -9,7 +9,7 @@ import weakref
 
 import numpy
 import pytest
-from rowcraft import (
+from support.rowcraft import (
     ENCODINGS,
     Protobuf,
     Thrift,

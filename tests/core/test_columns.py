@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import generalized, rdf, star, writable
-from statements import quads as with_graphs
+from support.statements import generalized, rdf, star, writable
+from support.statements import quads as with_graphs
 
 import jelly
 from jelly._core.arrow.exporter import ArrowExporter

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from craft import (
+from support.craft import (
     BNODE,
     DEFAULT_GRAPH,
     GRAPH_LITERAL,

@@ -11,7 +11,7 @@ import weakref
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import bnodes, generalized, iris, literals, quads, rdf, star
+from support.statements import bnodes, generalized, iris, literals, quads, rdf, star
 
 import jelly
 from jelly import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from craft import (
+from support.craft import (
     BNODE,
     GRAPHS,
     IRI,

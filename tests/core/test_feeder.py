@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rowcraft import Thrift
+from support.rowcraft import Thrift
 
 import jelly
 from jelly._core.base.push_reader import BatchIterator, PushReader

@@ -6,10 +6,10 @@ import contextlib
 from itertools import pairwise
 
 import pytest
-from craft import frame, options, triple, varint
 from hypothesis import given
 from hypothesis import strategies as st
 from jelly._core.jelly.frame_reader import _frames
+from support.craft import frame, options, triple, varint
 
 import jelly
 from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError

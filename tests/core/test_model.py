@@ -10,7 +10,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statements import anything, generalized, iris, literals, quads, texts
+from support.statements import anything, generalized, iris, literals, quads, texts
 
 import jelly
 from jelly import IRI, BlankNode, DefaultGraph, JellyLimitError, Literal, Quad, QuotedTriple, Triple

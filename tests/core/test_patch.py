@@ -3,10 +3,10 @@
 import random
 import re
 
-import craft
-import patchcraft as pc
 import pytest
-from patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
+from support import craft
+from support import patchcraft as pc
+from support.patchcraft import FLAT, FRAME, PUNCTUATED, TRIPLES
 
 import jelly
 from jelly._core.algebra.select import select

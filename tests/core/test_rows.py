@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from shared import ROOT
+from support.shared import ROOT
 
 import jelly
 from jelly._core.jelly.frame_scan import KINDS, RowCounter

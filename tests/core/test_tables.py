@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import pytest
-from craft import IRI, LITERAL, QUOTED, datatype, frame, iri, literal, name, namespace, options, prefix, terms, triple
 from hypothesis import given
 from hypothesis import strategies as st
 from jelly._core.jelly.lookup import _Lru
+from support.craft import (
+    IRI,
+    LITERAL,
+    QUOTED,
+    datatype,
+    frame,
+    iri,
+    literal,
+    name,
+    namespace,
+    options,
+    prefix,
+    terms,
+    triple,
+)
 
 import jelly
 

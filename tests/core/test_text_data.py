@@ -6,7 +6,7 @@ import tarfile
 
 import pyoxigraph
 import pytest
-from shared import ROOT, shared
+from support.shared import ROOT, shared
 from textcase import BNODE, LANG, LITERAL, TRIPLE, TYPED, XSD, iri, read, rows, write
 
 from jelly.errors import JellyFormatError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from craft import field, varint
 from hypothesis import given
 from hypothesis import strategies as st
+from support.craft import field, varint
 
 from jelly._core.base.protobuf import _put_varint, _skip_field, _take_span, _take_varint
 

@@ -1,7 +1,7 @@
 """Jelly-RDF over the protobuf classes: a reader that follows the specification word by word, and a writer that uses
 all the freedom which the specification leaves. Both are slow and share nothing with the package."""
 
-from oracle import XSD_STRING
+from support.oracle import XSD_STRING
 
 SLOTS = ("subject", "predicate", "object", "graph")
 

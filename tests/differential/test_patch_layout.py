@@ -7,8 +7,8 @@ the specification allows; `Demands` is what the reader of Jelly-JVM refuses beyo
 from collections import OrderedDict
 
 import pytest
-from oracle import XSD_STRING
 from reference import split, varint
+from support.oracle import XSD_STRING
 from test_patch_protobuf import PatchDecoder, made, told
 
 import jelly

@@ -5,9 +5,9 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle import plain, statement, term
 from reference import Decoder, Encoder, Table, scramble, split, varint
-from strategies import ANY, ANY_QUOTED, IRIS, LITERALS, NODES, QUOTED, TEXT
+from support.oracle import plain, statement, term
+from support.strategies import ANY, ANY_QUOTED, IRIS, LITERALS, NODES, QUOTED, TEXT
 
 import jelly
 from jelly.patch import (

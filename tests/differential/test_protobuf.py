@@ -5,10 +5,10 @@ import io
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle import plain_all, statement
 from reference import Decoder, Encoder, scramble, split, varint
-from shared import shared
-from strategies import METADATA, NAMESPACES, many, streams
+from support.oracle import plain_all, statement
+from support.shared import shared
+from support.strategies import METADATA, NAMESPACES, many, streams
 
 import jelly
 
@@ -150,7 +150,7 @@ def fields_of(message):
 
 @pytest.mark.interop
 def test_our_definitions_are_those_of_pyjelly(pb):
-    theirs = pytest.importorskip("by_pyjelly").pb.RdfStreamFrame.DESCRIPTOR.file.message_types_by_name
+    theirs = pytest.importorskip("support.by_pyjelly").pb.RdfStreamFrame.DESCRIPTOR.file.message_types_by_name
     ours = pb.RdfStreamFrame.DESCRIPTOR.file.message_types_by_name
     assert set(ours) == set(theirs)
     for name in ours:

@@ -6,13 +6,13 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import plain_all, statement
-from shared import shared
-from strategies import NAMESPACES, many, roomy_tables, streams
+from support.oracle import plain_all, statement
+from support.shared import shared
+from support.strategies import NAMESPACES, many, roomy_tables, streams
 
 import jelly
 
-by_pyjelly = pytest.importorskip("by_pyjelly")
+by_pyjelly = pytest.importorskip("support.by_pyjelly")
 pytestmark = pytest.mark.interop
 
 

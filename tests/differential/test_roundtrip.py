@@ -4,8 +4,8 @@ import io
 
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import plain_all, statement
-from strategies import IRIS, METADATA, NAMESPACES, many, roomy_tables, streams
+from support.oracle import plain_all, statement
+from support.strategies import IRIS, METADATA, NAMESPACES, many, roomy_tables, streams
 
 import jelly
 

@@ -6,11 +6,11 @@ import itertools
 from importlib.util import find_spec
 
 import pytest
-from oracle import plain_all, statement
+from support.oracle import plain_all, statement
 
 import jelly
 
-by_pyjelly = importlib.import_module("by_pyjelly") if find_spec("pyjelly") else None
+by_pyjelly = importlib.import_module("support.by_pyjelly") if find_spec("pyjelly") else None
 
 PREFIXES = [f"http://p{i}.example/" for i in range(6)]
 ALL_TABLES = list(itertools.product([8, 9], [0, 1, 2, 3, 4], [1, 2]))

@@ -4,7 +4,7 @@ import base64
 import io
 
 import pytest
-from shared import shared
+from support.shared import shared
 
 import jelly
 

@@ -8,10 +8,10 @@ import socket
 import struct
 import threading
 
-import craft
 import grpc
 import pytest
 from serving import messages, numbers, options, until
+from support import craft
 
 import jelly
 import jelly.grpc as jg

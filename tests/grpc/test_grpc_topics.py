@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import craft
-import measure
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import KINDS, messages, numbers, options, plain, statement
+from support import craft, measure
 
 import jelly
 import jelly.grpc as jg

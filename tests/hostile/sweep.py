@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from measure import peak
+from support.measure import peak
 
 import jelly
 from jelly._core.base.batch import Batch

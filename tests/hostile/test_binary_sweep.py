@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from measure import SANITIZED, growth
-from rowcraft import ENCODINGS, Thrift, attempt, field, sample, statements, string, varint
+from support.measure import SANITIZED, growth
+from support.rowcraft import ENCODINGS, Thrift, attempt, field, sample, statements, string, varint
 
 import jelly
 from jelly._core.jena.reader import BinaryReader, ResultReader
@@ -129,7 +129,7 @@ def test_noise(craft: type) -> None:
 
 
 def test_lengths_take_no_memory() -> None:
-    head = "from rowcraft import attempt, varint, string, field"
+    head = "from support.rowcraft import attempt, varint, string, field"
     grown = growth(
         head,
         """
@@ -168,7 +168,7 @@ def test_depth_takes_no_stack() -> None:
 def test_endless_input_stays_small() -> None:
     """A row that never ends is refused at the limit; small rows without end take no memory."""
     grown = growth(
-        "from rowcraft import Thrift, Protobuf; from jelly._core.jena.reader import BinaryReader",
+        "from support.rowcraft import Thrift, Protobuf; from jelly._core.jena.reader import BinaryReader",
         """
 for craft in (Thrift, Protobuf):
     reader = BinaryReader(craft.name)

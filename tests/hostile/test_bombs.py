@@ -11,15 +11,15 @@ import zlib
 from collections.abc import Iterator
 
 import pytest
-from craft import BNODE, field, frame, options, terms, triple, varint
-from measure import SANITIZED, growth
+from support.craft import BNODE, field, frame, options, terms, triple, varint
+from support.measure import SANITIZED, growth
 
 import jelly
 from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 MB = 1 << 20
 
-COMMON = "from craft import *"
+COMMON = "from support.craft import *"
 DRAIN = """
 total = 0
 for batch in jelly.read_batches(data):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from measure import run
+from support.measure import run
 
 pytest.importorskip("pyarrow")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measure import run
+from support.measure import run
 
 import jelly
 from jelly._io.source import Sink, Source

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measure import SANITIZED, peak, run
+from support.measure import SANITIZED, peak, run
 
 SECONDS = 5
 MEMORY = 200 << 20

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measure import SANITIZED, run
+from support.measure import SANITIZED, run
 
 import jelly
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from craft import (
+from hypothesis import given
+from hypothesis import strategies as st
+from support.craft import (
     GRAPHS,
     QUADS,
     TRIPLES,
@@ -25,8 +27,6 @@ from craft import (
     triple,
     varint,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 import jelly
 from jelly import Decoder, JellyError

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from measure import SANITIZED, run
-from shared import shared
+from support.measure import SANITIZED, run
+from support.shared import shared
 
 import jelly
 from jelly._core.terms.batch_builder import BatchBuilder

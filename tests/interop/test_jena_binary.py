@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from interop.peer import Peer
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly import IRI, BlankNode, Literal, QuotedTriple

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from interop.peer import Peer
-from shared import shared
+from support.shared import shared
 
 from jelly.patch import Header, Patch, dumps, read_patches
 

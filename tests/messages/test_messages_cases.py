@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from messages.canon import canonical
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly.messages import read_messages

@@ -8,7 +8,7 @@ from functools import cache
 from time import process_time
 
 import pytest
-from shared import shared
+from support.shared import shared
 
 from jelly._core.boundaries.turtle import Lexer
 from jelly._core.boundaries.xml import DocumentScanner

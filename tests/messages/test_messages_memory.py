@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from measure import SANITIZED, growth
+from support.measure import SANITIZED, growth
 
 pytest.importorskip("pyoxigraph")
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import parse_text
-from shared import shared
+from support.oracle import parse_text
+from support.shared import shared
 
 import jelly
 from jelly import IRI, Quad

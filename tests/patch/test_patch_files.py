@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly.patch import (

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import shared
-from statements import generalized, star, writable
-from statements import quads as with_graphs
+from support.shared import shared
+from support.statements import generalized, star, writable
+from support.statements import quads as with_graphs
 
 import jelly
 from jelly.patch import (

@@ -9,11 +9,11 @@ import warnings
 import zlib
 from pathlib import Path
 
-import patchcraft as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import shared
+from support import patchcraft as pc
+from support.shared import shared
 
 import jelly
 import jelly.patch

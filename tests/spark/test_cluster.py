@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 from cluster import Cluster, cluster  # noqa: F401
 from drivers import digest
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly.spark._partitions import find_files

@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 
 import pytest
-from shared import shared
+from support.shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Materializer

@@ -20,8 +20,8 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from shared import shared
-from statements import generalized, quads, star
+from support.shared import shared
+from support.statements import generalized, quads, star
 from test_plan import Handler, numbers
 
 import jelly

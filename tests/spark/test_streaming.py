@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cluster import wait_for
-from shared import shared
+from support.shared import shared
 
 import jelly
 import jelly.spark

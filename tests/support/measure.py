@@ -31,10 +31,10 @@ def peak() -> int:
 
 def run(*args: str, timeout: float = 280) -> subprocess.CompletedProcess[str]:
     """This Python with some arguments, as the tests run; what it prints is kept."""
-    paths = [str(Path(__file__).resolve().parent), *sys.path]
+    paths = [str(Path(__file__).resolve().parent.parent), *sys.path]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
     # Not in the root of the project: there `-c` would find the normal build before the sanitized one.
-    folder = Path(__file__).resolve().parent
+    folder = Path(__file__).resolve().parent.parent
     return subprocess.run(
         [sys.executable, *args], capture_output=True, text=True, timeout=timeout, env=environment, cwd=folder
     )

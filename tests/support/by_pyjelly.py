@@ -3,7 +3,8 @@
 import io
 
 import pytest
-from oracle import XSD_STRING
+
+from support.oracle import XSD_STRING
 
 pytest.importorskip("pyjelly")
 

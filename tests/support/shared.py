@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent / "shared"
+ROOT = Path(__file__).resolve().parents[3] / "shared"
 
 
 def shared(*parts: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from craft import field, frame, iri, literal, quoted, row, terms
+from support.craft import field, frame, iri, literal, quoted, row, terms
 
 __all__ = [
     "FLAT", "FRAME", "PUNCTUATED", "QUADS", "TRIPLES", "abort", "add", "commit", "datatype", "delete", "field", "frame",
