@@ -11,7 +11,7 @@ import pytest
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 
-_HEAD = "import sys, jelly\nfrom measure import peak"
+_HEAD = "import sys, jelly\nfrom support.measure import peak"
 
 
 def peak() -> int:
