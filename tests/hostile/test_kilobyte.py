@@ -145,6 +145,7 @@ def main(first: int, step: int, folder: Path) -> None:
             before += grown
 
 
+@pytest.mark.timeout(3200 if LONG else 300)
 @pytest.mark.skipif(SANITIZED, reason="takes too long")
 def test_every_door_with_a_kilobyte(tmp_path: Path) -> None:
     pytest.importorskip("zstandard")
