@@ -207,7 +207,7 @@ class _NetChanges:
     def miss(self, key: bytes) -> None:
         """A statement to be deleted is not there."""
         if self.strict:
-            raise JellyFormatError(f"a statement to be deleted is not there: {key.decode().strip()}")
+            raise JellyFormatError(f"a deletion does not match any statement: {key.decode().strip()}")
         self.missing += 1
 
 
