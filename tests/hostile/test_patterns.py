@@ -30,19 +30,19 @@ SIZE = 1 << 20
 # tried too.
 INLINE = {
     ("cli/common.py", r"([0-9]+)(?:([KMGT])(?:i?B)?)?"),
-    ("messages/reading.py", "max_(frame|line)_bytes"),
-    ("sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
-    ("sniff.py", "<(?:!DOCTYPE )?html"),
-    ("sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
-    ("messages/textual.py", r'[\x00-\x20<>"{}|^`\\]'),
-    ("remote.py", r"[?\[]"),
-    ("resultsyntax.py", '[",\r\n]'),
-    ("spark/plan.py", "^file:(//(?=/))?"),
-    ("spark/session.py", r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$"),
+    ("messages/_reader.py", "max_(frame|line)_bytes"),
+    ("_io/sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
+    ("_io/sniff.py", "<(?:!DOCTYPE )?html"),
+    ("_io/sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
+    ("messages/_serializers.py", r'[\x00-\x20<>"{}|^`\\]'),
+    ("_io/remote.py", r"[?\[]"),
+    ("_formats/result_syntaxes.py", '[",\r\n]'),
+    ("spark/_partitions.py", "^file:(//(?=/))?"),
+    ("spark/_session.py", r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$"),
     ("stats.py", r"[/#]"),
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
-    ("yamls.py", r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z"),
-    ("messages/logs.py", b"\n"),
+    ("_tools/yaml.py", r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z"),
+    ("messages/_logs.py", b"\n"),
 }
 FUNCTIONS = ("match", "search", "sub", "subn", "split", "findall", "finditer", "fullmatch")
 
@@ -166,7 +166,7 @@ def attacks(pattern: re.Pattern[Any], size: int = SIZE) -> Iterator[str]:
 def methods(name: str) -> list[str]:
     """How the package uses a pattern: one that is only matched is never tried from each position."""
     if ": " in name:
-        return ["match"] if name.startswith(("stats.py: '\\\\w", "yamls.py")) else ["finditer"]
+        return ["match"] if name.startswith(("stats.py: '\\\\w", "_tools/yaml.py")) else ["finditer"]
     called = rf"\b{name.split('.')[-2]}\.({'|'.join(FUNCTIONS)})\("
     module = name.rsplit(".", 2)[0].split(".")[1:]
     source = (ROOT / Path(*module)).with_suffix(".py")
