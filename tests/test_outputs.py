@@ -220,6 +220,8 @@ def test_what_cannot_be_written_names_the_output(folder: Path) -> None:
     for call in (
         lambda: jelly.convert("q.jelly", "out.nt"),
         lambda: jelly.write("out.nt", jelly.read_batches("q.jelly")),
+        lambda: jelly.write("out.nt", [STATEMENTS[0], *jelly.read_batches("q.jelly")]),
+        lambda: jelly.dumps(jelly.read_batches("q.jelly")),
     ):
         with pytest.raises((jelly.JellyError, TypeError)) as caught:
             call()

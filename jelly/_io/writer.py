@@ -286,6 +286,8 @@ class Writer(SinkWriter):
 
 def arity_of(statement: Any) -> int:
     """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
+    if isinstance(statement, Batch):
+        raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
     try:
         return len(statement)
     except TypeError:

@@ -365,6 +365,8 @@ cdef void fetch_texts(list block):
 
 
 cdef tuple as_terms(object statement):
+    if isinstance(statement, Batch):  # its statements would be taken for terms
+        raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
     try:
         return tuple(statement)
     except TypeError:
