@@ -204,3 +204,10 @@ def test_frames_do_not_mix_with_chunks():
     list(decoder.feed(jelly.dumps([])))
     with pytest.raises(ValueError, match="was fed in no other way"):
         decoder.decode_frame(b"")
+    data = jelly.dumps([(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))], delimited=False)
+    decoder = jelly.Decoder()
+    assert len(decoder.decode_frame(data)) == 1
+    for give in (decoder.push, decoder.feed):
+        with pytest.raises(ValueError, match="takes whole frames: use decode_frame"):
+            give(data)
+    assert len(decoder.decode_frame(b"")) == 0

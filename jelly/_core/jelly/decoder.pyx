@@ -95,6 +95,7 @@ cdef class Decoder(PushReader):
     cdef DecoderState d
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes stream_name
+    cdef bint in_frame_call  # of decode_frame, which alone may give chunks once it was called
     cdef bint in_patch
     cdef bint begins  # another stream, when the Batch before it is given away
     cdef int64_t n_warned  # of the restarts
@@ -178,6 +179,8 @@ cdef class Decoder(PushReader):
         return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
 
     cdef int take_chunk(self) except -1:
+        if self.d.feed.framing == FRAMING_GIVEN and not self.in_frame_call:
+            raise ValueError("this Decoder takes whole frames: use decode_frame()")
         self.d.feed.chunk.at = self.rest
         self.d.feed.chunk.end = self.rest_end
         return 0
@@ -328,7 +331,11 @@ cdef class Decoder(PushReader):
             # No Batch is full before its frame ends.
             self.d.max_rows = 1 << 30
             self.d.max_text = 1 << 40
-        self.push(data)
+        self.in_frame_call = True
+        try:
+            self.push(data)
+        finally:
+            self.in_frame_call = False
         self.d.feed.given = True
         found = self.next_batch(True)
         return self.take_empty() if found is None else found
