@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.ntriples.statement_table import StatementTable, relabel
 from jelly._tools.compare import TOO_MUCH_ALIKE, TooMuchAlike, map_component
 from jelly.errors import JellyError, JellyLimitError, JellyWarning
@@ -25,7 +26,6 @@ from jelly.errors import JellyError, JellyLimitError, JellyWarning
 __all__ = ["Matching", "differences", "match_statements", "relabel_to_match"]
 
 _OPEN_TRIPLE = 4  # in StatementTable.sorts
-_BLANK = 2  # in Batch.kind
 # Statements looked at in all rounds of refinement together, and patterns in the search for all parts together.
 MAX_ROUNDS_WORK = 100_000_000
 MAX_SEARCH_WORK = 500_000
@@ -452,7 +452,7 @@ def relabel_to_match(
     if not matching.complete:
         _match_by_votes(pattern, matching.other)
     names = _names(table, matching, pattern)
-    return [relabel(batch, names) if names and (batch.kind == _BLANK).any() else batch for batch in batches]
+    return [relabel(batch, names) if names and (batch.kind == int(Kind.BNODE)).any() else batch for batch in batches]
 
 
 def _names(table: StatementTable, matching: Matching, pattern: _Pattern) -> dict[str, str]:

@@ -12,6 +12,7 @@ import click
 
 import jelly
 from jelly import patch as patches
+from jelly._core.base.constants import Op
 from jelly._formats.registry import SEEKING, Content, find, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
@@ -333,11 +334,12 @@ def diff(
             raise
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
-    told = f"{counted[2]} additions, {counted[3]} deletions"
-    if changed := counted[4] + counted[5]:
+    added, deleted = counted[Op.ADD], counted[Op.DELETE]
+    told = f"{added} additions, {deleted} deletions"
+    if changed := counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]:
         told += f", {changed} changes of namespaces"
     click.echo(told, err=True)
-    if exit_code and counted[2] + counted[3] + changed:
+    if exit_code and added + deleted + changed:
         click.get_current_context().exit(1)
 
 

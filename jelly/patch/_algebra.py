@@ -25,11 +25,10 @@ from jelly._core.terms.operations import (
 )
 from jelly.errors import JellyFormatError
 from jelly.patch._changes import Namespace, RowHasher, StatementChanges, changed_namespaces, held
-from jelly.patch._stream import ADD, DELETE, HEADER, START, Patch, read_patches
+from jelly.patch._stream import ADD, DELETE, HEADER, NAMESPACE_ADD, NAMESPACE_DELETE, START, Patch, read_patches
 
 __all__ = ["compact", "end_of_transaction", "invert", "patch_of_batches", "patches_of"]
 
-NAMESPACE_ADD, NAMESPACE_DELETE = 4, 5
 # By operation, the one that undoes it.
 INVERSE = np.arange(16, dtype=np.int8)
 INVERSE[[ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE]] = DELETE, ADD, NAMESPACE_DELETE, NAMESPACE_ADD

@@ -31,18 +31,16 @@ import numpy as np
 from jelly._core.algebra.changes import Transactions
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Op
 from jelly._core.terms.operations import Commit, Header, Start
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING
 from jelly._io.settings import checked
 from jelly._options import PatchOptions, StatementType
 from jelly.errors import JellyError
 from jelly.patch._changes import is_statement
-from jelly.patch._stream import PUNCTUATION, Patch, PatchReader, PatchWriter
+from jelly.patch._stream import ADD, DELETE, PUNCTUATION, Patch, PatchReader, PatchWriter
 
 __all__ = ["convert_table", "read_arrow", "write_arrow"]
 
-ADD, DELETE, START, COMMIT, ABORT = map(int, (Op.ADD, Op.DELETE, Op.START, Op.COMMIT, Op.ABORT))
 OPERATIONS = ("add", "delete")
 
 Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number of the patch

@@ -16,7 +16,7 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, OperationIterator
 from jelly.errors import JellyFormatError
-from jelly.patch._stream import Patch
+from jelly.patch._stream import ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, Patch
 
 __all__ = ["Namespace", "RowHasher", "Rows", "StatementChanges", "changed_namespaces", "held", "is_statement"]
 
@@ -30,7 +30,7 @@ FEW_ROWS, MANY_BATCHES = 1024, 256
 
 def is_statement(op: Any) -> Any:
     """Of each operation whether it adds or deletes a statement."""
-    return (op == 2) | (op == 3)
+    return (op == ADD) | (op == DELETE)
 
 
 def held(patch: Patch, whole: bool = False) -> Iterator[list[Rows]]:
@@ -46,7 +46,7 @@ def changed_namespaces(units: Iterable[list[Rows]]) -> Iterator[Namespace]:
     for unit in units:
         for batch, start, stop in unit:
             op = np.asarray(batch.op)[start:stop]
-            rows = np.flatnonzero((op == 4) | (op == 5)) + start
+            rows = np.flatnonzero((op == NAMESPACE_ADD) | (op == NAMESPACE_DELETE)) + start
             if len(rows):
                 terms = Materializer(batch)
                 yield from OperationIterator((terms, row, row + 1) for row in rows.tolist())

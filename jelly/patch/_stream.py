@@ -27,9 +27,7 @@ from jelly.errors import JellyArgumentError, JellyFormatError
 __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "read_patches"]
 
 # As plain numbers, which numpy compares faster.
-ADD, DELETE, START, ABORT, HEADER, PUNCTUATION = map(
-    int, (Op.ADD, Op.DELETE, Op.START, Op.ABORT, Op.HEADER, Op.PUNCTUATION)
-)
+ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, START, COMMIT, ABORT, HEADER, PUNCTUATION = map(int, Op)
 
 COLLECT_ROWS = 8192
 

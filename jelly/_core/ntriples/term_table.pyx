@@ -7,13 +7,12 @@ from libc.string cimport memcmp, memcpy, memset
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, load_u64, put_direction,
 )
+from jelly._core.base.constants cimport MAX_DEPTH, N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
 from jelly._core.ntriples.term_writer cimport len_text, put_text
 
 cdef enum:
-    MAX_DEPTH = 64
     MAX_TERMS = 0x7FFFFF00
-    LEN_XSD_STRING = 39
     FEW = 16  # items that are sorted by insertion
     DIGIT = 11  # bits that statements are sorted by at a time
 
@@ -138,7 +137,7 @@ cdef int reserve_text(TermTable* t, int64_t need) noexcept nogil:
 
 cdef bint is_xsd_string(BatchData* b, int32_t term) noexcept nogil:
     cdef int64_t n = b.start[term + 1] - b.start[term]
-    return n == LEN_XSD_STRING and memcmp(b.text + b.start[term], b"http://www.w3.org/2001/XMLSchema#string", n) == 0
+    return n == N_XSD_STRING and memcmp(b.text + b.start[term], XSD_STRING, n) == 0
 
 
 cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
