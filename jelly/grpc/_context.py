@@ -17,7 +17,7 @@ from jelly._io.reader import Frame, Statement
 from jelly._options import StreamOptions
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
-from jelly.grpc._protocol import FOLLOW, START, TOPIC, unpack_subscribe
+from jelly.grpc._protocol import FOLLOW, START, TOPIC, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Missed
 
 try:
@@ -217,9 +217,7 @@ class Publication(Call):
         return self._topic or (self.options.stream_name if self.options is not None else "")
 
     def _decode(self, frame: bytes) -> Batch:
-        if len(frame) > self._max_bytes:
-            raise Refusal("INVALID_ARGUMENT", f"a frame of {len(frame)} bytes: at most {self._max_bytes} are taken")
-        batch = self._decoder.decode(frame)
+        batch = self._decoder.decode(inflate(frame, self._max_bytes))
         # Frames of nothing may come before the options, which name the topic.
         if not self._checked and (self._topic or self.options is not None):
             self._check(self, "publish", self.topic)

@@ -5,12 +5,12 @@ A message of the two methods that carries statements is a bare RdfStreamFrame, h
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
-from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row
-from jelly._options import LogicalType, PhysicalType, StreamOptions
-from jelly.errors import JellyFormatError, JellyOptionsError
+from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
@@ -25,7 +25,20 @@ FIRST = "jelly-first"  # sent back: the number of the first message
 RECEIVED = b""  # RdfStreamReceived has no fields
 
 _TOPIC_TAG, _OPTIONS_TAG = 0x0A, 0x12
-_MAX_OPTIONS = 1 << 16
+_SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
+# Tags of RdfStreamOptions.
+_NAME_TAG = 0x0A
+_OPTION_TAGS = {
+    _NAME_TAG: "stream_name",
+    0x10: "physical_type",
+    0x18: "generalized_statements",
+    0x20: "rdf_star",
+    0x48: "max_name_table_size",
+    0x50: "max_prefix_table_size",
+    0x58: "max_datatype_table_size",
+    0x70: "logical_type",
+    0x78: "version",
+}
 
 
 def put_varint(value: int) -> bytes:
@@ -87,6 +100,61 @@ def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
     return packed
 
 
+def inflate(message: bytes, max_bytes: int) -> bytes:
+    """A message as gRPC received it, unpacked if it is compressed. JellyLimitError if it has more bytes than allowed.
+
+    gRPC does not show which messages are compressed. But none of the protocol begins as gzip (1F, a type of field that
+    does not exist) or zlib does (78, a number in field 15).
+
+    >>> import gzip
+    >>> inflate(gzip.compress(b"\\n\\x04news"), 6), inflate(b"\\n\\x04news", 6)
+    (b'\\n\\x04news', b'\\n\\x04news')
+    """
+    if message[:1] in (b"\x1f", b"\x78"):
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            message = inflater.decompress(message, max_bytes + 1)
+        except zlib.error as error:
+            raise JellyFormatError(f"a compressed message cannot be unpacked: {error}") from None
+        if len(message) <= max_bytes and not inflater.eof:
+            raise JellyFormatError("a compressed message is cut off")
+        if len(message) > max_bytes:
+            raise JellyLimitError(f"a compressed message of more than {max_bytes} bytes, the most that are accepted")
+    if len(message) > max_bytes:
+        raise JellyLimitError(f"a message of {len(message)} bytes: at most {max_bytes} are accepted")
+    return message
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The tags and values of a message: numbers of fields of 32 and 64 bits are bytes, too."""
+    at = 0
+    while at < len(data):
+        tag, at = take_varint(data, at)
+        value: int | bytes
+        if tag & 7 == 0:
+            value, at = take_varint(data, at)
+        else:
+            if tag & 7 == 2:
+                size, at = take_varint(data, at)
+            elif tag & 7 in (1, 5):
+                size = 8 if tag & 7 == 1 else 4
+            else:
+                raise JellyFormatError(f"tag {tag} does not belong in a subscription", offset=at)
+            value = data[at : at + size]
+            if len(value) < size:
+                raise JellyFormatError("the subscription ends in the middle of a field", offset=at)
+            at += size
+        yield tag, value
+
+
+def _text(value: int | bytes, what: str) -> str:
+    assert isinstance(value, bytes)  # its tag says so
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise JellyFormatError(f"the {what} is not UTF-8") from None
+
+
 def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
     """Topic and requested options of an RdfStreamSubscribe; unknown fields are passed over.
 
@@ -96,51 +164,41 @@ def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
     128
     """
     topic = ""
-    options = None
-    at = 0
-    while at < len(data):
-        tag, at = take_varint(data, at)
-        if tag & 7 == 0:
-            _, at = take_varint(data, at)
-            continue
-        if tag & 7 != 2:
-            raise JellyFormatError(f"tag {tag} does not belong in a subscription", offset=at)
-        size, at = take_varint(data, at)
-        field = data[at : at + size]
-        if len(field) < size:
-            raise JellyFormatError("the subscription ends in the middle of a field", offset=at)
-        at += size
+    options: bytes | None = None
+    for tag, value in _fields(data):
         if tag == _TOPIC_TAG:
-            try:
-                topic = field.decode()
-            except UnicodeDecodeError:
-                raise JellyFormatError("the topic is not UTF-8", offset=at - size) from None
+            topic = _text(value, "topic")
         elif tag == _OPTIONS_TAG:
-            options = unpack_options(field)
-    return topic, options
+            assert isinstance(value, bytes)
+            options = (options or b"") + value  # protobuf merges messages so
+    return topic, None if options is None else unpack_options(options)
 
 
 def unpack_options(data: bytes) -> StreamOptions:
-    """The StreamOptions of an RdfStreamOptions message: it is read as a stream of nothing else."""
-    if len(data) > _MAX_OPTIONS:
-        raise JellyFormatError(f"stream options of {len(data)} bytes: expected at most {_MAX_OPTIONS}")
-    row = b"\x0a" + put_varint(len(data)) + data
-    # A client may ask for tables of any size: they are never made here.
-    decoder = Decoder(delimited=False, max_names=1 << 20, max_prefixes=1 << 20, max_datatypes=1 << 20)
-    decoder.push(b"\x0a" + put_varint(len(row)) + row)
-    decoder.finish()
-    decoder.pull(True)
-    options: StreamOptions | None = decoder.options
-    if options is None:
-        raise JellyFormatError("not stream options")
-    return options
+    """The StreamOptions that an RdfStreamOptions message asks for. Fields that are not set are left open.
+
+    Protobuf does not tell a size of 0 from one that is not set: with a name table of 0, which no stream has, the sizes
+    that are 0 are open, and become the largest.
+
+    >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
+    True
+    """
+    fields = {tag: value for tag, value in _fields(data) if tag in _OPTION_TAGS}
+    values = {_OPTION_TAGS[tag]: value for tag, value in fields.items() if isinstance(value, int)}
+    sizes = {name: min(values.get(name, 0), MAX_TABLE_SIZE) for name in _SIZES}
+    if not sizes["max_name_table_size"]:
+        sizes = {name: size or MAX_TABLE_SIZE for name, size in sizes.items()}
+    name = _text(fields.get(_NAME_TAG, b""), "stream name")
+    flags = {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
+    return StreamOptions(**(values | sizes | flags), stream_name=name)
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
     """The options with which a stream that has the options ``own`` can be sent to one who asked for ``requested``.
 
-    The physical type must be equal, and the logical type where it is asked for; what the stream uses of generalized
-    statements, RDF-star and version must have been asked for; tables become as small as asked for. JellyOptionsError
+    Physical type, logical type, name and version must be equal where they are asked for; a stream without a name gets
+    the one that was asked for. Tables become as small as asked for. A stream that may have generalized statements or
+    quoted triples is sent as one that has none, if so asked: a statement that has some then ends it. JellyOptionsError
     where that cannot be.
 
     >>> own = StreamOptions(physical_type=1, logical_type=1, version=1)
@@ -150,22 +208,22 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     if requested is None:
         return own
     problems = []
-    if requested.physical_type != own.physical_type:
+    if requested.physical_type not in (PhysicalType.UNSPECIFIED, own.physical_type):
         problems.append(f"physical type {requested.physical_type.name} was asked for, this is {own.physical_type.name}")
     if requested.logical_type not in (LogicalType.UNSPECIFIED, own.logical_type, own.logical_type.base):
         problems.append(f"logical type {requested.logical_type.name} was asked for, this is {own.logical_type.name}")
-    if own.generalized_statements and not requested.generalized_statements:
-        problems.append("the stream may have generalized statements")
-    if own.rdf_star and not requested.rdf_star:
-        problems.append("the stream may have quoted triples")
+    if requested.stream_name and own.stream_name not in ("", requested.stream_name):
+        problems.append(f"stream name {requested.stream_name!r} was asked for, this is {own.stream_name!r}")
     if requested.version and own.version > requested.version:
         problems.append(f"version {requested.version} was asked for, this is {own.version}")
-    sizes = {}
-    for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
-        sizes[name] = min(getattr(own, name), getattr(requested, name))
     if problems:
         raise JellyOptionsError("; ".join(problems))
-    return own.replace(**sizes)
+    return own.replace(
+        stream_name=own.stream_name or requested.stream_name,
+        generalized_statements=own.generalized_statements and requested.generalized_statements,
+        rdf_star=own.rdf_star and requested.rdf_star,
+        **{name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES},
+    )
 
 
 # What a stream of triples is as one of quads.

@@ -26,7 +26,7 @@ from jelly.grpc._context import (
     status_of,
 )
 from jelly.grpc._framing import Fitting, encode_frames
-from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE
+from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE, inflate
 
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
@@ -107,6 +107,7 @@ class _Settings:
         insecure: bool,
         gzip: bool,
         max_message_bytes: int,
+        max_received_bytes: int,
         limits: dict[str, int],
     ) -> None:
         if tls is None and not insecure and not is_loopback(address):
@@ -120,9 +121,11 @@ class _Settings:
         self.max_bytes = max_message_bytes
         self.limits = limits
         self.compression = grpc.Compression.Gzip if gzip else None
-        # A little more than the limit comes in, so that its message can say so; the rest is refused by its length.
         self.options = [
-            ("grpc.max_receive_message_length", 2 * max_message_bytes),
+            # What gRPC refuses by itself ends with RESOURCE_EXHAUSTED; the specification asks for INVALID_ARGUMENT.
+            # So `inflate` unpacks messages, up to the limit of the server: see there.
+            ("grpc.max_receive_message_length", max_received_bytes),
+            ("grpc.per_message_decompression", 0),
             ("grpc.max_send_message_length", -1),
             ("grpc.so_reuseport", 0),
             ("grpc.http2.min_ping_interval_without_data_ms", 5000),
@@ -145,7 +148,7 @@ class _Settings:
         return self.address if self.address.startswith("unix:") else f"{self.address.rpartition(':')[0]}:{port}"
 
     def subscription(self, context: Any, request: bytes) -> Subscription:
-        call = Subscription(context, self.authenticate, request)
+        call = Subscription(context, self.authenticate, inflate(request, self.max_bytes))
         self.check(call, "subscribe", call.topic)
         return call
 
@@ -269,7 +272,10 @@ class Server:
     gzip : bool, default False
         Compress what is sent.
     max_message_bytes : int, default 16 MiB
-        Maximum bytes of a frame.
+        Maximum bytes of a frame. A longer one ends the call with INVALID_ARGUMENT.
+    max_received_bytes : int, default -1
+        Maximum bytes of a message on the wire (-1 = unlimited). gRPC refuses a longer one with RESOURCE_EXHAUSTED,
+        before it is in memory.
     workers : int, default 32
         Maximum number of open calls.
     **limits : int
@@ -307,11 +313,12 @@ class Server:
         insecure: bool = False,
         gzip: bool = False,
         max_message_bytes: int = MAX_MESSAGE,
+        max_received_bytes: int = -1,
         workers: int = 32,
         **limits: int,
     ) -> None:
         self._settings = settings = _Settings(
-            address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits
+            address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
         self.handler = handler
         self._server = grpc.server(
@@ -397,7 +404,10 @@ class AsyncServer:
     gzip : bool, default False
         Compress what is sent.
     max_message_bytes : int, default 16 MiB
-        Maximum bytes of a frame.
+        Maximum bytes of a frame. A longer one ends the call with INVALID_ARGUMENT.
+    max_received_bytes : int, default -1
+        Maximum bytes of a message on the wire (-1 = unlimited). gRPC refuses a longer one with RESOURCE_EXHAUSTED,
+        before it is in memory.
     **limits : int
         Limits of the `Decoder`.
 
@@ -422,9 +432,12 @@ class AsyncServer:
         insecure: bool = False,
         gzip: bool = False,
         max_message_bytes: int = MAX_MESSAGE,
+        max_received_bytes: int = -1,
         **limits: int,
     ) -> None:
-        self._settings = _Settings(address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, limits)
+        self._settings = _Settings(
+            address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
+        )
         self.handler = handler
         self._server: Any = None
         self._health: Any = None

@@ -38,16 +38,19 @@ SERVED = [
     (OWN, OWN.replace(logical_type=2), "logical type FLAT_QUADS"),
     (OWN.replace(logical_type=2), OWN.replace(logical_type=4), "logical type DATASETS"),
     (OWN, OWN.replace(generalized_statements=True), (100, 10, 10)),
-    (OWN.replace(generalized_statements=True), OWN, "may have generalized statements"),
+    (OWN.replace(generalized_statements=True), OWN, (100, 10, 10)),
     (OWN.replace(generalized_statements=True), OWN.replace(generalized_statements=True), (100, 10, 10)),
     (OWN, OWN.replace(rdf_star=True), (100, 10, 10)),
-    (OWN.replace(rdf_star=True), OWN, "may have quoted triples"),
+    (OWN.replace(rdf_star=True), OWN, (100, 10, 10)),
     (OWN.replace(rdf_star=True), OWN.replace(rdf_star=True), (100, 10, 10)),
     (OWN, OWN.replace(version=2), (100, 10, 10)),
     (OWN.replace(version=2), OWN, "version 1 was asked for, this is 2"),
     (OWN.replace(version=2), OWN.replace(version=2), (100, 10, 10)),
     (OWN, FULL, (100, 10, 10)),
-    (FULL, OWN, "generalized statements; the stream may have quoted triples; version 1"),
+    (FULL, OWN.replace(logical_type=2), "logical type FLAT_QUADS was asked for, .*; version 1 was asked for"),
+    (FULL, StreamOptions(max_name_table_size=50), (50, 10, 10)),
+    (OWN.replace(stream_name="a"), OWN.replace(stream_name="b"), "stream name 'b' was asked for, this is 'a'"),
+    (OWN.replace(stream_name="a"), OWN.replace(stream_name="a"), (100, 10, 10)),
     (FULL, None, (100, 10, 10)),
 ]
 
@@ -84,7 +87,11 @@ def test_what_is_served_to_whom(own, requested, expected):
     names, prefixes, datatypes = expected
     sizes = {"max_name_table_size": names, "max_prefix_table_size": prefixes, "max_datatype_table_size": datatypes}
     served = serve_options(own, requested)
-    assert served == own.replace(**sizes)
+    flags = {flag: getattr(served, flag) for flag in ("generalized_statements", "rdf_star")}
+    name = own.stream_name or (requested.stream_name if requested is not None else "")
+    assert served == own.replace(**sizes, **flags, stream_name=name)
+    for flag, value in flags.items():
+        assert value == (getattr(own, flag) and (requested is None or getattr(requested, flag)))
     assert serve_options(served, requested) == served
 
 
