@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+from jelly._core.terms.model import (
+    ANY,
+    IRI,
+    AnyTerm,
+    BlankNode,
+    DefaultGraph,
+    Literal,
+    Quad,
+    QuotedTriple,
+    Triple,
+    Variable,
+)
 from jelly._io.reader import Frame, Reader, loads, options, read, read_batches, read_frames
 from jelly._io.writer import Writer, dumps, write
 from jelly._options import LogicalType, PhysicalType, StreamOptions
@@ -38,7 +49,9 @@ if TYPE_CHECKING:
     from jelly.results import read_results, write_results
 
 __all__ = [
+    "ANY",
     "IRI",
+    "AnyTerm",
     "Batch",
     "BlankNode",
     "Canonical",
@@ -72,6 +85,7 @@ __all__ = [
     "Reader",
     "StreamOptions",
     "Triple",
+    "Variable",
     "Writer",
     "__version__",
     "canonicalize",

@@ -59,7 +59,7 @@ def read(
     ...     print(triple.object)
     "o"@en
     """
-    batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).batches()
+    batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).uniform()
     if not rename_blank_nodes and not without_named_graphs:
         return _statements(batches)
     return _parsed(batches, {"rename_blank_nodes": rename_blank_nodes, "without_named_graphs": without_named_graphs})

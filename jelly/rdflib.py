@@ -44,7 +44,7 @@ from jelly.errors import JellyArgumentError, JellyUnsupportedError, MissingExtra
 
 try:
     import rdflib.util
-    from rdflib import BNode, Literal, URIRef
+    from rdflib import BNode, Literal, URIRef, Variable
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph, QuotedGraph
     from rdflib.parser import InputSource, Parser
     from rdflib.plugins.stores.memory import Memory, SimpleMemory
@@ -162,7 +162,9 @@ def _graph_name(graph: Any) -> Any:
 def _library(**settings: Any) -> TermAdapter:
     terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
     classes = (URIRef, BNode, Literal, None)
-    return TermAdapter("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))
+    return TermAdapter(
+        "RDFLib", classes=classes, variable=Variable, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings)
+    )
 
 
 # ---- reading
@@ -197,7 +199,7 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     [('a:s', 'en')]
     """
     settings.setdefault("batch_rows", ROWS)
-    return StatementIterator(Reader(src, **settings).batches(), _library(default=DATASET_DEFAULT_GRAPH_ID))
+    return StatementIterator(Reader(src, **settings).uniform(), _library(default=DATASET_DEFAULT_GRAPH_ID))
 
 
 @checked(READING)

@@ -129,7 +129,7 @@ def test_convert_prefixes_and_values(folder):
     for args, message in (
         (["--prefix", "a=http://a/", "n.nt", "n.nq"], "--prefix does not go with N-Quads, which has no prefixes"),
         (["--prefix", "a", "n.nt", "n.ttl"], "--prefix a: expected NAME=IRI"),
-        (["--values", "n.nt", "n.rpb"], "--values does not go with RDF Protobuf, only with RDF Thrift"),
+        (["--values", "n.nt", "n.nq"], "--values does not go with N-Quads, only with RDF Thrift and RDF Protobuf"),
         (["--values", "n.nt", "n.csv"], "--prefix and --values do not go with tables"),
     ):
         assert message in run("convert", *args, code=2).output

@@ -6,8 +6,17 @@ quads from the beginning with ``quads=True``.
 
 We read what Jena reads with these differences. Jena takes Thrift data that is cut off inside a row for complete, skips
 rows that it does not know, cannot read strings above 100 MiB, and makes U+FFFD of bytes that are not UTF-8: all of that
-is an error here, or is read. The terms of patterns (variables, ANY, REPEAT, UNDEFINED) are no RDF and an error. Doubles
-that are infinite become ``INF``, not Java's ``Infinity``. Labels of blank nodes are kept.
+is an error here, or is read. Doubles that are infinite become ``INF``, not Java's ``Infinity``. Labels of blank nodes
+are kept.
+
+The terms of patterns are `jelly.Variable` and `jelly.ANY`: other formats refuse them. UNDEFINED stands for an unbound
+variable in results only. REPEAT, of which the documents give no more than the name, is read as the term that the row
+before has in the same position: the last triple, quad or result, with prefixes between or not; a triple is a quad of
+the default graph. In the first row, and inside quoted triples, it is an error. Jena neither writes nor reads it;
+``repeat=True`` writes it.
+
+RDF Protobuf may also be one ``RDF_Stream`` or ``RDF_Graph``, a whole message without a length before it. The first
+bytes tell these from rows, if there are no unknown fields; ``message=`` names what there is.
 
 A literal may have a base direction: ``Literal("x", language="ar", direction="rtl")``.
 

@@ -173,8 +173,8 @@ _BINARY: dict[str, Any] = {
     "namespaces": True,
     "binary": True,
     "mixed": True,
-    "reading": _ROWS | {"quads"},
-    "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads"}),
+    "reading": _ROWS | {"quads", "message"},
+    "writing": frozenset({"prefixes", "shorten", "values", "base", "default_quads", "repeat", "message"}),
     "codec": _JENA,
 }
 

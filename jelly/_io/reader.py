@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Source, SourceReader
 from jelly._options import StreamOptions
-from jelly.errors import JellyError
+from jelly.errors import JellyError, JellyOptionsError
 
 __all__ = ["Frame", "Reader", "loads", "options", "read", "read_batches", "read_frames"]
 
@@ -52,8 +53,9 @@ class Reader(SourceReader):
         (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
         ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
         see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
-        ``max_row_bytes`` (default 256 MiB). The formats of pyoxigraph: ``base`` (base IRI for resolving relative IRIs)
-        and ``lenient=True`` (skip most validation).
+        ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf: ``message``
+        (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of pyoxigraph:
+        ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
 
     Raises
     ------
@@ -95,8 +97,11 @@ class Reader(SourceReader):
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
+            # Whether a reader of quads is to be opened if there are some; the keywords for that.
+            self._mixed = found.mixed and not limits.get("quads")
+            self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
             with self.source.named():
-                self._decoder = found.open_reader(delimited=delimited, strict=strict, on_error=on_error, **limits)
+                self._decoder = found.open_reader(**self._settings)
         except BaseException:
             self.source.close()
             raise
@@ -110,6 +115,11 @@ class Reader(SourceReader):
     def delimited(self) -> bool | None:
         """Whether the Jelly stream is delimited, or None for text and before that is known."""
         return getattr(self._decoder, "delimited", None)
+
+    @property
+    def base(self) -> str | None:
+        """The base IRI that RDF Protobuf tells, or None. Nothing is resolved with it."""
+        return getattr(self._decoder, "base", None)
 
     @property
     def bytes_read(self) -> int:
@@ -132,7 +142,46 @@ class Reader(SourceReader):
         return int(getattr(self._decoder, "n_skipped", 0))
 
     def __iter__(self) -> StatementIterator:
-        return StatementIterator(self.batches())
+        return StatementIterator(self.uniform())
+
+    def uniform(self) -> Iterator[Batch]:
+        """Iterate over the Batches of the stream, like `batches`, all of them of triples or all of quads.
+
+        A dataset in RDF Thrift or RDF Protobuf may begin with triples, which are its default graph. A path, bytes or
+        a file that can seek is searched for quads first.
+
+        Yields
+        ------
+        Batch
+            The next statements.
+
+        Raises
+        ------
+        JellyOptionsError
+            If a quad comes after triples that were yielded, from a source that can be read only once.
+        """
+        if self._mixed and self._finds_quads():
+            self._decoder = self.format.open_reader(**self._settings | {"quads": True})
+        arity = 0
+        for batch in self.batches():
+            if arity == 3 < batch.arity:
+                raise JellyOptionsError(
+                    "a quad comes after triples, as in a dataset, and the source cannot be read twice: pass quads=True",
+                    source=self.source.name or None,
+                )
+            arity = batch.arity
+            yield batch
+
+    def _finds_quads(self) -> bool:
+        """Whether there is a quad, where the source can be read twice. What is wrong is told when it is read."""
+        scan = self.format.open_reader(**self._settings, scan=True)
+        with contextlib.suppress(JellyError), self.source.ahead() as source:
+            for chunk in () if source is None else source.chunks():
+                scan.push(chunk)
+                scan.pull()
+                if scan.quads:
+                    break
+        return bool(scan.quads)
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the stream.
@@ -162,7 +211,11 @@ class Reader(SourceReader):
         """
         if self.format is JELLY:
             return frames_of(self.batches(), library=library)
-        return iter([Frame(0, list(StatementIterator(self.batches(), library)))])
+        whole = Frame(0, [])
+        for batch in self.uniform():
+            whole.statements += Materializer(batch, library).statements()
+            whole.namespaces += [(prefix, iri) for _, _, prefix, iri in batch.namespaces]
+        return iter([whole])
 
 
 class Frame:

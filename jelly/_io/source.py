@@ -156,6 +156,7 @@ class Source:
         if max_expansion < 1:
             raise ValueError("max_expansion must be at least 1")
         self._max_expansion = max_expansion
+        self._src = src
         self.name = ""
         self.size: int | None = None
         # The first bytes, decompressed, and what they are expected to be: the arguments of `explain` behind them.
@@ -165,7 +166,7 @@ class Source:
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
-            src = sys.stdin.buffer
+            self._src = src = sys.stdin.buffer
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -196,6 +197,21 @@ class Source:
         if self._close is not None:
             self._close()
             self._close = None
+
+    @contextlib.contextmanager
+    def ahead(self) -> Iterator[Source | None]:
+        """Another Source of the same bytes, before any of them was read; None where they can be read only once."""
+        src = self._src
+        place = src.tell() if callable(seekable := getattr(src, "seekable", None)) and seekable() else None
+        if place is None and self._whole is None and not (self._close is not None and os.path.isfile(self.name)):
+            yield None
+            return
+        try:
+            with contextlib.closing(Source(src, self._max_expansion)) as source:
+                yield source
+        finally:
+            if place is not None:
+                src.seek(place)
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; bytes given as a whole come as a whole. Closes a file it opened."""

@@ -60,7 +60,10 @@ class Writer(SinkWriter):
         Also accept the terms of this library (for example RDFLib).
     **settings : Any
         Further keywords of the format, if it has any. N-Triples and N-Quads: ``quoted="rdf-star"`` writes quoted
-        triples as ``<< s p o >>`` instead of ``<<( s p o )>>``.
+        triples as ``<< s p o >>`` instead of ``<<( s p o )>>``. RDF Thrift and RDF Protobuf: ``prefixes`` (namespaces
+        by name), ``shorten`` (prefixed names), ``values=True`` (numbers as values), ``repeat=True`` (REPEAT for a term
+        that the statement before has in the same position). RDF Protobuf: ``base``, ``default_quads=True``, and
+        ``message`` (``"RDF_Stream"`` or ``"RDF_Graph"``: the whole output is one such message).
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ _SLOTS = tuple(slot.name.lower() for slot in Slot)
 _NOUNS = {
     Kind.IRI: "an IRI", Kind.BNODE: "a blank node", Kind.LITERAL: "a literal", Kind.LANG: "a literal",
     Kind.TYPED: "a literal", Kind.TRIPLE: "a quoted triple", Kind.TEXT: "a text", Kind.TEXT_LTR: "a text",
-    Kind.TEXT_RTL: "a text",
+    Kind.TEXT_RTL: "a text", Kind.VARIABLE: "a variable", Kind.ANY: "ANY",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import click
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import JELLY, NQ, NT, SEEKING, THRIFT, TURTLE, Format, table_kind
+from jelly._formats.registry import JELLY, NQ, NT, PROTOBUF, SEEKING, THRIFT, TURTLE, Format, table_kind
 from jelly._io.source import split_suffix
 from jelly._options import MAX_TABLE_SIZE
 from jelly._seekable.sidecar import make_sidecar
@@ -179,7 +179,9 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
     multiple=True,
     help="Add a prefix declaration to OUT, if its format supports prefixes. Repeatable.",
 )
-@click.option("--values", is_flag=True, help="Write numbers to RDF Thrift as values; their lexical forms are lost.")
+@click.option(
+    "--values", is_flag=True, help="Write numbers to RDF Thrift or RDF Protobuf as values; lexical forms are lost."
+)
 @click.option(
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
@@ -264,8 +266,10 @@ def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
 
 def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
     """The options of writing that only some formats have."""
-    if given["values"] and target is not THRIFT:
-        raise click.UsageError(f"--values does not go with {target.title}, only with {THRIFT.title}")
+    if given["values"] and target not in (THRIFT, PROTOBUF):
+        raise click.UsageError(
+            f"--values does not go with {target.title}, only with {THRIFT.title} and {PROTOBUF.title}"
+        )
     if given["quoted"] and target not in (NT, NQ):
         raise click.UsageError(f"--quoted does not go with {target.title}, only with {NT.title} and {NQ.title}")
     return {name: given[name] for name in ("values", "quoted", "keep_labels") if given[name]}

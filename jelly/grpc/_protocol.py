@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 from jelly._core.jelly.encoder import options_row
 from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
@@ -29,7 +30,6 @@ _SIZES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_si
 # Tags of RdfStreamOptions.
 _NAME_TAG = 0x0A
 _OPTION_TAGS = {
-    _NAME_TAG: "stream_name",
     0x10: "physical_type",
     0x18: "generalized_statements",
     0x20: "rdf_star",
@@ -125,30 +125,27 @@ def inflate(message: bytes, max_bytes: int) -> bytes:
     return message
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The tags and values of a message: numbers of fields of 32 and 64 bits are bytes, too."""
+def _fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The fields of a message: tag, number, bytes. A field has a number, or bytes (those of 32 and 64 bits, too)."""
     at = 0
     while at < len(data):
         tag, at = take_varint(data, at)
-        value: int | bytes
+        number = size = 0
         if tag & 7 == 0:
-            value, at = take_varint(data, at)
+            number, at = take_varint(data, at)
+        elif tag & 7 == 2:
+            size, at = take_varint(data, at)
+        elif tag & 7 in (1, 5):
+            size = 8 if tag & 7 == 1 else 4
         else:
-            if tag & 7 == 2:
-                size, at = take_varint(data, at)
-            elif tag & 7 in (1, 5):
-                size = 8 if tag & 7 == 1 else 4
-            else:
-                raise JellyFormatError(f"tag {tag} does not belong in a subscription", offset=at)
-            value = data[at : at + size]
-            if len(value) < size:
-                raise JellyFormatError("the subscription ends in the middle of a field", offset=at)
-            at += size
-        yield tag, value
+            raise JellyFormatError(f"tag {tag} does not belong in a subscription", offset=at)
+        if size > len(data) - at:
+            raise JellyFormatError("the subscription ends in the middle of a field", offset=at)
+        yield tag, number, data[at : at + size]
+        at += size
 
 
-def _text(value: int | bytes, what: str) -> str:
-    assert isinstance(value, bytes)  # its tag says so
+def _text(value: bytes, what: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -165,11 +162,10 @@ def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
     """
     topic = ""
     options: bytes | None = None
-    for tag, value in _fields(data):
+    for tag, _, value in _fields(data):
         if tag == _TOPIC_TAG:
             topic = _text(value, "topic")
         elif tag == _OPTIONS_TAG:
-            assert isinstance(value, bytes)
             options = (options or b"") + value  # protobuf merges messages so
     return topic, None if options is None else unpack_options(options)
 
@@ -183,12 +179,16 @@ def unpack_options(data: bytes) -> StreamOptions:
     >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
     True
     """
-    fields = {tag: value for tag, value in _fields(data) if tag in _OPTION_TAGS}
-    values = {_OPTION_TAGS[tag]: value for tag, value in fields.items() if isinstance(value, int)}
-    sizes = {name: min(values.get(name, 0), MAX_TABLE_SIZE) for name in _SIZES}
+    values: dict[str, Any] = {}
+    name = ""
+    for tag, number, value in _fields(data):
+        if tag == _NAME_TAG:
+            name = _text(value, "stream name")
+        elif tag in _OPTION_TAGS:
+            values[_OPTION_TAGS[tag]] = number
+    sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
     if not sizes["max_name_table_size"]:
-        sizes = {name: size or MAX_TABLE_SIZE for name, size in sizes.items()}
-    name = _text(fields.get(_NAME_TAG, b""), "stream name")
+        sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
     flags = {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
     return StreamOptions(**(values | sizes | flags), stream_name=name)
 

@@ -126,7 +126,8 @@ def test_json_that_others_write() -> None:
          b"<result><binding name='x'>" + b"<triple><subject>" * 100_000, jelly.JellyLimitError, "nested deeper"),
         ("thrift", b"", JellyFormatError, "the input is empty"),
         ("thrift", b"\x19\x2c\x18\x01x\0\x18\x01x\0\0", JellyFormatError, "'x' stands twice"),
-        ("protobuf", b"\x05\x0a\x03\x0a\x01x\x04\x0a\x02\x4a\0", JellyUnsupportedError, "REPEAT"),
+        ("protobuf", b"\x05\x0a\x03\x0a\x01x\x04\x0a\x02\x4a\0", JellyFormatError, "REPEAT"),
+        ("protobuf", b"", JellyFormatError, "the input is empty"),
     ],
 )  # fmt: skip
 def test_errors(format: str, data: bytes, kind: type[JellyError], message: str, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from jelly._core.terms.batch_builder import _Interner, _make_batch
 from jelly._core.terms.materialize import Materializer
 
 COLUMNS = ("s", "p", "o", "g", "op", "text", "start", "kind", "aux", "quoted", "frames")
-IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT, LTR, RTL = KINDS = tuple(map(int, Kind))
+IRI_KIND, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT, LTR, RTL, VARIABLE, ANY = KINDS = tuple(map(int, Kind))
 
 SOME = [
     Quad(IRI("a:s"), IRI("a:p"), Literal("o"), IRI("a:g")),
@@ -151,7 +151,9 @@ def test_check_passes() -> None:
     ("message", "parts"),
     [
         ("unknown kind", {"terms": [(0, -1, b"")]}),
-        ("unknown kind", {"terms": [(10, -1, b"")]}),
+        ("unknown kind", {"terms": [(12, -1, b"")]}),
+        ("is ANY and has a text", {"terms": [(ANY, -1, b"x")]}),
+        ("has an aux of its own", {"terms": [(IRI_KIND, -1, b"a:"), (VARIABLE, 0, b"x")]}),
         ("base direction in its language tag", {"terms": [(TEXT, -1, b"ar--rtl"), (LANG, 0, b"")]}),
         ("a text that is no term", {"terms": [(RTL, -1, b"ar")], "rows": [(0, 0, 0, 0)]}),
         ("utf-8", {"terms": [(IRI_KIND, -1, b"\xff")]}),
@@ -205,6 +207,7 @@ def test_interner_tells_kinds_apart() -> None:
     interner = _Interner()
     tag = interner.intern(TEXT, -1, b"x")
     keys = [(IRI_KIND, -1), (BNODE, -1), (LITERAL, -1), (TEXT, -1), (LANG, tag), (TYPED, 4), (LTR, -1), (RTL, -1)]
+    keys += [(VARIABLE, -1), (ANY, -1)]
     ids = [interner.intern(kind, aux, b"x") for kind, aux in keys]
     assert len(set(ids)) == len(keys)
     assert [interner.intern(kind, aux, b"x") for kind, aux in keys] == ids

@@ -69,10 +69,9 @@ THRIFT: dict[str, tuple[type[Exception], str, bytes, int]] = {
     "unknown term": (JellyUnsupportedError, "a term of an unknown kind: field 13", T.row(b"\xdc\0\0", IRI, IRI), 2),
     "term of a string": (JellyUnsupportedError, "unknown kind: field 1", T.row(b"\x18\x01x\0", IRI, IRI), 2),
     "integer as double": (JellyUnsupportedError, "unknown kind: field 10", T.row(b"\xa7" + bytes(9), IRI, IRI), 2),
-    "variable": (JellyUnsupportedError, "the term is a variable", T.row(b"\x5c\x18\x01x\0\0", IRI, IRI), 2),
-    "any": (JellyUnsupportedError, "the term is ANY", T.row(b"\x6c\0\0", IRI, IRI), 2),
+    "no name": (JellyFormatError, "required field name", T.row(b"\x5c\0\0", IRI, IRI), 3),
     "undefined": (JellyUnsupportedError, "the term is UNDEFINED", T.row(b"\x7c\0\0", IRI, IRI), 0),
-    "repeat": (JellyUnsupportedError, "the term is REPEAT", T.row(IRI, b"\x8c\0\0", IRI), 11),
+    "repeat inside": (JellyFormatError, "is REPEAT, which only", T.row(T.quoted(IRI, IRI, b"\x8c\0\0"), IRI, IRI), 22),
     "undefined inside": (JellyUnsupportedError, "UNDEFINED", T.row(T.quoted(IRI, IRI, b"\x7c\0\0"), IRI, IRI), 2),
     "no object": (JellyFormatError, "the object is missing", b"\x2c\x1c" + IRI + b"\x1c" + IRI + b"\0\0", 0),
     "no predicate inside": (
@@ -115,10 +114,10 @@ PROTOBUF: dict[str, tuple[type[Exception], str, bytes, int | None]] = {
     "no term": (JellyFormatError, "a row or term is empty", P.row(b"", P.iri(), P.iri()), 5),
     "unknown row": (JellyUnsupportedError, "a row of an unknown kind: field 15", string(U), 1),
     "unknown term": (JellyUnsupportedError, "a term of an unknown kind: field 15", P.row(U, P.iri(), P.iri()), 5),
-    "variable": (JellyUnsupportedError, "a variable", P.row(field(5, b""), P.iri(), P.iri()), 5),
-    "any": (JellyUnsupportedError, "ANY", P.row(field(7, b""), P.iri(), P.iri()), 5),
     "undefined": (JellyUnsupportedError, "UNDEFINED", P.row(field(8, b""), P.iri(), P.iri()), 1),
-    "repeat": (JellyUnsupportedError, "REPEAT", P.row(field(9, b""), P.iri(), P.iri()), 5),
+    "repeat inside": (
+        JellyFormatError, "which only repeats", P.row(P.quoted(P.iri(), P.iri(), field(9, b"")), P.iri(), P.iri()), None
+    ),
     "no subject": (JellyFormatError, "the subject is missing", string(field(2, field(2, P.iri()))), 1),
     "no kind": (JellyFormatError, "not simple and has no", P.row(P.iri(), P.iri(), P.literal(b"o", b"")), None),
     "direction": (JellyFormatError, "ltr or rtl", P.row(P.iri(), P.iri(), P.literal(b"o", field(5, b"en"))), None),
@@ -203,7 +202,8 @@ def test_results_that_are_wrong() -> None:
         (T, b"\x19\x1c\0\0", JellyFormatError, "required field name", 2),
         (T, b"\x19\xfc" + varint(1 << 17) + b"\x18\0\0" * (1 << 17), JellyLimitError, "more than 65536", None),
         (T, b"\x19\xfc\xff\xff\xff\xff\x0f", JellyFormatError, "malformed Thrift", None),
-        (T, one + b"\x19\x1c\x5c\x18\x01z\0\0\0", JellyUnsupportedError, "a variable", 9),
+        (T, one + b"\x19\x1c\x8c\0\0\0", JellyFormatError, "is REPEAT, but no row before", 7),
+        (P, b"", JellyFormatError, "the input is empty: expected the variables", 0),
         (T, one[:-1], JellyTruncatedError, "inside a row", 6),
         (P, b"\x05\x0a\x03\x0a\x01x" + b"\0", JellyFormatError, "a row has 0 terms, expected 1", None),
         (P, b"\x05\x0a\x03\x0a\x01\xff", JellyFormatError, "not valid UTF-8", 5),
@@ -563,8 +563,13 @@ def test_options_of_writers() -> None:
         BinaryWriter("thrift", base="a:")
     with pytest.raises(JellyOptionsError, match="RDF Thrift has no such rows"):
         BinaryWriter("thrift", default_quads=True)
-    with pytest.raises(JellyOptionsError, match="values are for RDF Thrift"):
-        BinaryWriter("protobuf", values=True)
+    with pytest.raises(JellyOptionsError, match="RDF Thrift has no such message"):
+        BinaryWriter("thrift", message="RDF_Stream")
+    with pytest.raises(JellyOptionsError, match="expected one of rows, RDF_Stream, RDF_Graph"):
+        BinaryWriter("protobuf", message="RDF_Triple")
+    for keywords in ({"prefixes": {"a": "a:"}}, {"base": "a:"}, {"default_quads": True}, {"shorten": True}):
+        with pytest.raises(JellyOptionsError, match="an RDF_Graph has triples only"):
+            BinaryWriter("protobuf", message="RDF_Graph", **keywords)
     with pytest.raises(ValueError, match="size must be at least 1"):
         next(BinaryWriter("thrift").chunks(_make_batch(3), 0))
     for craft in ENCODINGS:

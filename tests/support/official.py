@@ -86,7 +86,7 @@ class Thrift:
             specs.append(self.classes[name])
         fix_spec(specs)
 
-    def make(self, name: str, **fields: Any) -> Any:
+    def make(self, name: str, /, **fields: Any) -> Any:
         return self.classes[name](**fields)
 
     def write(self, rows: Iterable[Any]) -> bytes:
@@ -134,7 +134,7 @@ class Protobuf:
             name: message_factory.GetMessageClass(message) for name, message in messages.items()
         }
 
-    def make(self, name: str, **fields: Any) -> Any:
+    def make(self, name: str, /, **fields: Any) -> Any:
         return self.classes[name](**{field: value for field, value in fields.items() if value is not None})
 
     def write(self, rows: Iterable[Any]) -> bytes:
@@ -182,6 +182,10 @@ def term_of(api: Any, term: Any) -> Any:
     if isinstance(term, jelly.QuotedTriple):
         s, p, o = (term_of(api, part) for part in term)
         return api.make("RDF_Term", tripleTerm=api.make("RDF_Triple", S=s, P=p, O=o))
+    if isinstance(term, jelly.Variable):
+        return api.make("RDF_Term", variable=api.make("RDF_VAR" if thrift else "RDF_Var", name=term.value))
+    if isinstance(term, jelly.AnyTerm):
+        return api.make("RDF_Term", any=api.make("RDF_ANY"))
     fields: dict[str, Any] = {"lex": term.value}
     if term.language is not None:
         if thrift:

@@ -6,7 +6,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 from jelly._core.base.constants cimport (
-    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
+    KIND_ANY, KIND_VARIABLE, OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE,
+    OP_PUNCTUATION, OP_START,
 )
 
 import numpy
@@ -402,7 +403,7 @@ cdef class Batch(BatchViews):
     kind : numpy.ndarray
         Kinds of terms (int8): 1 IRI, 2 blank node, 3 plain literal, 4 literal with language, 5 typed literal, 6 quoted
         triple, 7 text that is not a term (a language tag). The language tag of a literal with a base direction has kind
-        8 (ltr) or 9 (rtl).
+        8 (ltr) or 9 (rtl). Terms of patterns are 10 (variable) and 11 (ANY).
     aux : numpy.ndarray
         For each term the id of its language tag or datatype, or its row in ``quoted`` (int32), else -1.
     first_row, first_frame : int
@@ -581,6 +582,8 @@ cdef class Batch(BatchViews):
             return f'"{text}"^^{self.term(aux)}'
         if kind == KIND_TRIPLE:
             return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
+        if kind >= KIND_VARIABLE:
+            return f"?{text}" if kind == KIND_VARIABLE else "ANY"
         return text if kind <= KIND_TEXT else text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl")
 
     def check(self) -> None:
@@ -596,7 +599,7 @@ cdef class Batch(BatchViews):
         kind, aux, start, text = self.kind, self.aux, self.start, self.text
         if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
             raise ValueError("start does not run from 0 to the end of text")
-        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_TEXT_RTL):
+        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_ANY):
             raise ValueError("unknown kind of term")
         bytes(text).decode()
         for i in range(a.n_terms):
@@ -613,10 +616,12 @@ cdef class Batch(BatchViews):
                     raise ValueError(f"term {i} is a quoted triple out of range")
                 # The terms of a quoted triple come before it, so it can never contain itself.
                 inner = self.quoted[aux[i]]
-                if inner.min() < 0 or inner.max() >= i or (kind[inner] >= KIND_TEXT).any():
+                if inner.min() < 0 or inner.max() >= i or numpy.isin(kind[inner], _TAGS).any():
                     raise ValueError(f"term {i} is a quoted triple of terms that are none")
-            if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, *_TAGS) and aux[i] != NO_TERM:
+            if kind[i] not in (KIND_LANG, KIND_TYPED, KIND_TRIPLE) and aux[i] != NO_TERM:
                 raise ValueError(f"term {i} has an aux of its own")
+            if kind[i] == KIND_ANY and start[i] != start[i + 1]:
+                raise ValueError(f"term {i} is ANY and has a text")
         op = self.op
         for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
             if code not in _ROWS:
@@ -632,7 +637,7 @@ cdef class Batch(BatchViews):
                 if wanted == "-" and ids.max() >= 0:
                     raise ValueError(f"operation {code} has a term in column {name}")
                 kinds = kind[ids[ids >= 0]]
-                if wanted != "x" and (kinds >= KIND_TEXT).any():
+                if wanted != "x" and numpy.isin(kinds, _TAGS).any():
                     raise ValueError(f"column {name} has a text that is no term")
                 if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
                     raise ValueError(f"operation {code} has no name or no IRI in column {name}")

@@ -12,10 +12,17 @@ cdef enum:
     KIND_LANG = 4  # aux: the language tag, a KIND_TEXT or, where the literal has a base direction, one of the last two
     KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
     KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
-    # From here on no terms.
+    # From here on no RDF terms.
     KIND_TEXT = 7  # a language tag, the short name of a namespace
     KIND_TEXT_LTR = 8  # the language tag of literals that are written from left to right
     KIND_TEXT_RTL = 9  # and from right to left
+    # Terms of patterns: they stand in statements as RDF terms do, of the few formats that can hold them.
+    KIND_VARIABLE = 10  # its name, without ?
+    KIND_ANY = 11  # no text
+
+cdef inline bint is_text_kind(int kind) noexcept nogil:
+    """Whether a kind is that of a text, which is never a term of a statement."""
+    return KIND_TEXT <= kind <= KIND_TEXT_RTL
 
 cdef enum:
     # Slots of a statement.

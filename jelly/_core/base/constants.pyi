@@ -10,6 +10,8 @@ class Kind(IntEnum):
     TEXT = 7
     TEXT_LTR = 8
     TEXT_RTL = 9
+    VARIABLE = 10
+    ANY = 11
 
 class Slot(IntEnum):
     SUBJECT = 0

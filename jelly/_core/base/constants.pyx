@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """Kinds of terms, as in `Batch.kind`. From ``TEXT`` on they are no terms.
+    """Kinds of terms, as in `Batch.kind`. From ``TEXT`` on they are no RDF terms; the last two are terms of patterns.
 
     >>> Kind(4).name, Kind.TEXT_RTL - Kind.TEXT
     ('LANG', 2)
@@ -19,6 +19,8 @@ class Kind(IntEnum):
     TEXT = KIND_TEXT
     TEXT_LTR = KIND_TEXT_LTR
     TEXT_RTL = KIND_TEXT_RTL
+    VARIABLE = KIND_VARIABLE
+    ANY = KIND_ANY
 
 
 _SUBJECT, _PREDICATE, _OBJECT, _GRAPH = SUBJECT, PREDICATE, OBJECT, GRAPH

@@ -132,6 +132,8 @@ cdef enum:
     ROW_WIDTH = -127
     VARIABLES_LIMIT = -128
     NO_HEADER = -129
+    NOTHING_TO_REPEAT = -130
+    NESTED_REPEAT = -131
     # of message logs
     MESSAGE_LIMIT = -140
     NOT_ANNOUNCED = -141

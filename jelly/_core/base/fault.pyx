@@ -1,8 +1,8 @@
 """Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
 from jelly._core.base.constants cimport (
-    GRAPH, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE,
-    KIND_TYPED, OBJECT, PREDICATE, SUBJECT,
+    GRAPH, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE,
+    KIND_TYPED, KIND_VARIABLE, OBJECT, PREDICATE, SUBJECT,
 )
 
 cdef enum:
@@ -149,6 +149,8 @@ _TABLE = {
     UNKNOWN_ROW: (JellyUnsupportedError, "a row of an unknown kind: field {a}"),
     UNKNOWN_TERM: (JellyUnsupportedError, "a term of an unknown kind: field {a}"),
     PATTERN_TERM: (JellyUnsupportedError, "the term is {pattern}, which is not an RDF term"),
+    NOTHING_TO_REPEAT: (JellyFormatError, "the {slot} is REPEAT, but no row before it has one"),
+    NESTED_REPEAT: (JellyFormatError, "a term of a quoted triple is REPEAT, which only repeats the terms of rows"),
     FIELD_MISSING: (JellyFormatError, "required field {field} is missing"),
     TERM_MISSING: (JellyFormatError, "the {slot} is missing"),
     NO_PREFIX: (JellyFormatError, "a prefixed name has a prefix that was not declared before"),
@@ -192,6 +194,7 @@ _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale"
 _KINDS = {
     0: "default graph", KIND_IRI: "IRI", KIND_BNODE: "blank node", KIND_LITERAL: "literal", KIND_LANG: "literal",
     KIND_TYPED: "literal", KIND_TRIPLE: "quoted triple", KIND_TEXT: "text", KIND_TEXT_LTR: "text", KIND_TEXT_RTL: "text",
+    KIND_VARIABLE: "variable", KIND_ANY: "ANY",
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
     LONG_SUBTAG: "language subtag of more than 8 characters",
 }

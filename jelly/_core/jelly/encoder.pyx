@@ -12,7 +12,7 @@ import numpy
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
-from jelly._core.base.fault cimport OK, fail, fault_error, utf8_of
+from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
 )
@@ -23,7 +23,8 @@ from jelly._core.jelly.frame_writer cimport (
 )
 from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 
-from jelly.errors import JellyOptionsError
+from jelly._core.rules.capabilities import capabilities_of
+from jelly.errors import JellyError, JellyOptionsError
 from jelly._options import PatchOptions, PhysicalType
 
 
@@ -209,6 +210,8 @@ cdef class Encoder:
                     status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
                     if status != OK:
                         fail(&self.e.fault, status, NULL, MAX_TEXT)
+            if status == BAD_TERM:
+                self.refuse(batch)
             self.leave(status, row)
             self.rows_in += batch.a.n_rows
             return 0
@@ -319,6 +322,15 @@ cdef class Encoder:
         if self.error is not None:
             raise self.error
         self.busy = True
+        return 0
+
+    cdef int refuse(self, Batch batch) except -1:
+        """Where a Batch has terms that Jelly cannot hold, such as variables, the one check of all writers says which."""
+        try:
+            capabilities_of("jellyp" if self.e.patch else "jelly").fit(batch)
+        except JellyError as error:
+            self.error = error
+            raise
         return 0
 
     cdef int leave(self, int status, int64_t row) except -1:

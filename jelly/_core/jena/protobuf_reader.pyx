@@ -6,17 +6,17 @@ from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport NO_TERM, UNSET, load_u64, same_bytes
 from jelly._core.base.fault cimport (
-    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_LITERAL_KIND, NO_MEMORY,
-    OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
+    BAD_DIRECTION, DEPTH, EMPTY_UNION, FULL, MALFORMED, MERGE_LIMIT, NEED_MORE, NEED_TABLES, NO_HEADER, NO_LITERAL_KIND,
+    NO_MEMORY, OK, ROW_CUT, ROW_LIMIT, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, WIRE_I64, WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint,
 )
 from jelly._core.jena.row_reader cimport (
-    JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
-    TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer,
-    add_iri, add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, is_full,
-    note_base, pattern_term, put_cell, put_statement,
+    ANY_MESSAGE, JOINS, RDF_GRAPH, RDF_STREAM, REPEATED, ROWS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY,
+    TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE,
+    Parts, Seen, add_decimal, add_double, add_integer, add_iri, add_label, add_literal, add_triple, add_variable,
+    check_terms, declare, end_cells, expand, is_full, note_base, pattern_term, put_cell, put_statement,
 )
 
 cdef enum:
@@ -24,6 +24,8 @@ cdef enum:
     PB_INTEGER = 20
     PB_DOUBLE = 21
     PB_DECIMAL = 22
+    # The tag of field 1, where that is a message.
+    FIRST_FIELD = 1 << 3 | WIRE_LEN
     # Bytes of the messages of one row that came in pieces.
     MAX_JOINED = 1 << 20
 
@@ -93,7 +95,7 @@ cdef inline int take_only(JenaReader* t, Reader* r, Reader* text) noexcept nogil
     text.at = text.end = r.at
     while r.at < r.end:
         tag = take_varint(r)
-        if tag == (1 << 3 | WIRE_LEN):
+        if tag == FIRST_FIELD:
             if take_span(r, text) < 0:
                 return malformed(t, r)
         elif take_other(t, r, tag) < 0:
@@ -108,8 +110,8 @@ cdef int take_pair(JenaReader* t, Reader* r, Reader* first, Reader* second) noex
     second[0] = first[0]
     while r.at < r.end:
         tag = take_varint(r)
-        if tag == (1 << 3 | WIRE_LEN) or tag == (2 << 3 | WIRE_LEN):
-            if take_span(r, first if tag == (1 << 3 | WIRE_LEN) else second) < 0:
+        if tag == FIRST_FIELD or tag == (2 << 3 | WIRE_LEN):
+            if take_span(r, first if tag == FIRST_FIELD else second) < 0:
                 return malformed(t, r)
         elif take_other(t, r, tag) < 0:
             return t.fault.code
@@ -142,7 +144,7 @@ cdef int32_t read_literal(JenaReader* t, Reader* r) noexcept nogil:
     text.at = NULL
     while r.at < r.end:
         tag = take_varint(r)
-        if tag == (1 << 3 | WIRE_LEN):
+        if tag == FIRST_FIELD:
             if take_span(r, &parts.lex) < 0:
                 return malformed(t, r)
         elif tag == (2 << 3 | WIRE_LEN) or tag == (3 << 3 | WIRE_LEN) or tag == (5 << 3 | WIRE_LEN):
@@ -284,7 +286,9 @@ cdef int32_t pb_read_term(JenaReader* t, Reader* r, int depth) noexcept nogil:
         return read_decimal(t, &body)
     if which == 0:
         return fail(&t.fault, UNKNOWN_TERM if other else EMPTY_UNION, begin, other)
-    return pattern_term(t, which, begin)
+    if which == TERM_VARIABLE and take_only(t, &body, &local) < 0:
+        return t.fault.code
+    return pattern_term(t, which, &local, depth, begin)
 
 
 cdef inline Seen* find_seen(JenaReader* t, const uint8_t* at, int64_t size) noexcept nogil:
@@ -333,7 +337,7 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
         ids[slot] = pb_read_term(t, &spans[slot], depth)
         if ids[slot] < NO_TERM:
             return ids[slot]
-        if known and t.n_joined == 0:
+        if known and t.n_joined == 0 and ids[slot] != REPEATED:
             seen.at = at
             seen.n = size
             seen.term = ids[slot]
@@ -383,7 +387,7 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     cdef int32_t term
     while r.at < r.end:
         tag = take_varint(r)
-        if tag != (1 << 3 | WIRE_LEN):
+        if tag != FIRST_FIELD:
             if take_other(t, r, tag) < 0:
                 return t.fault.code
             continue
@@ -402,6 +406,58 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     return end_cells(t, n, begin) if t.has_header else OK
 
 
+cdef int read_triple(JenaReader* t, Reader* r) noexcept nogil:
+    """An RDF_Triple of an RDF_Graph."""
+    cdef const uint8_t* begin = r.at
+    cdef int32_t ids[4]
+    cdef int status = read_terms(t, r, 3, ids, 0)
+    return status if status < 0 else put_statement(t, ids, False, begin)
+
+
+cdef int find_message(JenaReader* t) noexcept nogil:
+    """Whether the input is an RDF_Stream, an RDF_Graph or rows, by its first bytes; or NEED_MORE.
+
+    A message begins with a tag of 0A. A row of 10 bytes, too: but behind its tag is a length of 8, where a message has
+    the tag of its first row or term. That fills the row; a triple has more terms.
+    """
+    cdef Reader r = t.r
+    cdef const uint8_t* begin
+    cdef int64_t size, field, inner
+    cdef int64_t n = r.end - r.at
+    if n > 0 and r.at[0] != FIRST_FIELD:
+        t.message = ROWS
+        return OK
+    take_varint(&r)
+    size = take_varint(&r)
+    begin = r.at
+    field = take_varint(&r)
+    inner = take_varint(&r)
+    if inner < 0 and not t.final and n < 4 * MAX_VARINT:
+        t.need = 1
+        return NEED_MORE
+    t.message = ROWS
+    if inner >= 0 and size >= 0 and field & 7 == WIRE_LEN and ROW_PREFIX <= field >> 3 <= ROW_BASE:
+        if r.at - begin + inner == size:
+            t.message = RDF_STREAM
+        elif field == FIRST_FIELD and r.at - begin + inner < size:
+            t.message = RDF_GRAPH
+    return OK
+
+
+cdef int64_t take_length(JenaReader* t, bint* known) noexcept nogil:
+    """The length of the next row, behind the tag that it has in a message; negative where it is cut off or wrong."""
+    cdef int64_t tag
+    known[0] = True
+    if t.message != ROWS:
+        tag = take_varint(&t.r)
+        if tag < 0:
+            return tag
+        if tag & 7 != WIRE_LEN:
+            return malformed(t, &t.r)
+        known[0] = tag == FIRST_FIELD
+    return take_varint(&t.r)
+
+
 cdef int read_protobuf(JenaReader* t) noexcept nogil:
     """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
 
@@ -411,13 +467,18 @@ cdef int read_protobuf(JenaReader* t) noexcept nogil:
     cdef const uint8_t* begin
     cdef int64_t n
     cdef int status
+    cdef bint known = True
+    if t.message == ANY_MESSAGE and find_message(t) == NEED_MORE:
+        return NEED_MORE
     while t.r.at < t.r.end:
         begin = t.row_at = t.r.at
-        n = take_varint(&t.r)
+        n = take_varint(&t.r) if t.message == ROWS else take_length(t, &known)
         if n > t.max_row:
             return fail(&t.fault, ROW_LIMIT, begin, n, t.max_row)
         if n < 0 or n > t.r.end - t.r.at:
-            if n < 0 and t.r.end - begin >= MAX_VARINT:
+            if t.fault.code != OK:
+                return t.fault.code
+            if n < 0 and t.r.end - begin >= (MAX_VARINT if t.message == ROWS else 2 * MAX_VARINT):
                 return malformed(t, &t.r)
             t.need = 1 if n < 0 else n - (t.r.end - t.r.at)
             if t.final:
@@ -427,13 +488,26 @@ cdef int read_protobuf(JenaReader* t) noexcept nogil:
         row.at = t.r.at
         row.end = t.r.at + n
         t.n_joined = 0
-        status = read_items(t, &row) if t.results else read_row(t, &row)
+        if not known:
+            status = OK  # a field of another version
+        elif t.scan:
+            t.quads = t.message != RDF_GRAPH and n > 0 and row.at[0] == (ROW_QUAD << 3 | WIRE_LEN)
+            status = OK
+        elif t.message == RDF_GRAPH:
+            status = read_triple(t, &row)
+        else:
+            status = read_items(t, &row) if t.results else read_row(t, &row)
         if status < 0:
             return status
         t.r.at = row.end
+        if t.scan and t.quads:
+            t.r.at = t.r.end
+            return NEED_MORE
         if t.results and not t.has_header:
             t.has_header = True
             return NEED_TABLES
         if is_full(t):
             return FULL
+    if t.final and t.results and not t.has_header:
+        return fail(&t.fault, NO_HEADER, t.r.at)
     return NEED_MORE

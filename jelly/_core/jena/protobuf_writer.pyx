@@ -1,14 +1,20 @@
 """Batches to RDF Protobuf, byte for byte as Jena writes it: each row with its length before it."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, NO_TERM, len_direction, put_direction,
 )
+from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE
 from jelly._core.base.fault cimport NO_MEMORY, OK, fail
-from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, len_field, put_byte, put_bytes, put_varint, reserve
+from jelly._core.base.protobuf cimport (
+    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
+)
+from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH
-from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.row_reader cimport RDF_GRAPH, REPEATED, ROWS
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure, repeat_terms
 
 cdef enum:
     # Tags of one byte: number of the field and type.
@@ -18,7 +24,15 @@ cdef enum:
     FIELD_4 = 0x22
     FIELD_5 = 0x2A
     FIELD_6 = 0x32
+    ANY = 0x3A
     UNDEFINED = 0x42
+    REPEAT = 0x4A
+    VALUE = 0x08
+    SCALE = 0x10
+    # Tags of two bytes, the first of them low.
+    INTEGER = 0x01A0
+    DOUBLE = 0x01A9
+    DECIMAL = 0x01B2
     SIMPLE = 0x48
     # What a row has around its terms at most: tags and lengths, seven of each.
     AROUND_ROW = 7 * 6
@@ -80,6 +94,39 @@ cdef void put_literal(Writer* w, TermParts* leaf) noexcept nogil:
         put_pair(w, FIELD_4, &leaf.datatype_prefix, &leaf.datatype)
 
 
+cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
+    return (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
+
+
+cdef inline void put_tag(Writer* w, int tag) noexcept nogil:
+    put_byte(w, <uint8_t>(tag & 0xFF))
+    put_byte(w, <uint8_t>(tag >> 8))
+
+
+cdef void put_value(Writer* w, Value* value) noexcept nogil:
+    """The value form of a literal."""
+    cdef uint64_t bits
+    cdef int i
+    if value.kind == VALUE_DECIMAL:
+        put_tag(w, DECIMAL)
+        put_varint(w, (1 + len_varint(zigzag(value.whole)) if value.whole else 0)
+                   + (1 + len_varint(zigzag(value.scale)) if value.scale else 0))
+        if value.whole:
+            put_byte(w, VALUE)
+            put_varint(w, zigzag(value.whole))
+        if value.scale:
+            put_byte(w, SCALE)
+            put_varint(w, zigzag(value.scale))
+    elif value.kind == VALUE_DOUBLE:
+        put_tag(w, DOUBLE)
+        memcpy(&bits, &value.real, 8)
+        for i in range(8):
+            put_byte(w, <uint8_t>(bits >> (8 * i)))
+    else:
+        put_tag(w, INTEGER)
+        put_varint(w, zigzag(value.whole))
+
+
 cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     """Encode a term that holds no other."""
     cdef Encoded* memo = &d.memo[term]
@@ -95,8 +142,14 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     memo.at = w.n
     if leaf.prefix.at != NULL:
         put_pair(w, FIELD_4, &leaf.prefix, &leaf.text)
-    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE:
-        put_head(w, FIELD_1 if leaf.kind == KIND_IRI else FIELD_2, len_string(&leaf.text))
+    elif leaf.kind == 0:
+        put_value(w, &leaf.value)
+    elif leaf.kind == KIND_ANY:
+        put_head(w, ANY, 0)
+    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE or leaf.kind == KIND_VARIABLE:
+        put_head(
+            w, FIELD_1 if leaf.kind == KIND_IRI else FIELD_2 if leaf.kind == KIND_BNODE else FIELD_5, len_string(&leaf.text)
+        )
         put_string(w, FIELD_1, &leaf.text)
     else:
         put_literal(w, &leaf)
@@ -106,8 +159,13 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
 
 cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexcept nogil:
     """A field with a term that was measured."""
-    cdef Encoded* memo = &d.memo[term]
+    cdef Encoded* memo
     cdef int32_t* inner
+    if term == REPEATED:
+        put_head(w, tag, 2)
+        put_head(w, REPEAT, 0)
+        return
+    memo = &d.memo[term]
     put_head(w, tag, memo.n)
     if d.b.kind[term] != KIND_TRIPLE:
         put_bytes(w, d.terms.buf + memo.at, memo.n)
@@ -124,10 +182,14 @@ cdef void pb_put_term(JenaWriter* d, Writer* w, uint8_t tag, int32_t term) noexc
 cdef int write_prefix(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     cdef int64_t n = len_string(name) + len_string(iri)
+    if d.message == RDF_GRAPH:
+        return OK  # it has triples only
     if declare_name(d, name, iri) < 0:
         return d.fault.code
     if reserve(w, n + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
+    if d.message != ROWS:
+        put_byte(w, FIELD_1)
     put_varint(w, len_field(n))
     put_pair(w, FIELD_1, name, iri)
     return OK
@@ -137,6 +199,8 @@ cdef int write_protobuf_base(JenaWriter* d, Reader* iri) noexcept nogil:
     cdef Writer* w = &d.out
     if reserve(w, length(iri) + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
+    if d.message != ROWS:
+        put_byte(w, FIELD_1)
     put_varint(w, len_field(len_string(iri)))
     put_head(w, FIELD_4, len_string(iri))
     put_string(w, FIELD_1, iri)
@@ -155,8 +219,10 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
     cdef bint quad = arity == 4
     if arity < 0:
         return arity
+    if d.repeat:
+        repeat_terms(d, ids, arity)
     for k in range(arity):
-        n = measure(d, ids[k], k)
+        n = 2 if ids[k] == REPEATED else measure(d, ids[k], k)
         if n < 0:
             return <int>n
         size += len_field(n)
@@ -167,8 +233,13 @@ cdef int write_row(JenaWriter* d, int64_t row) noexcept nogil:
         size += len_field(len_field(len_string(&default)))
     if reserve(w, size + AROUND_ROW) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
-    put_varint(w, len_field(size))
-    put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
+    if d.message != ROWS:
+        put_byte(w, FIELD_1)
+    if d.message == RDF_GRAPH:
+        put_varint(w, size)
+    else:
+        put_varint(w, len_field(size))
+        put_head(w, FIELD_3 if quad or d.default_quads else FIELD_2, size)
     pb_put_term(d, w, FIELD_1, ids[0])
     pb_put_term(d, w, FIELD_2, ids[1])
     pb_put_term(d, w, FIELD_3, ids[2])

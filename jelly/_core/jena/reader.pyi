@@ -16,9 +16,13 @@ class BinaryReader(PushReader):
         max_row_bytes: int = 268435456,
         max_prefixes: int = 4096,
         patch: bool = False,
+        message: str | None = None,
+        scan: bool = False,
     ) -> Self: ...
     @property
     def base(self) -> str | None: ...
+    @property
+    def quads(self) -> bool: ...
     @property
     def prefixes(self) -> dict[str, str]: ...
 

@@ -8,13 +8,17 @@ from libc.string cimport memmove
 
 import numpy
 
-from jelly._core.base.batch cimport clear_interner, init_interner
+from jelly.errors import JellyOptionsError
+
+from jelly._core.base.batch cimport UNSET, Batch, clear_interner, init_interner
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
 from jelly._core.jena.prefix_map cimport MAX_PREFIXES
 from jelly._core.jena.protobuf_reader cimport PROTOBUF_DEPTH, read_protobuf
-from jelly._core.jena.row_reader cimport JenaReader, forget_seen, free_rows
+from jelly._core.jena.row_reader cimport (
+    ANY_MESSAGE, RDF_GRAPH, RDF_STREAM, ROWS, JenaReader, forget_seen, free_rows, keep_last_row,
+)
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
 
 cdef enum:
@@ -24,6 +28,9 @@ cdef enum:
     PATIENCE = 64
     # Cells of the rows of one Batch of a result set.
     MAX_CELLS = 1 << 20
+
+
+_MESSAGES = {"rows": ROWS, "RDF_Stream": RDF_STREAM, "RDF_Graph": RDF_GRAPH}
 
 
 @cython.no_gc_clear
@@ -38,8 +45,13 @@ cdef class BinaryReader(PushReader):
     ``patch=True`` reads Jena's binary RDF Patch (Thrift) instead: its Batches have the operations as ``op``, see
     `jelly.patch`.
 
+    ``message`` (Protobuf only) says which message of the schema the whole input is: ``"RDF_Stream"`` or ``"RDF_Graph"``,
+    without a length before it, or ``"rows"``, each RDF_StreamRow with its length before it, as Jena writes them. By
+    default the first bytes tell. ``scan=True`` gives no Batches: it only finds out whether there is a quad, see `quads`.
+
     Stricter than Jena, which takes a row that is cut off for the end of the data: that, an unknown kind of row or
-    term, bad UTF-8 and the terms of patterns are errors with the byte offset.
+    term, and bad UTF-8 are errors with the byte offset. Variables and ANY are terms of a kind of their own. REPEAT is
+    the term of the row before in the same position.
 
     >>> from jelly._core.jena.reader import BinaryReader
     >>> data = bytes.fromhex("2c1c1c1803613a7300001c1c1803613a7000001c3c18016f00000000")
@@ -60,8 +72,11 @@ cdef class BinaryReader(PushReader):
 
     def __cinit__(
         self, encoding, *, bint quads=False, int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
-        int64_t max_row_bytes=1 << 28, int64_t max_prefixes=4096, bint patch=False,
+        int64_t max_row_bytes=1 << 28, int64_t max_prefixes=4096, bint patch=False, message=None,
+        bint scan=False,
     ):
+        if message is not None and (encoding != "protobuf" or message not in _MESSAGES):
+            raise JellyOptionsError(f"message is {message!r}: expected one of {', '.join(_MESSAGES)}, with RDF Protobuf")
         if patch and encoding != "thrift":
             raise ValueError("binary RDF Patch is Thrift")
         if batch_rows < 1 or batch_bytes < 1 or max_row_bytes < 1:
@@ -75,6 +90,9 @@ cdef class BinaryReader(PushReader):
             raise MemoryError
         self.t.quads = quads or patch
         self.t.patch = patch
+        self.t.scan = scan
+        self.t.message = ROWS if self.thrift else ANY_MESSAGE if message is None else _MESSAGES[message]
+        self.t.last[0] = self.t.last[1] = self.t.last[2] = self.t.last[3] = UNSET
         self.t.max_rows = self.batch_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_row = max_row_bytes
@@ -89,6 +107,11 @@ cdef class BinaryReader(PushReader):
     def base(self) -> str | None:
         """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
         return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+
+    @property
+    def quads(self) -> bool:
+        """Whether there was a quad, or quads were asked for."""
+        return self.t.quads
 
     @property
     def prefixes(self) -> dict:
@@ -194,6 +217,11 @@ cdef class BinaryReader(PushReader):
         self.t.r.at = self.carried.buf
         self.t.r.end = self.carried.buf + self.carried.n
 
+    cdef object give_batch(self):
+        if not self.t.patch and not self.t.results and keep_last_row(&self.t) < 0 and self.error is None:
+            self.note_fault()
+        return self.take_batch()
+
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one row more; prefixes may make a row longer than it is.
         self.t.batch = self.begin_batch(
@@ -233,15 +261,17 @@ cdef class ResultReader(BinaryReader):
 
     cdef object cells
     cdef object names
+    cdef tuple before  # the last Batch that has rows, and its cells: the next row may repeat them
 
     def __cinit__(self, encoding, **limits):
         self.t.results = True
+        self.t.message = ROWS
 
     @property
     def variables(self) -> tuple | None:
         """The names of the variables, without ``?``; None before they are read."""
         cdef Reader r, name
-        if self.names is None and (self.t.has_header or (self.t.final and not self.thrift and self.error is None)):
+        if self.names is None and self.t.has_header:
             found = []
             r.at = self.t.variables.buf
             r.end = r.at + self.t.variables.n
@@ -278,10 +308,14 @@ cdef class ResultReader(BinaryReader):
 
     cdef object give_batch(self):
         cdef int64_t n = self.t.n_cells
-        batch = self.take_batch()
+        cdef Batch batch = self.take_batch()
         cells = self.cells[:n].copy() if 2 * n < len(self.cells) else self.cells[:n]
         cells.flags.writeable = False
         self.cells = None
         self.t.cells = NULL
         self.t.n_cells = 0
+        if n > 0:
+            self.before = batch, cells
+            self.t.before = &batch.a
+            self.t.before_cells = <const int32_t*><size_t>cells[n - 1:].ctypes.data
         return batch, cells

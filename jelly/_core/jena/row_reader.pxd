@@ -43,6 +43,17 @@ cdef enum:
     FIELD_TERM = 9
 
 cdef enum:
+    # In the place of a term: that of the row before.
+    REPEATED = 0x7FFFFFFF
+
+cdef enum:
+    # The message that the input is: of Protobuf.
+    ROWS = 0  # none, each row has its length before it
+    ANY_MESSAGE = 1  # the first bytes tell
+    RDF_STREAM = 2
+    RDF_GRAPH = 3
+
+cdef enum:
     MAX_VARIABLES = 1 << 16
     # Messages of one row that may come in pieces.
     JOINS = 16
@@ -78,6 +89,7 @@ ctypedef struct JenaReader:
     Writer base
     bint has_base
     bint quads  # rows of quads, from the first one on
+    bint scan  # look for a quad only
     int max_depth  # of triple terms
     int64_t max_rows
     int64_t max_text
@@ -85,6 +97,11 @@ ctypedef struct JenaReader:
     int64_t need  # lower bound of the bytes still missing from the incomplete row
     int64_t attempts  # how often it was looked through
     bint patch  # rows of Jena's binary RDF Patch
+    bint repeats  # the present row has a term that is REPEAT
+    int32_t last[4]  # of the last row of the Batch before, and its terms
+    int32_t carried[4]
+    BatchData carry
+    int message  # ROWS, ANY_MESSAGE, RDF_STREAM, RDF_GRAPH
     int transaction  # CLOSED or OPEN
     # result sets
     bint results
@@ -92,6 +109,8 @@ ctypedef struct JenaReader:
     int64_t width  # variables
     int32_t* cells  # term ids of the rows, NO_TERM where unbound; borrowed
     int64_t n_cells  # rows done
+    BatchData* before  # the last row of the Batch before, NULL where there is none; borrowed
+    const int32_t* before_cells
     Writer variables  # the names, each with its length before it
     Writer joined[JOINS]  # Protobuf: messages that came in pieces
     int n_joined
@@ -109,7 +128,8 @@ cdef int32_t add_double(JenaReader* t, double value) noexcept nogil
 cdef int32_t add_decimal(JenaReader* t, int64_t value, int64_t scale) noexcept nogil
 cdef int32_t add_triple(JenaReader* t, int32_t* ids) noexcept nogil
 cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, Reader* iri) noexcept nogil
-cdef int32_t pattern_term(JenaReader* t, int field, const uint8_t* at) noexcept nogil
+cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, const uint8_t* at) noexcept nogil
+cdef int keep_last_row(JenaReader* t) noexcept nogil
 cdef int declare(JenaReader* t, Reader* name, Reader* iri) noexcept nogil
 cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil

@@ -5,14 +5,16 @@ from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TYPED, NO_TERM, UNSET,
-    add_graphs, add_namespace, add_quoted, add_row, free_interner, intern_term, split_tag,
+    add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, intern_term, split_tag,
 )
+from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.constants cimport (
-    N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
+    KIND_ANY, KIND_VARIABLE, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
+    XSD_STRING,
 )
 from jelly._core.base.fault cimport (
-    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM, ROW_WIDTH, SCALE_LIMIT,
-    TERM_MISSING, VARIABLES_LIMIT, fail,
+    BAD_DIRECTION, BAD_UTF8, BOTH_KINDS, BY_ROW, NESTED_REPEAT, NOTHING_TO_REPEAT, NO_MEMORY, NO_PREFIX, OK, PATTERN_TERM,
+    ROW_WIDTH, SCALE_LIMIT, TERM_MISSING, VARIABLES_LIMIT, fail,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, put_bytes, put_varint, reserve
 from jelly._core.base.utf8 cimport check_utf8
@@ -32,6 +34,7 @@ cdef void free_rows(JenaReader* t) noexcept nogil:
     free(t.scratch_datatype.buf)
     free(t.base.buf)
     free(t.variables.buf)
+    free_arena(&t.carry)
     for i in range(JOINS):
         free(t.joined[i].buf)
 
@@ -186,12 +189,57 @@ cdef int expand(JenaReader* t, Reader* prefix, Reader* local, Writer* scratch, R
     return OK
 
 
-cdef int32_t pattern_term(JenaReader* t, int field, const uint8_t* at) noexcept nogil:
-    """The fault of a term that only stands in patterns; UNDEFINED is for the caller to judge."""
-    cdef int which = field - TERM_VARIABLE
+cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, const uint8_t* at) noexcept nogil:
+    """A term that is no RDF term; UNDEFINED is for the caller to judge. A patch has none of them."""
     if field == TERM_UNDEFINED:
         return NO_TERM
-    return fail(&t.fault, PATTERN_TERM, at, which)
+    if t.patch:
+        return fail(&t.fault, PATTERN_TERM, at, field - TERM_VARIABLE)
+    if field == TERM_VARIABLE:
+        return intern(t, KIND_VARIABLE, NO_TERM, name.at, name.end - name.at)
+    if field == TERM_ANY:
+        return intern(t, KIND_ANY, NO_TERM, at, 0)
+    if depth > 0:
+        return fail(&t.fault, NESTED_REPEAT, at)
+    t.repeats = True
+    return REPEATED
+
+
+cdef int keep_last_row(JenaReader* t) noexcept nogil:
+    """Before a Batch goes away, keep the terms of its last row, which the next row may repeat."""
+    cdef BatchData* b = t.batch
+    cdef int64_t row = b.n_rows - 1
+    cdef int status
+    if row < 0:
+        return OK
+    t.last[0], t.last[1], t.last[2] = b.s[row], b.p[row], b.o[row]
+    t.last[3] = NO_TERM if b.g == NULL else b.g[row]
+    status = carry_terms(b, &t.carry, t.last, t.carried, b.text_limit)
+    return OK if status == OK else fail(&t.fault, status, NULL, b.text_limit, BY_ROW)
+
+
+cdef int repeat_terms(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
+    """The terms of the row before in the places of those that are REPEAT. A triple is in the default graph."""
+    cdef BatchData* b = t.batch
+    cdef int64_t row = b.n_rows - 1
+    cdef int slot
+    t.repeats = False
+    for slot in range(4 if quad else 3):
+        if ids[slot] != REPEATED:
+            continue
+        if row >= 0:
+            ids[slot] = b.s[row] if slot == 0 else b.p[row] if slot == 1 else b.o[row] if slot == 2 else (
+                NO_TERM if b.g == NULL else b.g[row]
+            )
+        elif t.last[slot] == UNSET:
+            return fail(&t.fault, NOTHING_TO_REPEAT, at, 0, slot)
+        else:
+            ids[slot] = t.carried[slot]
+            if ids[slot] >= 0:
+                ids[slot] = copy_term(&t.carry, ids[slot], b)
+            if ids[slot] < NO_TERM:
+                return fail(&t.fault, ids[slot], at, b.text_limit, BY_ROW)
+    return OK
 
 
 # ---- rows
@@ -248,7 +296,9 @@ cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noex
 cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
     """Append a row. From the first quad on, all rows of the stream are quads."""
     cdef BatchData* b = t.batch
-    cdef int32_t graph = ids[3]
+    cdef int32_t graph
+    if t.repeats and repeat_terms(t, ids, quad, at) < 0:
+        return t.fault.code
     if check_terms(t, ids, 3, at) < 0:
         return t.fault.code
     if quad and not t.quads:
@@ -257,6 +307,7 @@ cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at
             if add_graphs(b) < 0:
                 return fail(&t.fault, NO_MEMORY, at)
             memset(b.g, 0xFF, b.n_rows * sizeof(int32_t))
+    graph = ids[3]
     if graph < 0 or is_default(b, graph):
         graph = NO_TERM
     if add_row(b, ids[0], ids[1], ids[2], graph) < 0:
@@ -281,9 +332,26 @@ cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
     return OK
 
 
+cdef int32_t repeat_cell(JenaReader* t, int64_t column, const uint8_t* at) noexcept nogil:
+    """What the row before has in a column, NO_TERM where it is unbound."""
+    cdef int32_t term
+    if t.n_cells > 0:
+        return t.cells[(t.n_cells - 1) * t.width + column]
+    if t.before == NULL:
+        return fail(&t.fault, NOTHING_TO_REPEAT, at, 0, -1)
+    term = t.before_cells[column]
+    if term >= 0:
+        term = copy_term(t.before, term, t.batch)
+    return term if term >= NO_TERM else fail(&t.fault, term, at, t.batch.text_limit, BY_ROW)
+
+
 cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
     if column >= t.width:
         return fail(&t.fault, ROW_WIDTH, at, column + 1, t.width)
+    if term == REPEATED:
+        term = repeat_cell(t, column, at)
+        if term < NO_TERM:
+            return term
     t.cells[t.n_cells * t.width + column] = term
     return OK
 

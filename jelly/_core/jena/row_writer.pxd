@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport KIND_IRI, KIND_TEXT, KIND_TRIPLE, NO_TERM, BatchData
+from jelly._core.base.batch cimport KIND_IRI, KIND_TRIPLE, NO_TERM, BatchData
+from jelly._core.base.constants cimport is_text_kind
 from jelly._core.base.fault cimport BAD_TERM, OK, Fault, fail
 from jelly._core.base.protobuf cimport Reader, Writer
 from jelly._core.jena.numeric cimport Value
@@ -31,6 +32,9 @@ ctypedef struct JenaWriter:
     bint shorten
     bint values
     bint default_quads  # Protobuf: the default graph by the name that Jena has for it
+    int message  # Protobuf: ROWS, RDF_STREAM or RDF_GRAPH
+    bint repeat  # a term that the row before has in the same position is written as REPEAT
+    int32_t last[4]  # the terms of the row before, where it repeats
     # What the encodings differ in: set by use_thrift or use_protobuf.
     bint lengths  # every part has its tag and length before it
     int64_t around_triple  # bytes around the terms of a triple term
@@ -60,12 +64,13 @@ cdef int load_leaf(JenaWriter* d, int32_t term, TermParts* leaf) noexcept nogil
 cdef int measure_triple(JenaWriter* d, int32_t term, int depth) noexcept nogil
 cdef bint is_default_name(BatchData* b, int32_t graph) noexcept nogil
 cdef int write_rows(JenaWriter* d, int64_t* row, int64_t* name, int64_t limit) noexcept nogil
+cdef void repeat_terms(JenaWriter* d, int32_t* ids, int n) noexcept nogil
 cdef int declare_name(JenaWriter* d, Reader* name, Reader* iri) noexcept nogil
 
 
 cdef inline int check_term(JenaWriter* d, int32_t term, int slot) noexcept nogil:
     """A term id may come from anywhere."""
-    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] < KIND_TEXT:
+    if 0 <= term < d.b.n_terms and KIND_IRI <= d.b.kind[term] and not is_text_kind(d.b.kind[term]):
         if d.b.kind[term] != KIND_TRIPLE or 0 <= d.b.aux[term] < d.b.n_quoted:
             return OK
     return fail(&d.fault, BAD_TERM, NULL, term, slot)

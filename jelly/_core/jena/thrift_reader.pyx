@@ -17,7 +17,7 @@ from jelly._core.base.protobuf cimport Reader
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jena.row_reader cimport (
     FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
-    FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
+    FIELD_VALUE, REPEATED, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
     TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
     add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen, is_default,
     is_full, pattern_term, put_cell, put_statement,
@@ -207,9 +207,9 @@ cdef int32_t thrift_read_term(JenaReader* t, Reader* r, int depth) noexcept nogi
         elif id == TERM_DECIMAL:
             term = read_decimal(t, r)
         elif TERM_VARIABLE <= id < TERM_TRIPLE:
-            term = skip_value(r, T_STRUCT, 0, &t.fault)
+            term = take_only(t, r, &text, FIELD_NAME) if id == TERM_VARIABLE else skip_value(r, T_STRUCT, 0, &t.fault)
             if term == OK:
-                term = pattern_term(t, <int>id, at)
+                term = pattern_term(t, <int>id, &text, depth, at)
         else:
             return fail(&t.fault, UNKNOWN_TERM, at, id)
     elif kind == T_I64 and id == TERM_INTEGER:
@@ -245,7 +245,7 @@ cdef int read_terms(JenaReader* t, Reader* r, int n, int32_t* ids, int depth) no
             ids[id - 1] = thrift_read_term(t, r, depth)
             if ids[id - 1] < NO_TERM:
                 return ids[id - 1]
-            if depth == 0:
+            if depth == 0 and ids[id - 1] != REPEATED:
                 seen.at = at
                 seen.n = r.at - at
                 seen.term = ids[id - 1]
@@ -284,6 +284,18 @@ cdef int read_row(JenaReader* t, Reader* r) noexcept nogil:
     if kind == T_STRUCT and id == ROW_PREFIX:
         return read_prefix(t, r)
     return fail(&t.fault, UNKNOWN_ROW, at, id)
+
+
+cdef int scan_row(JenaReader* t, Reader* r) noexcept nogil:
+    """Step over an RDF_StreamRow; note whether it is a quad."""
+    cdef int64_t id = 0
+    cdef int kind = take_field(r, &id, &t.fault)
+    if kind <= 0:
+        return kind
+    t.quads = kind == T_STRUCT and id == ROW_QUAD
+    if skip_value(r, kind, 0, &t.fault) < 0 or take_stop(t, r) < 0:
+        return t.fault.code
+    return OK
 
 
 cdef int32_t add_name(JenaReader* t, Reader* name) noexcept nogil:
@@ -463,6 +475,8 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
         n_rows = b.n_rows
         if t.patch:
             status = read_patch_row(t, &t.r)
+        elif t.scan:
+            status = scan_row(t, &t.r)
         else:
             status = read_items(t, &t.r) if t.results else read_row(t, &t.r)
         if status == ROW_CUT and not t.final:
@@ -476,6 +490,9 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
             b.n_rows = n_rows
             return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
         t.attempts = 0
+        if t.scan and t.quads:
+            t.r.at = t.r.end
+            return NEED_MORE
         if t.results and not t.has_header:
             t.has_header = True
             return NEED_TABLES

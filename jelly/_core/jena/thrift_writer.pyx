@@ -6,13 +6,15 @@ from libc.string cimport memcpy
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData,
 )
+from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail
 from jelly._core.base.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 from jelly._core.jena.numeric cimport VALUE_DECIMAL, VALUE_DOUBLE, Value
-from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure
+from jelly._core.jena.row_reader cimport REPEATED
+from jelly._core.jena.row_writer cimport Encoded, TermParts, declare_name, find_terms, load_leaf, measure, repeat_terms
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH
 
 cdef enum:
@@ -33,7 +35,9 @@ cdef enum:
     STRUCT_3 = 0x3C
     STRUCT_4 = 0x4C
     STRUCT_5 = 0x5C
+    STRUCT_6 = 0x6C
     STRUCT_7 = 0x7C
+    STRUCT_8 = 0x8C
     STRUCT_9 = 0x9C
     STRUCT_12 = 0xCC
     I64_1 = 0x16
@@ -91,12 +95,15 @@ cdef int put_leaf(JenaWriter* d, int32_t term) noexcept nogil:
     memo.at = w.n
     if leaf.kind == 0:
         put_value(w, &leaf.value)
-    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE:
+    elif leaf.kind == KIND_ANY:
+        put_byte(w, STRUCT_6)
+        put_byte(w, STOP)
+    elif leaf.kind == KIND_IRI or leaf.kind == KIND_BNODE or leaf.kind == KIND_VARIABLE:
         if leaf.prefix.at != NULL:
             put_byte(w, STRUCT_4)
             put_string(w, STRING_1, &leaf.prefix)
         else:
-            put_byte(w, STRUCT_1 if leaf.kind == KIND_IRI else STRUCT_2)
+            put_byte(w, STRUCT_1 if leaf.kind == KIND_IRI else STRUCT_2 if leaf.kind == KIND_BNODE else STRUCT_5)
         put_string(w, STRING_1, &leaf.text)
         put_byte(w, STOP)
     else:
@@ -172,12 +179,19 @@ cdef int write_terms(JenaWriter* d, int64_t row, uint8_t head) noexcept nogil:
         if n < 0:
             return <int>n
         size += n
+    if d.repeat:
+        repeat_terms(d, ids, arity)
     if reserve(w, size) < 0:
         return fail(&d.fault, NO_MEMORY, NULL)
     put_byte(w, head if head != 0 else STRUCT_2 if arity == 3 else STRUCT_3)
     for k in range(arity):
         put_byte(w, STRUCT_1)
-        thrift_put_term(d, w, ids[k])
+        if ids[k] != REPEATED:
+            thrift_put_term(d, w, ids[k])
+            continue
+        put_byte(w, STRUCT_8)
+        put_byte(w, STOP)
+        put_byte(w, STOP)
     put_byte(w, STOP)
     put_byte(w, STOP)
     return OK

@@ -18,6 +18,8 @@ class BinaryWriter:
         values: bool = False,
         base: str | None = None,
         default_quads: bool = False,
+        repeat: bool = False,
+        message: str = "rows",
         patch: bool = False,
     ) -> Self: ...
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes: ...

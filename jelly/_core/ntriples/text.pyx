@@ -14,7 +14,7 @@ from jelly._core.base.batch cimport (
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport (
-    BAD_LABEL, BAD_TAG, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
+    BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
 )
 from jelly._core.base.patch_operations cimport OPEN
@@ -395,7 +395,10 @@ cdef class TextWriter:
         """
         cdef Fault fault = t.fault
         cdef Batch fitted = batch
-        if fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES:
+        if (
+            fault.code == BAD_LABEL or fault.code == BAD_TAG or fault.code == NAMED_GRAPH_IN_TRIPLES
+            or fault.code == BAD_TERM
+        ):
             fitted = self.capabilities.fit(batch)
         if fitted is batch or t.fitted:
             raise fault_error(&fault, {"row": batch.first_row + row})

@@ -12,12 +12,12 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, BatchData, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_arena
-from jelly._core.base.constants cimport MAX_DEPTH, RDF_NAMESPACE
+from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, MAX_DEPTH, RDF_NAMESPACE, is_text_kind
 from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
-    BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PLACE, BAD_TAG, BAD_TEXT, HELD, IN_CELL,
-    IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES,
+    BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT,
+    HELD, IN_CELL, IN_TRIPLE, IRIS_ABSOLUTE, IRIS_ANY, IRIS_BARE, IRIS_NOT_BNODE, IRIS_PLAIN, LABELS_ANY, LABELS_NTRIPLES,
     LABELS_TURTLE, LABELS_XML, TAGS_ANY, TAGS_BCP47, TAGS_PLAIN, TEXT_ANY, TEXT_XML, check_name, check_term, find_name,
     has_scheme, len_escaped, put_escaped,
 )
@@ -31,7 +31,9 @@ cdef enum:
     NODES = (1 << KIND_IRI) | (1 << KIND_BNODE)
     LITERALS = (1 << KIND_LITERAL) | (1 << KIND_LANG) | (1 << KIND_TYPED)
     TRIPLE = 1 << KIND_TRIPLE
-    EVERY = NODES | LITERALS | TRIPLE
+    TERMS = NODES | LITERALS | TRIPLE
+    PATTERNS = (1 << KIND_VARIABLE) | (1 << KIND_ANY)
+    EVERY = TERMS | PATTERNS
 
 cdef struct Check:
     BatchData* b
@@ -101,6 +103,8 @@ cdef void check_terms(Check* c) noexcept nogil:
         check_kind(c, KIND_LANG)
         if memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
             c.kinds |= TRIPLE
+        if memchr(b.kind, KIND_VARIABLE, b.n_terms) != NULL or memchr(b.kind, KIND_ANY, b.n_terms) != NULL:
+            c.kinds |= PATTERNS
     else:
         bare = r.iris == IRIS_BARE or r.iris == IRIS_NOT_BNODE
         literals = LITERALS if r.texts == TEXT_ANY and not r.tagged and r.tags == TAGS_ANY and r.directions else 0
@@ -136,9 +140,11 @@ cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nog
     c.place = place
     kind = b.kind[term]
     aux = b.aux[term]
-    if kind >= KIND_TEXT:
+    if is_text_kind(kind):
         return HELD
     if not (c.r.kinds[place] >> kind) & 1:
+        if kind >= KIND_VARIABLE:
+            return BAD_PATTERN
         return BAD_GRAPH if place == 3 and c.r.kinds[3] == NONE else BAD_PLACE
     if c.bad != NULL:
         if c.bad[term] != HELD and (c.bad[term] != BAD_LABEL or c.r.keep_labels):
@@ -316,6 +322,8 @@ cdef class Capabilities:
         Whether a predicate must end with a name that an element of RDF/XML can have.
     tagged : bool, default False
         Whether literals typed rdf:langString or rdf:dirLangString without a language tag are refused.
+    patterns : bool, default False
+        With `generalized`: whether variables and ANY may stand anywhere.
     keep_labels : bool, default False
         Whether a label that cannot be held is an error. Else the blank node gets another label: ``esc_`` and the
         label, of which all but letters and digits is written as ``_`` and two hexadecimal digits a byte. The same
@@ -338,31 +346,32 @@ cdef class Capabilities:
     def __init__(
         self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
         quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
-        bint tagged=False, bint keep_labels=False, instead="",
+        bint tagged=False, bint patterns=False, bint keep_labels=False, instead="",
     ):
         cdef Rules* r = &self.rules
         cdef int k
         if quoted not in _QUOTED:
             raise ValueError(f"quoted is {quoted!r}: expected one of {', '.join(_QUOTED)}")
         cdef int triple = TRIPLE if quoted == "any" else 0
-        cdef int other = EVERY if literal_subjects else EVERY & ~LITERALS
+        cdef int every = EVERY if patterns else TERMS
+        cdef int other = every if literal_subjects else every & ~LITERALS
         self.title = title
         r.keep_labels = self.keep_labels = keep_labels
         self.settings = {
             "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
             "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
-            "names": names, "tagged": tagged, "instead": instead,
+            "names": names, "tagged": tagged, "patterns": patterns, "instead": instead,
         }
         if generalized:
             r.kinds[0] = r.kinds[1] = r.kinds[3] = other
             for k in range(3):
-                r.kinds[IN_TRIPLE + k] = EVERY
+                r.kinds[IN_TRIPLE + k] = every
         else:
             r.kinds[0] = r.kinds[IN_TRIPLE] = NODES | triple
             r.kinds[1] = r.kinds[IN_TRIPLE + 1] = 1 << KIND_IRI
             r.kinds[3] = NODES
-            r.kinds[IN_TRIPLE + 2] = EVERY
-        r.kinds[2] = r.kinds[IN_CELL] = EVERY
+            r.kinds[IN_TRIPLE + 2] = every
+        r.kinds[2] = r.kinds[IN_CELL] = every
         if quoted == "none":
             for k in range(8):
                 r.kinds[k] &= ~TRIPLE
@@ -429,7 +438,7 @@ cdef class Capabilities:
         c.r = &self.rules
         with nogil:
             check_terms(&c)
-            if not c.no_memory and (c.bad != NULL or c.done != NULL):
+            if not c.no_memory and (c.bad != NULL or c.done != NULL or c.kinds & EVERY & ~c.r.kinds[IN_CELL]):
                 why = find_in_cells(&c, ids, n, width)
         return settle(self, batch, &c, why)
 
@@ -472,7 +481,8 @@ cdef object refusal(Capabilities self, Batch batch, Check* c, int why):
             BAD_TEXT: _no_xml(text),
             BAD_DATATYPE: "it has no language tag, which its datatype asks for",
             BAD_NAME: "its name is reserved" if text.startswith(_RDF) else "its end is no name of an element",
-            BAD_PLACE: f"{_KINDS[kind]} cannot stand there",
+            BAD_PLACE: "" if kind >= KIND_TEXT else f"{_KINDS[kind]} cannot stand there",
+            BAD_PATTERN: "it is no RDF term",
         }[why]
         reason = f"{self.title} cannot hold {shown}, here as {_PLACES[c.place]}: {because}"
     if self.settings["instead"] and (why == BAD_GRAPH or why == BAD_PLACE):
@@ -492,6 +502,8 @@ cdef object _shown(int kind, str text, Batch batch, int32_t term):
         return f"the blank node {text!r}"
     if kind == KIND_TRIPLE:
         return "a quoted triple"
+    if kind >= KIND_VARIABLE:
+        return f"the variable {batch.term(term)}" if kind == KIND_VARIABLE else "ANY"
     if kind == KIND_LANG:
         tag = batch.term(batch.a.aux[term])
         return f"the literal {text!r} with the language tag {tag[:80]!r}"
@@ -539,6 +551,8 @@ _TURTLE = {"quoted": "object", "labels": "turtle", "tags": "bcp47", "iris": "abs
 _JSON_LD = {**_TURTLE, "quoted": "none"}
 _XML = {**_TURTLE, "labels": "xml", "texts": "xml", "names": True}
 _JENA = {"generalized": True, "iris": "not-bnode"}
+# Of statements and results; a patch has none of these.
+_PATTERNS = {**_JENA, "patterns": True}
 
 CAPABILITIES = {
     "jelly": Capabilities("Jelly", generalized=True),
@@ -553,8 +567,9 @@ CAPABILITIES = {
     "yamlld": Capabilities("YAML-LD", **_JSON_LD),
     # of message logs
     "log-rdf": Capabilities("RDF/XML", named_graphs=False, **{**_XML, "quoted": "none", "directions": False}),
-    "thrift": Capabilities("RDF Thrift", **_JENA),
-    "protobuf": Capabilities("RDF Protobuf", **_JENA),
+    "thrift": Capabilities("RDF Thrift", **_PATTERNS),
+    "protobuf": Capabilities("RDF Protobuf", **_PATTERNS),
+    "protobuf-graph": Capabilities("RDF_Graph", named_graphs=False, instead="RDF_Stream", **_PATTERNS),
     "jellyp": Capabilities("Jelly-Patch", generalized=True),
     "rdfp": Capabilities("RDF Patch", iris="not-bnode", **_NTRIPLES),
     "trp": Capabilities("RDF Patch Thrift", **_JENA),
@@ -567,8 +582,8 @@ CAPABILITIES = {
     "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml"),
     "results-tsv": Capabilities("SPARQL results in TSV", **_TURTLE),
     "results-csv": Capabilities("SPARQL results in CSV", generalized=True),
-    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA),
-    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA),
+    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_PATTERNS),
+    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_PATTERNS),
 }
 
 

@@ -42,6 +42,7 @@ cdef enum:
     BAD_NAME = 7
     BAD_PLACE = 8
     BAD_GRAPH = 9
+    BAD_PATTERN = 10
 
 
 ctypedef struct Rules:

@@ -14,9 +14,11 @@ from jelly._core.base.batch cimport (
     add_term as append_term, check_free, clear_arena, clear_interner, free_interner, init_interner, intern_term,
     new_batch,
 )
-from jelly._core.base.constants cimport XSD_STRING
+from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
-from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, split_language
+from jelly._core.terms.model cimport (
+    IRI, AnyTerm, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, Variable, split_language,
+)
 from jelly._core.terms.term_adapter cimport TermAdapter
 
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
@@ -24,7 +26,7 @@ from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 _KINDS = {
     KIND_IRI: "the IRI", KIND_BNODE: "the label of a blank node", KIND_LITERAL: "the literal",
     KIND_LANG: "the literal", KIND_TYPED: "the literal", KIND_TEXT: "the language tag or name",
-    KIND_TEXT_LTR: "the language tag", KIND_TEXT_RTL: "the language tag",
+    KIND_TEXT_LTR: "the language tag", KIND_TEXT_RTL: "the language tag", KIND_VARIABLE: "the name of a variable",
 }
 _XSD_STRING = XSD_STRING.decode()
 
@@ -167,6 +169,10 @@ cdef class BatchBuilder:
             p = self.find(quoted.p)
             o = self.find(quoted.o)
             return self.checked(add_quoted(&self.batch.a, s, p, o))
+        if kind is Variable:
+            return self.intern(KIND_VARIABLE, NO_TERM, (<Variable>term).value)
+        if kind is AnyTerm:
+            return self.intern(KIND_ANY, NO_TERM, "")
         if self.library is not None and (found := self.library.kind_of(term)) != 0:
             return self.add_foreign(term, found)
         raise JellyArgumentError(

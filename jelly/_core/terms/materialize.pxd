@@ -21,9 +21,11 @@ cdef class Materializer:
     cdef object get(self, int32_t term)
     cdef str text(self, int32_t term)
     cdef object make(self, int32_t term)
+    cdef object pattern(self, int kind, int32_t term)
     cdef object make_foreign(self, int32_t term)
     cdef object make_text(self, int32_t term, bint remember)
     cdef object foreign(self, int64_t row)
+    cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1
     cdef object triple(self, int64_t row)
     cdef object quad(self, int64_t row)
     cdef object statement(self, int64_t row)

@@ -8,9 +8,11 @@ from libc.stdint cimport int32_t, int64_t
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData,
 )
-from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
+from jelly._core.base.constants cimport KIND_VARIABLE
+from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable, one_deeper
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
+from jelly._core.terms.model import ANY
 from jelly.errors import JellyUnsupportedError
 
 
@@ -72,7 +74,7 @@ cdef class Materializer:
             quoted.depth = one_deeper(quoted.s, quoted.p, quoted.o)
             new = quoted
         elif kind >= KIND_TEXT:
-            new = self.text(term)
+            new = self.text(term) if kind < KIND_VARIABLE else self.pattern(kind, term)
         else:
             literal = Literal.__new__(Literal)
             literal.value = self.text(term)
@@ -85,6 +87,15 @@ cdef class Materializer:
         Py_INCREF(new)
         self.made[term] = <PyObject*>new
         return new
+
+    cdef object pattern(self, int kind, int32_t term):
+        """The object for a term of patterns."""
+        cdef Variable variable
+        if kind != KIND_VARIABLE:
+            return ANY
+        variable = Variable.__new__(Variable)
+        variable.value = self.text(term)
+        return variable
 
     cdef object make_foreign(self, int32_t term):
         cdef BatchData* a = &self.batch.a
@@ -119,9 +130,7 @@ cdef class Materializer:
         if a.kind[a.p[row]] != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
             graph >= 0 and a.kind[graph] != KIND_IRI and a.kind[graph] != KIND_BNODE
         ):
-            raise JellyUnsupportedError(
-                f"{library.name} has no generalized statements, such as number {self.batch.first_row + row}, from 0"
-            )
+            self.refuse_generalized(row, graph)
         subject = self.get(a.s[row])
         predicate = self.get(a.p[row])
         object_ = self.get(a.o[row])
@@ -133,6 +142,29 @@ cdef class Materializer:
         if library.quad is None:
             return subject, predicate, object_, self.graph
         return library.quad(subject, predicate, object_, self.graph)
+
+    cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1:
+        """The library may have variables, and these in every place, but else no generalized statements."""
+        cdef BatchData* a = &self.batch.a
+        cdef int s = a.kind[a.s[row]]
+        cdef int p = a.kind[a.p[row]]
+        cdef int g = KIND_IRI if graph < 0 else a.kind[graph]
+        if p >= KIND_VARIABLE:
+            self.get(a.p[row])
+            p = KIND_IRI
+        if s >= KIND_VARIABLE:
+            self.get(a.s[row])
+            s = KIND_IRI
+        if g >= KIND_VARIABLE:
+            self.get(graph)
+            g = KIND_IRI
+        if p != KIND_IRI or (s != KIND_IRI and s != KIND_BNODE and s != KIND_TRIPLE) or (
+            g != KIND_IRI and g != KIND_BNODE
+        ):
+            raise JellyUnsupportedError(
+                f"{self.library.name} has no generalized statements, such as number {self.batch.first_row + row}, from 0"
+            )
+        return 0
 
     cdef inline object triple(self, int64_t row):
         cdef BatchData* a = &self.batch.a

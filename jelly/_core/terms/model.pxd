@@ -30,6 +30,14 @@ cdef class QuotedTriple:
     cdef int depth  # 1: no quoted triple within
 
 
+cdef class Variable:
+    cdef readonly str value
+
+
+cdef class AnyTerm:
+    pass
+
+
 cdef class DefaultGraph:
     pass
 

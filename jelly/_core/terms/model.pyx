@@ -22,7 +22,9 @@ _DIRECTIONS = (None, "ltr", "rtl")
 
 cdef inline bint is_term(object x):
     cdef type kind = type(x)
-    return kind is IRI or kind is Literal or kind is BlankNode or kind is QuotedTriple
+    return (
+        kind is IRI or kind is Literal or kind is BlankNode or kind is QuotedTriple or kind is Variable or kind is AnyTerm
+    )
 
 
 cdef object unchangeable(object x):
@@ -257,6 +259,82 @@ cdef class Literal:
 
 def _literal(value, language, datatype, direction=None):
     return Literal(value, language=language, datatype=datatype, direction=direction)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Variable:
+    """A variable of a pattern. It is no RDF term: of all formats, RDF Thrift and RDF Protobuf can hold it.
+
+    Parameters
+    ----------
+    value : str
+        The name, without ``?``.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> str(jelly.Variable("x")), jelly.Variable("x") == jelly.Variable("y")
+    ('?x', False)
+    """
+
+    def __init__(self, value):
+        if self.value is not None:
+            raise unchangeable(self)
+        self.value = as_text(value, "the name of a variable")
+
+    def __hash__(self):
+        return hash(self.value) ^ 0x1B873593
+
+    def __richcmp__(self, other, int op):
+        if type(other) is not Variable or (op != Py_EQ and op != Py_NE):
+            return NotImplemented
+        return (self.value == (<Variable>other).value) == (op == Py_EQ)
+
+    def __str__(self):
+        return f"?{self.value}"
+
+    def __repr__(self):
+        return f"Variable({self.value!r})"
+
+    def __reduce__(self):
+        return Variable, (self.value,)
+
+
+@cython.final
+@cython.no_gc
+cdef class AnyTerm:
+    """The class of `ANY`, which stands for any term in a pattern. All instances are equal.
+
+    It is no RDF term: of all formats, RDF Thrift and RDF Protobuf can hold it.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> jelly.ANY, jelly.AnyTerm() == jelly.ANY
+    (ANY, True)
+    """
+
+    def __hash__(self):
+        return 0x38495AB5
+
+    def __richcmp__(self, other, int op):
+        if op != Py_EQ and op != Py_NE:
+            return NotImplemented
+        return (type(other) is AnyTerm) == (op == Py_EQ)
+
+    def __str__(self):
+        return "ANY"
+
+    def __repr__(self):
+        return "ANY"
+
+    def __reduce__(self):
+        return AnyTerm, ()
+
+
+ANY = AnyTerm()
 
 
 cdef object in_place(term):

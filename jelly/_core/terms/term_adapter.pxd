@@ -47,7 +47,7 @@ cdef class ObjectTemplate:
 cdef class TermAdapter:
     cdef readonly str name
     # Its classes.
-    cdef object iri_class, bnode_class, literal_class, quoted_class
+    cdef object iri_class, bnode_class, literal_class, quoted_class, variable_class
     # Its terms and statements of their parts. None: it has no quoted triples; a statement is a tuple.
     cdef object iri, bnode, plain, lang, directed, typed, quoted, triple, quad
     cdef readonly bint quads
@@ -58,6 +58,7 @@ cdef class TermAdapter:
 
     cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember)
     cdef object build(self, int kind, object aux, str text)
+    cdef object build_variable(self, int kind, str text)
     cdef object make_quoted(self, object s, object p, object o)
     cdef object graph(self, object term)
     cdef int kind_of(self, object term) except -1

@@ -24,6 +24,7 @@ class TermAdapter:
         lang: Callable[[str, str], Any] | None,
         typed: Callable[[str, Any], Any] | None,
         quoted: Callable[[Any, Any, Any], Any] | None = None,
+        variable: type | None = None,
         triple: Callable[[Any, Any, Any], Any] | None = None,
         quad: Callable[[Any, Any, Any, Any], Any] | None = None,
         default: Any = None,

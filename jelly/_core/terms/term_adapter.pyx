@@ -11,6 +11,7 @@ from jelly._core.base.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
     hash_bytes, same_bytes,
 )
+from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport OK
 from jelly._core.base.patch_operations cimport only_statements
 
@@ -118,7 +119,7 @@ cdef class TermAdapter:
     ``iri``, ``bnode``, ``plain`` make a term of its text (a class of str is not called but filled with the text), ``lang``
     of a text and a tag, ``directed`` of a text, a tag and ``"ltr"`` or ``"rtl"`` (None: the library has no directions, and
     ``lang`` gets a tag such as ``ar--rtl``), ``typed`` of a text and a datatype (a term that ``iri`` made), ``quoted`` of
-    three terms. ``triple`` and ``quad`` make statements of terms; by
+    three terms; ``variable`` is the class of variables (None: it has none). ``triple`` and ``quad`` make statements of terms; by
     default they are tuples. The graph of a quad is ``place(term)``, by default the term, or ``default``; with ``quads``
     every statement has one. ``graph_name`` gives for a graph of a statement the term that names it, or None.
 
@@ -134,8 +135,8 @@ cdef class TermAdapter:
     """
 
     def __cinit__(
-        self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, triple=None, quad=None, default=None,
-        bint quads=False, place=None, graph_name=None,
+        self, str name, *, tuple classes, iri, bnode, plain, lang, typed, quoted=None, variable=None, triple=None, quad=None,
+        default=None, bint quads=False, place=None, graph_name=None,
         directed=None, uint64_t memo=0, bint memo_all=False,
     ):
         if memo & (memo - 1) or memo > 1 << 24:
@@ -149,6 +150,7 @@ cdef class TermAdapter:
         self.directed = directed
         self.typed = typed
         self.quoted = quoted
+        self.variable_class = variable
         self.triple = triple
         self.quad = quad
         self.default = default
@@ -224,9 +226,18 @@ cdef class TermAdapter:
                 return self.directed(text, aux[0], aux[1])
             if kind == KIND_TYPED:
                 return self.typed(text, aux)
+            if kind >= KIND_VARIABLE:
+                return self.build_variable(kind, text)
             return text if kind == KIND_TEXT else (text, "ltr" if kind == KIND_TEXT_LTR else "rtl")
         except (TypeError, ValueError) as error:
             raise JellyUnsupportedError(f"{self.name} refuses the term {text!r:.200}: {error}") from error
+
+    cdef object build_variable(self, int kind, str text):
+        if kind != KIND_VARIABLE:
+            raise JellyUnsupportedError(f"{self.name} has no term for ANY")
+        if self.variable_class is None:
+            raise JellyUnsupportedError(f"{self.name} has no variables, such as ?{text:.200}")
+        return of_text(self.variable_class, text)
 
     cdef object make_quoted(self, object s, object p, object o):
         if self.quoted is None:
@@ -240,7 +251,7 @@ cdef class TermAdapter:
         return term if self.place is None else self.place(term)
 
     cdef int kind_of(self, object term) except -1:
-        """KIND_IRI, KIND_BNODE, KIND_LITERAL (of any sort) or KIND_TRIPLE; 0 for what is no term of the library."""
+        """KIND_IRI, KIND_BNODE, KIND_LITERAL (of any sort), KIND_TRIPLE, KIND_VARIABLE; 0 for no term of the library."""
         if isinstance(term, self.iri_class):
             return KIND_IRI
         if isinstance(term, self.literal_class):
@@ -249,4 +260,6 @@ cdef class TermAdapter:
             return KIND_BNODE
         if self.quoted_class is not None and isinstance(term, self.quoted_class):
             return KIND_TRIPLE
+        if self.variable_class is not None and isinstance(term, self.variable_class):
+            return KIND_VARIABLE
         return 0
