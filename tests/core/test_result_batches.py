@@ -1,4 +1,4 @@
-"""Batches of query results: their columns, the algebra on them, and everything that takes statements and refuses them."""
+"""Batches of query results: their columns, the algebra on them, and what takes statements and refuses them by name."""
 
 from __future__ import annotations
 
