@@ -164,7 +164,7 @@ class Reader(SourceReader):
             self._decoder = self.format.open_reader(**self._settings | {"quads": True})
         arity = 0
         for batch in self.batches():
-            if arity == 3 < batch.arity:
+            if self._mixed and arity == 3 < batch.arity:
                 raise JellyOptionsError(
                     "a quad comes after triples, as in a dataset, and the source cannot be read twice: pass quads=True",
                     source=self.source.name or None,

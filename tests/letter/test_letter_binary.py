@@ -22,7 +22,6 @@ from support.rowcraft import (
     string,
     varint,
     write,
-    write_rows,
     write_statements,
 )
 from support.statements import anything, quads
@@ -47,7 +46,7 @@ from jelly import (
 from jelly._core.algebra.content import row_hash
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.rules.capabilities import CAPABILITIES
-from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder
 from jelly.results import convert_results
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -106,10 +105,10 @@ def test_variables_and_any_are_written(encoding: str, items: list[Quad]) -> None
 @BOTH
 def test_results_with_variables_and_any(encoding: str) -> None:
     """003-067 to 003-070, 003-076: cells of results."""
-    builder = BatchBuilder(3)
-    row = [builder.term_id(term) for term in (Variable("y"), ANY, Literal("o"))]
-    data = write_rows(encoding, [(builder.batch, [[*row], [-1, -1, -1]])], ["a", "b", "c"])
-    assert read_rows(encoding, data) == (("a", "b", "c"), [(Variable("y"), ANY, Literal("o")), (None, None, None)])
+    names, rows = ("a", "b", "c"), [(Variable("y"), ANY, Literal("o")), (None, None, None)]
+    out = io.BytesIO()
+    jelly.write_results(out, names, rows, format=encoding)
+    assert read_rows(encoding, out.getvalue()) == (names, rows)
 
 
 def test_the_terms_are_objects_like_others() -> None:
@@ -145,6 +144,10 @@ def test_only_rdf_binary_holds_them(name: str, terms: tuple[Any, ...]) -> None:
     """003-076: the one check of all writers names the term."""
     capabilities = CAPABILITIES[name]
     batch = pattern(*terms)
+    if name.startswith("results-"):
+        builder = ResultBatchBuilder(tuple("spog"[: len(terms)]))
+        builder.extend(iter([terms]), 1)
+        batch = builder.batch
     if name in ("thrift", "protobuf", "results-thrift", "results-protobuf") or (
         name == "protobuf-graph" and len(terms) == 3
     ):
@@ -183,9 +186,10 @@ def test_columns_refuse_them_by_name(layout: str) -> None:
 @pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
 def test_results_refuse_them_by_name(format: str) -> None:
     """003-076: results in other formats."""
-    data = write_rows("thrift", [(pattern(Variable("y"), P, OBJ), [[0]])], ["x"])
+    data = io.BytesIO()
+    jelly.write_results(data, ["x"], [(Variable("y"),)], format="thrift")
     with pytest.raises(JellyUnsupportedError, match=r"cannot hold the variable \?y"):
-        convert_results(data, io.BytesIO(), from_format="thrift", to_format=format)
+        convert_results(data.getvalue(), io.BytesIO(), from_format="thrift", to_format=format)
 
 
 def test_patches_refuse_them() -> None:
@@ -544,6 +548,20 @@ def test_frames_tell_the_namespaces(format: str) -> None:
         data = out.getvalue()
     (frame,) = jelly.read_frames(data, format=format)
     assert (len(frame), frame.namespaces) == (1, [("ex", "http://e/")])
+
+
+@BOTH
+@pytest.mark.parametrize("graph", [None, G])
+def test_graphs_of_rdflib_have_the_namespaces(encoding: str, graph: IRI | None) -> None:
+    """003-089, 003-149: a graph, or a dataset where there are quads."""
+    rdflib = pytest.importorskip("rdflib")
+    import jelly.rdflib
+
+    out = io.BytesIO()
+    jelly.write(out, [Quad(S, P, OBJ), Quad(S, P, P, graph)], format=encoding, prefixes={"ex": "http://e/"})
+    (found,) = jelly.rdflib.read_graphs(out.getvalue(), format=encoding)
+    assert (len(found), isinstance(found, rdflib.Dataset)) == (2, graph is not None)
+    assert ("ex", rdflib.URIRef("http://e/")) in found.namespaces()
 
 
 def test_the_reader_tells_the_base() -> None:

@@ -1,16 +1,11 @@
 """BinaryReader and ResultReader: the Python classes that read RDF Thrift and RDF Protobuf, and raise their errors."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
-import numpy
-
-from jelly.errors import JellyOptionsError
-
-from jelly._core.base.batch cimport UNSET, Batch, clear_interner, init_interner
+from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
@@ -20,6 +15,8 @@ from jelly._core.jena.row_reader cimport (
     ANY_MESSAGE, RDF_GRAPH, RDF_STREAM, ROWS, JenaReader, forget_seen, free_rows, keep_last_row,
 )
 from jelly._core.jena.thrift_reader cimport THRIFT_DEPTH, read_thrift
+
+from jelly.errors import JellyOptionsError
 
 cdef enum:
     # Bytes that are added at a time to a row that began in an earlier chunk.
@@ -92,7 +89,6 @@ cdef class BinaryReader(PushReader):
         self.t.patch = patch
         self.t.scan = scan
         self.t.message = ROWS if self.thrift else ANY_MESSAGE if message is None else _MESSAGES[message]
-        self.t.last[0] = self.t.last[1] = self.t.last[2] = self.t.last[3] = UNSET
         self.t.max_rows = self.batch_rows = batch_rows
         self.t.max_text = batch_bytes
         self.t.max_row = max_row_bytes
@@ -218,7 +214,7 @@ cdef class BinaryReader(PushReader):
         self.t.r.end = self.carried.buf + self.carried.n
 
     cdef object give_batch(self):
-        if not self.t.patch and not self.t.results and keep_last_row(&self.t) < 0 and self.error is None:
+        if not self.t.patch and keep_last_row(&self.t) < 0 and self.error is None:
             self.note_fault()
         return self.take_batch()
 
@@ -246,22 +242,18 @@ cdef class BinaryReader(PushReader):
 
 @cython.no_gc_clear
 cdef class ResultReader(BinaryReader):
-    """SPARQL results in RDF Thrift or RDF Protobuf in, Batches of terms and their cells out, no I/O.
+    """SPARQL results in RDF Thrift or RDF Protobuf in, Batches whose columns are variables out, no I/O.
 
-    `pull`, `feed` and `close` give pairs: a Batch that has terms and no rows, and a numpy int32 array with one row of
-    term ids for each result, one column for each of ``variables``, -1 where the variable is unbound. ``variables``
-    are known when the first pair comes or the input ends.
+    ``variables`` are known when the first Batch comes or the input ends.
 
     >>> from jelly._core.jena.reader import ResultReader
     >>> reader = ResultReader("thrift")
-    >>> (terms, cells), = reader.feed(bytes.fromhex("192c180178001801760000192c3c18016100007c000000"))
-    >>> reader.variables, cells.tolist(), terms.term(0)
+    >>> [batch] = reader.feed(bytes.fromhex("192c180178001801760000192c3c18016100007c000000"))
+    >>> batch.variables, batch.cells.tolist(), batch.term(0)
     (('x', 'v'), [[0, -1]], '"a"')
     """
 
-    cdef object cells
-    cdef object names
-    cdef tuple before  # the last Batch that has rows, and its cells: the next row may repeat them
+    cdef tuple names
 
     def __cinit__(self, encoding, **limits):
         self.t.results = True
@@ -280,15 +272,6 @@ cdef class ResultReader(BinaryReader):
             self.names = tuple(found)
         return self.names
 
-    cdef int64_t rows_here(self) noexcept:
-        return 0 if self.batch is None else self.t.n_cells
-
-    cdef bint has_some(self) noexcept:
-        return self.t.n_cells > 0
-
-    cdef bint has_names(self) noexcept:
-        return False
-
     cdef int start_batch(self) except -1:
         BinaryReader.start_batch(self)
         if self.t.has_header:
@@ -296,26 +279,7 @@ cdef class ResultReader(BinaryReader):
         return 0
 
     cdef int start_rows(self) except -1:
-        cdef int64_t rows = min(self.batch_rows, max(MAX_CELLS // max(self.t.width, 1), 1))
-        cdef Py_buffer view
-        self.cells = numpy.empty((rows, self.t.width), numpy.int32)
-        PyObject_GetBuffer(self.cells, &view, PyBUF_SIMPLE)
-        self.t.cells = <int32_t*>view.buf
-        PyBuffer_Release(&view)  # self.cells keeps it
-        self.t.max_rows = rows
-        self.t.n_cells = 0
+        cdef int64_t rows = max(MAX_CELLS // max(self.t.width, 1), 1)
+        self.t.max_rows = min(self.batch_rows, rows)
+        make_results(self.batch, self.variables, min(self.hint_rows, self.t.max_rows))
         return 0
-
-    cdef object give_batch(self):
-        cdef int64_t n = self.t.n_cells
-        cdef Batch batch = self.take_batch()
-        cells = self.cells[:n].copy() if 2 * n < len(self.cells) else self.cells[:n]
-        cells.flags.writeable = False
-        self.cells = None
-        self.t.cells = NULL
-        self.t.n_cells = 0
-        if n > 0:
-            self.before = batch, cells
-            self.t.before = &batch.a
-            self.t.before_cells = <const int32_t*><size_t>cells[n - 1:].ctypes.data
-        return batch, cells

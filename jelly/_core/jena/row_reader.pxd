@@ -98,8 +98,7 @@ ctypedef struct JenaReader:
     int64_t attempts  # how often it was looked through
     bint patch  # rows of Jena's binary RDF Patch
     bint repeats  # the present row has a term that is REPEAT
-    int32_t last[4]  # of the last row of the Batch before, and its terms
-    int32_t carried[4]
+    int32_t* last  # the terms of the last row of the Batch before, in `carry`; NULL where there is none
     BatchData carry
     int message  # ROWS, ANY_MESSAGE, RDF_STREAM, RDF_GRAPH
     int transaction  # CLOSED or OPEN
@@ -107,10 +106,6 @@ ctypedef struct JenaReader:
     bint results
     bint has_header
     int64_t width  # variables
-    int32_t* cells  # term ids of the rows, NO_TERM where unbound; borrowed
-    int64_t n_cells  # rows done
-    BatchData* before  # the last row of the Batch before, NULL where there is none; borrowed
-    const int32_t* before_cells
     Writer variables  # the names, each with its length before it
     Writer joined[JOINS]  # Protobuf: messages that came in pieces
     int n_joined
@@ -135,6 +130,7 @@ cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil
 cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
 cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
+cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil
 cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil
 cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil
 cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil

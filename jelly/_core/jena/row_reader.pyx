@@ -1,13 +1,13 @@
 """Meaning of the rows of RDF Thrift and RDF Protobuf: terms, prefixes, results. Knows neither encoding."""
 
-from libc.stdlib cimport free
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TYPED, NO_TERM, UNSET,
-    add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, intern_term, split_tag,
+    add_graphs, add_namespace, add_quoted, add_row, copy_term, free_arena, free_interner, grow_rows, init_arena,
+    intern_term, split_tag,
 )
-from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.constants cimport (
     KIND_ANY, KIND_VARIABLE, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
     XSD_STRING,
@@ -34,6 +34,7 @@ cdef void free_rows(JenaReader* t) noexcept nogil:
     free(t.scratch_datatype.buf)
     free(t.base.buf)
     free(t.variables.buf)
+    free(t.last)
     free_arena(&t.carry)
     for i in range(JOINS):
         free(t.joined[i].buf)
@@ -46,8 +47,6 @@ cdef void forget_seen(JenaReader* t) noexcept nogil:
 
 cdef bint is_full(JenaReader* t) noexcept nogil:
     """Whether the Batch has enough."""
-    if t.results:
-        return t.n_cells >= t.max_rows or t.batch.n_text > t.max_text
     return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > MAX_NAMES
 
 
@@ -205,40 +204,66 @@ cdef int32_t pattern_term(JenaReader* t, int field, Reader* name, int depth, con
     return REPEATED
 
 
+cdef inline int32_t term_of_row(JenaReader* t, int64_t row, int64_t column) noexcept nogil:
+    """A term of a row of the Batch. A triple is in the default graph."""
+    cdef BatchData* b = t.batch
+    if t.results:
+        return b.cells[row * t.width + column]
+    if column < 3:
+        return b.s[row] if column == 0 else b.p[row] if column == 1 else b.o[row]
+    return NO_TERM if b.g == NULL else b.g[row]
+
+
 cdef int keep_last_row(JenaReader* t) noexcept nogil:
     """Before a Batch goes away, keep the terms of its last row, which the next row may repeat."""
     cdef BatchData* b = t.batch
-    cdef int64_t row = b.n_rows - 1
-    cdef int status
-    if row < 0:
+    cdef BatchData kept
+    cdef int64_t width = t.width if t.results else 4
+    cdef int64_t column
+    cdef int32_t* last
+    cdef int32_t term
+    if b.n_rows == 0:
         return OK
-    t.last[0], t.last[1], t.last[2] = b.s[row], b.p[row], b.o[row]
-    t.last[3] = NO_TERM if b.g == NULL else b.g[row]
-    status = carry_terms(b, &t.carry, t.last, t.carried, b.text_limit)
-    return OK if status == OK else fail(&t.fault, status, NULL, b.text_limit, BY_ROW)
+    last = <int32_t*>realloc(t.last, (width + 1) * sizeof(int32_t))
+    if last == NULL or init_arena(&kept, 3, 1, 8, 256, b.text_limit) < 0:
+        return fail(&t.fault, NO_MEMORY, NULL)
+    t.last = last
+    for column in range(width):
+        term = term_of_row(t, b.n_rows - 1, column)
+        if term >= 0:
+            term = copy_term(b, term, &kept)
+        if term < NO_TERM:
+            free_arena(&kept)
+            return fail(&t.fault, term, NULL, b.text_limit, BY_ROW)
+        last[column] = term
+    free_arena(&t.carry)
+    t.carry = kept
+    return OK
 
 
-cdef int repeat_terms(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil:
-    """The terms of the row before in the places of those that are REPEAT. A triple is in the default graph."""
+cdef int32_t repeated_term(JenaReader* t, int64_t column, int slot, const uint8_t* at) noexcept nogil:
+    """The term that the row before has in a column, or a code."""
     cdef BatchData* b = t.batch
-    cdef int64_t row = b.n_rows - 1
+    cdef int32_t term
+    if b.n_rows > 0:
+        return term_of_row(t, b.n_rows - 1, column)
+    if t.last == NULL:
+        return fail(&t.fault, NOTHING_TO_REPEAT, at, 0, slot)
+    term = t.last[column]
+    if term >= 0:
+        term = copy_term(&t.carry, term, b)
+    return term if term >= NO_TERM else fail(&t.fault, term, at, b.text_limit, BY_ROW)
+
+
+cdef int repeat_terms(JenaReader* t, int32_t* ids, const uint8_t* at) noexcept nogil:
+    """The terms of the row before in the places of those that are REPEAT."""
     cdef int slot
     t.repeats = False
-    for slot in range(4 if quad else 3):
-        if ids[slot] != REPEATED:
-            continue
-        if row >= 0:
-            ids[slot] = b.s[row] if slot == 0 else b.p[row] if slot == 1 else b.o[row] if slot == 2 else (
-                NO_TERM if b.g == NULL else b.g[row]
-            )
-        elif t.last[slot] == UNSET:
-            return fail(&t.fault, NOTHING_TO_REPEAT, at, 0, slot)
-        else:
-            ids[slot] = t.carried[slot]
-            if ids[slot] >= 0:
-                ids[slot] = copy_term(&t.carry, ids[slot], b)
+    for slot in range(4):
+        if ids[slot] == REPEATED:
+            ids[slot] = repeated_term(t, slot, slot, at)
             if ids[slot] < NO_TERM:
-                return fail(&t.fault, ids[slot], at, b.text_limit, BY_ROW)
+                return t.fault.code
     return OK
 
 
@@ -297,7 +322,7 @@ cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at
     """Append a row. From the first quad on, all rows of the stream are quads."""
     cdef BatchData* b = t.batch
     cdef int32_t graph
-    if t.repeats and repeat_terms(t, ids, quad, at) < 0:
+    if t.repeats and repeat_terms(t, ids, at) < 0:
         return t.fault.code
     if check_terms(t, ids, 3, at) < 0:
         return t.fault.code
@@ -332,27 +357,21 @@ cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
     return OK
 
 
-cdef int32_t repeat_cell(JenaReader* t, int64_t column, const uint8_t* at) noexcept nogil:
-    """What the row before has in a column, NO_TERM where it is unbound."""
-    cdef int32_t term
-    if t.n_cells > 0:
-        return t.cells[(t.n_cells - 1) * t.width + column]
-    if t.before == NULL:
-        return fail(&t.fault, NOTHING_TO_REPEAT, at, 0, -1)
-    term = t.before_cells[column]
-    if term >= 0:
-        term = copy_term(t.before, term, t.batch)
-    return term if term >= NO_TERM else fail(&t.fault, term, at, t.batch.text_limit, BY_ROW)
+cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil:
+    """Make room for a row."""
+    if t.batch.n_rows >= t.batch.cap_rows and grow_rows(t.batch) < 0:
+        return fail(&t.fault, NO_MEMORY, at)
+    return OK
 
 
 cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
     if column >= t.width:
         return fail(&t.fault, ROW_WIDTH, at, column + 1, t.width)
     if term == REPEATED:
-        term = repeat_cell(t, column, at)
+        term = repeated_term(t, column, -1, at)
         if term < NO_TERM:
             return term
-    t.cells[t.n_cells * t.width + column] = term
+    t.batch.cells[t.batch.n_rows * t.width + column] = term
     return OK
 
 
@@ -360,5 +379,5 @@ cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil:
     """A row of `n` terms is done."""
     if n != t.width:
         return fail(&t.fault, ROW_WIDTH, at, n, t.width)
-    t.n_cells += 1
+    t.batch.n_rows += 1
     return OK
