@@ -43,8 +43,8 @@ _KNOWN = {
     "schema": "https://schema.org/",
 }
 
-# What each kind of term is called; the last three are none.
-_KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "")
+# What each kind of term is called; texts are none.
+_KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "", "variable", "any")
 _POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
 _IRI = int(Kind.IRI)
 DEFAULT_GRAPH = "(default graph)"

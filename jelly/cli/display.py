@@ -174,7 +174,7 @@ def show_stats(name: str, found: Stats) -> None:
     head.add_row("subjects", f"{found.subjects:,} {more if found.subjects_folded else ''}")
     head.add_row("nodes as objects", f"{found.objects:,} {more if found.objects_folded else ''}")
     console.print(head)
-    every = ("iri", "bnode", "literal", "triple", "default")
+    every = ("iri", "bnode", "literal", "triple", "variable", "any", "default")
     kinds = [kind for kind in every if any(kind in numbers for numbers in found.terms.values())]
     table = Table("position", *map(_number, kinds))
     for position, numbers in found.terms.items():
@@ -199,7 +199,8 @@ def show_result_stats(name: str, found: ResultStats) -> None:
     """Tables on standard output."""
     console = Console()
     console.print(Text(name), f"{found.rows:,} rows", sep="  ")
-    kinds = ("iri", "bnode", "literal", "triple")
+    odd = [kind for kind in ("variable", "any") if any(kind in about.kinds for about in found.variables.values())]
+    kinds = ("iri", "bnode", "literal", "triple", *odd)
     table = Table("variable", *map(_number, ("bound", "unbound", "different", *kinds)))
     for variable, about in found.variables.items():
         numbers = (about.bound, about.unbound, about.values.distinct, *(about.kinds.get(kind, 0) for kind in kinds))

@@ -246,6 +246,23 @@ def test_the_algebra_tells_them_apart() -> None:
     assert [joined.term(term) for term in joined.o] == ["?x", "?y", "ANY", "<x>", "?x"]
 
 
+@pytest.mark.parametrize(("term", "shown"), [(Variable("x"), "variable"), (ANY, "ANY")])
+def test_tools_take_them_for_what_they_are(term: Any, shown: str) -> None:
+    """003-067, 003-069: no tool takes a variable or ANY for a literal of the same text."""
+    import jelly.stats
+
+    one = write_statements("thrift", [Quad(S, P, term), Quad(BlankNode("b"), P, term)])
+    other = write_statements("thrift", [Quad(S, P, Literal("x")), Quad(BlankNode("b"), P, Literal(""))])
+    with pytest.raises(JellyUnsupportedError, match=f"the object is of the kind {shown}: RDFC-1.0 does not define"):
+        jelly.canonicalize(one, from_format="thrift")
+    kinds = jelly.stats.stats(one, format="thrift").terms
+    assert kinds["object"] == {shown.lower(): 2}
+    for ordered in (False, True):
+        settings = {"format": "thrift", "against_format": "thrift", "ordered": ordered}
+        assert list(jelly.validate(one, against=one, **settings)) == []
+        assert list(jelly.validate(one, against=other, **settings)) != []
+
+
 # ---- REPEAT
 
 FEW = [S, P, BlankNode("b"), Literal("o"), QuotedTriple(S, P, OBJ), ANY, Variable("x")]

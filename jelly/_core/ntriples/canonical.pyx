@@ -41,7 +41,7 @@ cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
             if not 0 <= terms[slot] < b.n_terms:
                 return fail(fault, BAD_TERM, NULL, terms[slot], slot)
             kind = b.kind[terms[slot]]
-            if kind == KIND_IRI or slot == 2 and kind != KIND_TRIPLE or slot != 1 and kind == KIND_BNODE:
+            if kind == KIND_IRI or slot == 2 and kind < KIND_TRIPLE or slot != 1 and kind == KIND_BNODE:
                 continue
             if kind == KIND_TRIPLE:
                 return fail(fault, CANONICAL_TRIPLE, NULL, kind, slot)

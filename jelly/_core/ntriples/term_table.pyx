@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, load_u64, put_direction,
 )
-from jelly._core.base.constants cimport MAX_DEPTH, N_XSD_STRING, XSD_STRING
+from jelly._core.base.constants cimport KIND_VARIABLE, MAX_DEPTH, N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
 from jelly._core.ntriples.term_writer cimport len_text, put_text
 
@@ -162,6 +162,13 @@ cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogi
         out = put_text(out + 1, text, n, need, True)
         out[0] = 0x3E
         return need + 2
+    if kind >= KIND_VARIABLE:
+        # As no RDF term is written: ?name, or * for ANY.
+        if reserve_text(t, n + 1) < 0:
+            return NO_MEMORY
+        t.text[t.n_text] = 0x3F if kind == KIND_VARIABLE else 0x2A
+        memcpy(t.text + t.n_text + 1, text, n)
+        return n + 1
     odd = count_noncharacters(text, n)
     need = len_text(text, n, False) + 3 * odd + 2
     n_aux = 0
