@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind, Slot
+from jelly._core.base.constants import NOUNS, Kind, Slot
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
@@ -31,11 +31,6 @@ from jelly.errors import JellyError
 __all__ = ["Problem", "validate"]
 
 _SLOTS = tuple(slot.name.lower() for slot in Slot)
-_NOUNS = {
-    Kind.IRI: "an IRI", Kind.BNODE: "a blank node", Kind.LITERAL: "a literal", Kind.LANG: "a literal",
-    Kind.TYPED: "a literal", Kind.TRIPLE: "a quoted triple", Kind.TEXT: "a text", Kind.TEXT_LTR: "a text",
-    Kind.TEXT_RTL: "a text", Kind.VARIABLE: "a variable", Kind.ANY: "ANY",
-}  # fmt: skip
 
 
 def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
@@ -375,8 +370,9 @@ class _Check:
             masks.append(mask & (ids >= 0) if slot == 3 else mask)
         for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
             slot = next(i for i, mask in enumerate(masks) if mask[row])
-            noun = _NOUNS[Kind(int(batch.kind[columns[slot][row]]))]
-            self.add(f"{_SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
+            noun = NOUNS[batch.kind[columns[slot][row]]]
+            article = "an" if noun == "IRI" else "a"
+            self.add(f"{_SLOTS[slot]} is {article} {noun}, but {flag} is false", *self.place(batch.first_row + row))
             if self.is_full:
                 return
 

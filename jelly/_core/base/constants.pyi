@@ -13,6 +13,8 @@ class Kind(IntEnum):
     VARIABLE = 10
     ANY = 11
 
+NOUNS: tuple[str, ...]
+
 class Slot(IntEnum):
     SUBJECT = 0
     PREDICATE = 1

@@ -23,6 +23,12 @@ class Kind(IntEnum):
     ANY = KIND_ANY
 
 
+# What a term of each kind is called, by the number of the kind.
+NOUNS = (
+    "default graph", "IRI", "blank node", "literal", "literal", "literal", "quoted triple", "text", "text", "text", "variable",
+    "ANY",
+)
+
 _SUBJECT, _PREDICATE, _OBJECT, _GRAPH = SUBJECT, PREDICATE, OBJECT, GRAPH
 
 

@@ -1,13 +1,11 @@
 """Errors of the core: a code, a location and two numbers. Only fault.pyx turns them into exceptions."""
 
-from jelly._core.base.constants cimport (
-    GRAPH, KIND_ANY, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE,
-    KIND_TYPED, KIND_VARIABLE, OBJECT, PREDICATE, SUBJECT,
-)
+from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 
 cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
+from jelly._core.base.constants import NOUNS
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
@@ -191,10 +189,7 @@ _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes
 _SLOTS = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph"}
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
-_KINDS = {
-    0: "default graph", KIND_IRI: "IRI", KIND_BNODE: "blank node", KIND_LITERAL: "literal", KIND_LANG: "literal",
-    KIND_TYPED: "literal", KIND_TRIPLE: "quoted triple", KIND_TEXT: "text", KIND_TEXT_LTR: "text", KIND_TEXT_RTL: "text",
-    KIND_VARIABLE: "variable", KIND_ANY: "ANY",
+_KINDS = dict(enumerate(NOUNS)) | {
     UNTAGGED: "literal of rdf:langString or rdf:dirLangString without a language tag",
     LONG_SUBTAG: "language subtag of more than 8 characters",
 }
