@@ -8,8 +8,8 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
-    KIND_WIDTH, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds, find_directions, find_same,
-    free_render, render, start_render, start_same,
+    KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
+    find_directions, find_same, free_render, render, start_render, start_same,
 )
 from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
@@ -20,6 +20,7 @@ from jelly._core.rules.capabilities cimport Capabilities
 import numpy
 
 from jelly._core.rules.capabilities import capabilities_of
+from jelly._layouts import find_layout
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -33,13 +34,15 @@ cdef enum:
     # Texts longer than this are copied by memcpy.
     LONG = 512
 
+_SYNTAXES = {"plain": PLAIN, "ntriples": NTRIPLES}
+
+# By the part of a statement that a column holds, see `jelly._layouts`.
 _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
-    "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH,
 }
 
 # Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
-_USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
+_USES = {part: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for part, slot in _SLOTS.items()}
 _USES["object_kind"] = _USES["direction"] = 1 << OBJECT
 
 
@@ -226,7 +229,7 @@ cdef class ArrowExporter:
     Several may share a ``pool`` of memory.
 
     >>> import jelly
-    >>> columns = ArrowExporter(flat=True)
+    >>> columns = ArrowExporter("flat")
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> rows, nulls, valid, offsets, data = columns.strings("lang", 0, 1)
     >>> rows, nulls, valid, bytes(data)
@@ -236,7 +239,8 @@ cdef class ArrowExporter:
     cdef Render r
     cdef Batch batch
     cdef readonly Pool pool
-    cdef bint flat
+    cdef dict parts  # that the columns of the layout hold
+    cdef int syntax
     cdef Capabilities capabilities
     cdef bint busy
     cdef bint has_same  # find_same may be asked
@@ -254,11 +258,13 @@ cdef class ArrowExporter:
     cdef int32_t* picked
     cdef int64_t cap_picked
 
-    def __cinit__(self, *, bint flat, Pool pool=None):
+    def __cinit__(self, str layout not None, *, Pool pool=None):
         cdef int slot
         self.pool = Pool() if pool is None else pool
-        self.flat = flat
-        self.capabilities = capabilities_of("flat" if flat else "ntriples")
+        found = find_layout(layout)
+        self.parts = found.parts
+        self.syntax = _SYNTAXES[found.syntax]
+        self.capabilities = capabilities_of(layout)
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
 
@@ -279,6 +285,7 @@ cdef class ArrowExporter:
         hold what stands in them.
         """
         cdef int slots = 15
+        cdef bint directions = False
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
@@ -294,9 +301,11 @@ cdef class ArrowExporter:
         if names is not None:
             slots = 0
             for name in names:
-                slots |= <int>_USES.get(name, 0)
+                part = self.parts.get(name)
+                slots |= <int>_USES.get(part, 0)
+                directions = directions or part == "direction"
         self.batch = batch = self.capabilities.fit(batch, rows, slots)
-        if start_render(&self.r, &batch.a, self.flat, names is not None and "direction" in names) < 0:
+        if start_render(&self.r, &batch.a, self.syntax, directions) < 0:
             self.batch = None
             raise MemoryError
         self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
@@ -373,7 +382,7 @@ cdef class ArrowExporter:
 
         Fewer rows are done than asked for where the data would pass 64 MB.
         """
-        cdef int slot = _SLOTS[name]
+        cdef int slot = _SLOTS[self.parts[name]]
         cdef const int32_t* ids
         self.enter(row, end)
         try:
@@ -432,7 +441,7 @@ cdef class ArrowExporter:
     def codes(self, name: str, int64_t row, int64_t end):
         """Nulls, validity (or None), int32 indices, int64 offsets and data of a dictionary whose values all differ;
         None: all are null."""
-        cdef int slot = _SLOTS[name]
+        cdef int slot = _SLOTS[self.parts[name]]
         cdef Buffer indices
         cdef Values values
         cdef Nulls nulls
