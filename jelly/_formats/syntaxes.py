@@ -16,12 +16,15 @@ import contextlib
 import html
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
 from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
 from jelly._core.ntriples.text import TextWriter
@@ -371,8 +374,10 @@ class Quads:
 
     def of(self, batch: Batch) -> Iterator[Any]:
         text = self.text_of(batch)
-        if len(text) > MAX_TOKEN and np.diff(np.asarray(batch.start)).max(initial=0) > MAX_TOKEN // 6:
-            return self._made(batch)
+        return self._made(batch) if has_long_terms(batch, len(text)) else self.parsed(text)
+
+    def parsed(self, text: bytes) -> Iterator[Any]:
+        """The statements of a text from `text_of` or `frames_of`."""
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -391,6 +396,15 @@ class Quads:
         if batch.op is not None:
             raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         return self._text.encode(self._fit(batch))
+
+    def frames_of(self, batch: Batch) -> list[bytes]:
+        """The same of each frame."""
+        return self._text.frames(self._fit(batch))
+
+
+def has_long_terms(batch: Batch, size: int) -> bool:
+    """Whether a term may be too long for a token of pyoxigraph in the N-Quads of a Batch, which have this size."""
+    return size > MAX_TOKEN and int(np.diff(np.asarray(batch.start)).max(initial=0)) > MAX_TOKEN // 6
 
 
 def refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
@@ -412,6 +426,10 @@ _LETTER = (
 )
 _NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
 _PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
+_PREFIX_LINES = re.compile(rb"\A(?:@prefix [^\n]*\n)*")
+# What stands between frames on their way through pyoxigraph.
+_RANDOM = secrets.token_hex(12).encode()
+_BETWEEN = re.compile(rb"^\S*:%b[01]>? \S+ \S+ \.\n" % _RANDOM, re.M)
 _XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
 # Namespaces that no prefix but their own may stand for.
 _XML_FIXED = (RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
@@ -421,7 +439,7 @@ _NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 _CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^<>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
-_LABEL = "where-the-header-ends"
+_STATEMENT = ox.Triple(ox.BlankNode("b"), ox.NamedNode("x:y"), ox.BlankNode("b"))
 
 
 class SyntaxWriter:
@@ -443,7 +461,6 @@ class SyntaxWriter:
         self._marks = Marks()
         self._quads = Quads(format.quads, self._marks, fitted=True)
         self._prefixes: dict[str, str] = {}
-        self._header = b""
         self._begun = False
         self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)
 
@@ -464,6 +481,50 @@ class SyntaxWriter:
         made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
+
+    def frames(self, batch: Batch) -> list[bytes]:
+        """The text of each frame of a Batch, in the Turtle family. Prefixes are declared in the first frame that has
+        them."""
+        batch = self._capabilities.fit(batch)
+        before = dict(self._prefixes)
+        names: dict[int, list[tuple[str, str]]] = {}
+        for _, frame, name, iri in batch.namespaces:
+            names.setdefault(frame, []).append((name, iri))
+        made: list[bytes] = []
+        waiting: list[bytes] = []
+        declared = b""
+        try:
+            for i, text in enumerate(self._quads.frames_of(batch)):
+                if any(self._prefixes.get(name) != iri for name, iri in names.get(i, ())):
+                    made += self._together(batch, len(made), declared, waiting)
+                    declared = b"".join([self._declare(name, iri) for name, iri in names[i]])
+                    waiting = []
+                waiting.append(text)
+            made += self._together(batch, len(made), declared, waiting)
+        except JellyError:
+            # What was declared is not written.
+            self._prefixes = before
+            raise
+        return made
+
+    def _together(self, batch: Batch, first: int, declared: bytes, texts: list[bytes]) -> list[bytes]:
+        """Frames from number ``first`` on, of which these are the N-Quads. Statements that occur nowhere else stand
+        between them, so that one call serializes all."""
+        if not texts:
+            return []
+        if has_long_terms(batch, sum(map(len, texts))):
+            rows = np.split(np.arange(len(batch)), batch.frames)[first : first + len(texts)]
+            found = [self._turtle(self._serialized(self._quads.of(select(batch, chosen)))) for chosen in rows]
+        else:
+            # Two of them in sequence have no subject in common: they would become one statement.
+            ends = (b"<x:%b%d> " % (_RANDOM, number) * 3 + b".\n" for number in cycle((0, 1)))
+            text = b"".join([part for pair in zip(texts, ends, strict=False) for part in pair])
+            try:
+                found = _BETWEEN.split(self._turtle(self._serialized(self._quads.parsed(text))))[:-1]
+            except SyntaxError as error:
+                error.lineno = None  # the lines are others
+                raise refusal(self.format.title, error, batch.first_row, len(batch.quoted) > 0) from None
+        return [self._marks.take(part) for part in (declared + found[0], *found[1:])]
 
     def close(self) -> bytes:
         """The end of the document."""
@@ -486,19 +547,18 @@ class SyntaxWriter:
         if self.format is RDF_XML:
             if not self._begun and not _XML_RESERVED.fullmatch(name) and iri not in _XML_FIXED:
                 with contextlib.suppress(ValueError):
-                    _header({name: iri})
+                    _header(name, iri)
                     self._prefixes[name] = iri
             return b""
         try:
-            line = _header({name: iri})
+            line = _header(name, iri)
         except ValueError:  # a relative IRI
             return b""
         self._prefixes[name] = iri
-        self._header = _header(self._prefixes)
         return line
 
     def _turtle(self, made: bytes) -> bytes:
-        return made.removeprefix(self._header)
+        return _PREFIX_LINES.sub(b"", made, count=1)
 
     def _json(self, made: bytes) -> bytes:
         return (b",\n" if self._begun else b"[") + made[1:-1]
@@ -528,11 +588,10 @@ def _as_type(match: re.Match[bytes]) -> bytes:
     return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
 
 
-def _header(prefixes: dict[str, str]) -> bytes:
-    """How pyoxigraph declares prefixes in Turtle."""
-    statement = ox.Triple(ox.BlankNode(_LABEL), ox.NamedNode("x:y"), ox.BlankNode())
-    made = ox.serialize([statement], format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b""
-    return made[: made.index(f"_:{_LABEL}".encode())]
+def _header(name: str, iri: str) -> bytes:
+    """How pyoxigraph declares a prefix in Turtle."""
+    made = ox.serialize([_STATEMENT], format=ox.RdfFormat.TURTLE, prefixes={name: iri}) or b""
+    return made[: made.index(b"\n") + 1]
 
 
 def open_writer(
