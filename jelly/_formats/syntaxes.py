@@ -56,8 +56,8 @@ except ImportError:
 __all__ = [
     "BATCH_BYTES",
     "CLASSES",
-    "PLACE",
     "SYNTAXES",
+    "Parsing",
     "PieceFile",
     "Quads",
     "SyntaxReader",
@@ -134,6 +134,36 @@ PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
 
 
+class Parsing:
+    """A document on its way through pyoxigraph, of a file or of a message log: limits, marks, the parser, errors.
+
+    Several documents may have the same ``written``.
+    """
+
+    def __init__(self, format: Format, written: Written | None = None) -> None:
+        self._syntax = SYNTAXES[format]
+        self.tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self.written = Written(xml=format is RDF_XML, word=self.tags.word) if written is None else written
+        # For each piece of the document, the bytes that it stands for. JSON has limits of its own in pyoxigraph.
+        self.check = guard_xml() if format is RDF_XML else len if format is JSON_LD else guard_turtle()
+
+    def put(self, piece: bytes) -> bytes:
+        """A piece of the document with marks."""
+        return self.written.put(self.tags.put(piece))
+
+    def take(self, text: str) -> str:
+        """A text without marks."""
+        return self.written.take_str(self.tags.take_str(text))
+
+    def parse(self, document: Any, **settings: Any) -> Any:
+        """The statements of a marked document: bytes or a file."""
+        return ox.parse(document, self._syntax, **settings)
+
+    def reason(self, error: SyntaxError) -> str:
+        """What an error of the parser says, without the place."""
+        return PLACE.sub("", self.take(error.msg), 1)
+
+
 class SyntaxReader:
     """Reads one of the `SYNTAXES`: see `jelly._formats.registry.Format`.
 
@@ -162,13 +192,13 @@ class SyntaxReader:
         }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
-        self._written = Written(xml=format is RDF_XML, word=self._tags.word)
+        self._parsing = Parsing(format)
+        self._tags, self._written = self._parsing.tags, self._parsing.written
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
         self._given = 0  # bytes that the parser got
         arity = 4 if format.quads else 3
-        self._builder = QuadBatchBuilder(arity, CLASSES, self._taken, self._tags.of_tag, numbered=True)
+        self._builder = QuadBatchBuilder(arity, CLASSES, self._parsing.take, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -181,7 +211,7 @@ class SyntaxReader:
         """The Batches of a source. What comes before an error is given before it is raised."""
         intake = self._builder
         file: Any = PieceFile(self._pieces(source.chunks()), self._by_line)
-        parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
+        parser = self._parsing.parse(file, **self._settings)
         more = True
         while more:
             broken: JellyError | None = None
@@ -209,8 +239,7 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
-        # JSON has limits of its own in pyoxigraph.
-        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_turtle()
+        check = self._parsing.check
         size = min(PIECE, self._max_text)
         rest: list[bytes] = []
         n = 0  # bytes of the rest
@@ -247,29 +276,25 @@ class SyntaxReader:
             yield self._marked(last)
 
     def _marked(self, piece: bytes) -> bytes:
-        piece = self._written.put(self._tags.put(piece))
+        piece = self._parsing.put(piece)
         if self._tags.used or self._written.used:
             # A part of both marks; where there are no marks of tags it is empty.
             self._builder.mark = self._tags.word or self._written.mark.decode()
         return piece
 
-    def _taken(self, text: str) -> str:
-        return self._written.take_str(self._tags.take_str(text))
-
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
         # pyoxigraph has them in no order.
         for name, iri in sorted(prefixes.items()):
-            iri = self._taken(iri)
+            iri = self._parsing.take(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._builder.namespace(name, iri)
 
     def _error(self, error: SyntaxError, file: PieceFile) -> JellySyntaxError:
-        text = self._taken(error.msg)
-        if "LoadDocumentCallback" in text:
-            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
-        reason = PLACE.sub("", text, 1)
+        reason = self._parsing.reason(error)
+        if "LoadDocumentCallback" in reason:
+            reason = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
