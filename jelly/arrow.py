@@ -37,12 +37,13 @@ DuckDB, SQL over a file:
 Parquet out and in:
 
 >>> import os, tempfile
->>> from jelly._formats.table_files import read_table_file, write_table_file
+>>> from pyarrow import parquet
 >>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
->>> write_table_file(path, jelly.read_arrow(data, format="nt"))
+>>> parquet.write_table(jelly.read_arrow(data, format="nt").read_all(), path)
+>>> jelly.write_arrow(path.replace(".parquet", ".jelly"), parquet.read_table(path))
 3
->>> jelly.write_arrow(path.replace(".parquet", ".jelly"), read_table_file(path))
-3
+
+For files larger than memory there is the command: ``jelly convert people.nt people.parquet``, and back.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.language_case import JsonMarks, Marks, Written
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._io.limits import guard_turtle, guard_xml, memory_error
 from jelly._io.source import Source
@@ -624,10 +625,7 @@ def open_writer(
     options: StreamOptions | None,
     arity: int,
     *,
-    frame_rows: int,
-    frame_bytes: int,
-    delimited: bool,
-    keyframe_rows: int,
+    framing: Framing,
     keep_labels: bool,
     **settings: Any,
 ) -> SyntaxWriter:
