@@ -13,7 +13,8 @@ from typing import Any
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._io.limits import memory_error
-from jelly.arrow import GRAPH, LAYOUTS, MAX_PEEK, OPTIONAL, REQUIRED, Layout, compute, pa
+from jelly._layouts import Layout, find_layout, guess_layout
+from jelly.arrow import MAX_PEEK, compute, pa
 from jelly.errors import JellyFormatError, JellyOptionsError
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
@@ -46,26 +47,23 @@ def check_columns(names: list[str], layout: Layout | None = None, patch: bool = 
     >>> check_columns(["s", "p", "o"])
     'ntriples'
     """
-    if layout is None:
-        layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
-    if layout not in LAYOUTS:
-        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    found = guess_layout(names) if layout is None else find_layout(layout)
     first, number = (("op",), "patch") if patch else ((), "frame")
     problems = [
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
-            ("missing", [name for name in (*first, *REQUIRED[layout]) if name not in names]),
-            ("unknown", [name for name in names if name not in (*first, *LAYOUTS[layout], *OPTIONAL[layout], number)]),
+            ("missing", [name for name in (*first, *found.required) if name not in names]),
+            ("unknown", [name for name in names if name not in (*first, *found.parts, number)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong
     ]
     if problems:
         raise JellyOptionsError(
-            f'the columns are not those of layout="{layout}": {"; ".join(problems)}; '
-            f"expected {', '.join((*first, *LAYOUTS[layout]))} and perhaps {', '.join((*OPTIONAL[layout], number))}"
+            f'the columns are not those of layout="{found.name}": {"; ".join(problems)}; '
+            f"expected {', '.join((*first, *found.columns))} and perhaps {', '.join((*found.optional, number))}"
         )
-    return layout
+    return found.name
 
 
 def validated(
@@ -123,7 +121,7 @@ class InputTable:
     def has_graphs(self) -> bool:
         """Whether a graph is named in the first record batches, which are kept."""
         size = 0
-        graph = GRAPH[self.layout]
+        graph = find_layout(self.layout).column("graph")
         for batch in self._batches:
             self._first.append(batch)
             if graph not in batch.schema.names:
@@ -141,7 +139,7 @@ class InputTable:
 
     def batches(self, quads: bool, transactions: bool = False) -> Iterator[Batch]:
         """The Batches of the table, see `ArrowImporter`."""
-        intake = ArrowImporter(flat=self.layout == "flat", quads=quads, patch=self._patch, transactions=transactions)
+        intake = ArrowImporter(self.layout, quads=quads, patch=self._patch, transactions=transactions)
         while self._first:
             yield from _taken(intake, self._first.pop(0))
         for batch in self._batches:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from jelly._core.base.batch import Batch
 
-__all__ = ["BatchReader", "BatchSource", "BatchWriter"]
+__all__ = ["BatchReader", "BatchSource", "BatchWriter", "Framing"]
+
+
+class Framing(TypedDict):
+    """How a stream of Jelly is cut into frames: keywords of `jelly.Encoder`, for formats that have frames."""
+
+    frame_rows: int
+    frame_bytes: int
+    delimited: bool
+    keyframe_rows: int
 
 
 class BatchReader(Protocol):

@@ -53,7 +53,7 @@ class Format:
     ----------
     name, title : str
         The name for ``format=`` and ``--to``, and the name for people.
-    suffixes, media_types, aliases : tuple of str
+    suffixes, media_types : tuple of str
         Other names. The first suffix and the first media type are the ones to write.
     content : Content
         What it holds. A format such as RDF Thrift may be registered for statements and again for query results.
@@ -75,15 +75,16 @@ class Format:
         Statements, patches and query results only: the module that reads and writes it, imported when it is first used.
         It has two functions, which take the Format and the keywords of `Reader` and `Writer`, of `PatchReader` and
         `PatchWriter`, or of `read_results`: ``open_reader(format, **settings)`` returns a
-        `jelly._formats.protocols.BatchReader` or `BatchSource`, ``open_writer(format, options, arity, **settings)`` a
-        `BatchWriter` (without ``arity`` for patches; for query results it is ``open_writer(format, variables)``).
+        `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        ``open_writer(format, options, arity, framing=framing, **settings)`` a `BatchWriter` (without ``arity`` for
+        patches; ``framing`` is a `jelly._formats.protocols.Framing`; for query results it is
+        ``open_writer(format, variables)``).
     """
 
     name: str
     title: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
     content: Content = Content.STATEMENTS
     quads: bool = False
     namespaces: bool = False
@@ -118,7 +119,7 @@ class Format:
         bool
             True if it is.
         """
-        return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
+        return name in (self.name, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
         """Make a reader of this format, see ``codec``.

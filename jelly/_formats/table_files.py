@@ -11,8 +11,9 @@ from typing import Any
 from jelly._formats.arrow_input import pyarrow_errors, to_stream, validated
 from jelly._formats.registry import TABLE_SUFFIXES, table_kind
 from jelly._io.source import Sink
+from jelly._layouts import LAYOUTS, Layout
 from jelly._options import StreamOptions
-from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, write_arrow
+from jelly.arrow import BATCH_ROWS, csv, pa, parquet, read_arrow, write_arrow
 from jelly.errors import JellyError
 
 __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
@@ -84,7 +85,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
         file = parquet.ParquetFile(name)
         return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
     if kind == "csv":
-        types = {column: pa.string() for columns in (("op", "direction"), *LAYOUTS.values()) for column in columns}
+        types = {"op": pa.string()} | {name: pa.string() for layout in LAYOUTS.values() for name in layout.parts}
         made = csv.open_csv(
             name,
             read_options=csv.ReadOptions(block_size=CSV_BLOCK),

@@ -12,6 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, WRITING, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter
@@ -105,14 +106,13 @@ class Writer(SinkWriter):
         **settings: Any,
     ) -> None:
         _check_options(options)
-        self._settings: dict[str, Any] = {
-            "keep_labels": keep_labels,
-            "frame_rows": frame_rows,
-            "frame_bytes": frame_bytes,
-            "delimited": delimited,
-            "keyframe_rows": keyframe_rows if seekable else 0,
-            **settings,
-        }
+        self._framing = Framing(
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            keyframe_rows=keyframe_rows if seekable else 0,
+        )
+        self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
         self._given = options
         self._library = library
         self._collector: BatchBuilder | None = None
@@ -139,7 +139,7 @@ class Writer(SinkWriter):
     def _start(self, arity: int) -> None:
         """Make the encoder. The arity is that of the first statement."""
         with self._sink.named():
-            self._encoder = self.format.open_writer(self._given, arity, **self._settings)
+            self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
 
     def _collect(self, arity: int) -> BatchBuilder:
         """The collector of objects, made for the given arity unless the stream has another one."""

@@ -25,6 +25,7 @@ from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    layout_option,
     limits_of,
     parse_range,
     progress_bar,
@@ -180,9 +181,7 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
-@click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
-)
+@layout_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1), default=1,
     help="Number of threads that read a Jelly file with an index.",

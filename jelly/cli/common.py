@@ -14,10 +14,12 @@ from typing import Any, TypeVar, cast
 import click
 
 from jelly._io.source import descriptor_of, split_suffix
+from jelly._layouts import LAYOUTS
 
 __all__ = [
     "STATEMENTS",
     "can_have_index",
+    "layout_option",
     "limits_of",
     "parse_range",
     "progress_bar",
@@ -114,6 +116,10 @@ quoted_option = click.option(
     "--quoted",
     type=click.Choice(["rdf-1.2", "rdf-star"]),
     help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
+)
+
+layout_option = click.option(
+    "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
 )
 
 

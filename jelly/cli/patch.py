@@ -17,6 +17,7 @@ from jelly._formats.registry import SEEKING, Content, find, format_of, having, t
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    layout_option,
     limits_of,
     parse_range,
     progress_bar,
@@ -118,9 +119,7 @@ def patch() -> None:
     default=None,
     help="Write an index for random access (default for uncompressed files).",
 )
-@click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
-)
+@layout_option
 @_limits
 def convert(
     src: str,

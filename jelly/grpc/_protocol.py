@@ -5,8 +5,6 @@ A message of the two methods that carries statements is a bare RdfStreamFrame, h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row
 from jelly._options import LogicalType, PhysicalType, StreamOptions
@@ -55,19 +53,6 @@ def take_varint(data: bytes, at: int) -> tuple[int, int]:
             return value, i + 1
         shift += 7
     raise JellyFormatError("expected a varint", offset=at)
-
-
-def split_frames(data: bytes) -> Iterator[bytes]:
-    """The frames of a delimited stream, whole ones only, without their lengths.
-
-    >>> list(split_frames(b"\\x01a\\x02bc"))
-    [b'a', b'bc']
-    """
-    at = 0
-    while at < len(data):
-        size, at = take_varint(data, at)
-        yield data[at : at + size]
-        at += size
 
 
 def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:

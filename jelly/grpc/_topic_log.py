@@ -21,11 +21,12 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from jelly._core.base.batch import Batch
+from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._io.source import lock
 from jelly._options import StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._protocol import accept_options, put_varint, split_frames, take_varint
+from jelly.grpc._protocol import accept_options, put_varint, take_varint
 
 __all__ = ["Missed", "Topic", "Topics"]
 
@@ -295,7 +296,7 @@ class Topic:
             data = file.read(size)
         if len(data) < size:
             raise JellyFormatError(f"{self.path} became shorter", offset=offset)
-        return first, list(split_frames(data))[:count]
+        return first, [frame for _, frame in split_frames([data], DELIMITED)][:count]
 
     def _find(self, number: int) -> _Segment | None:
         if number == self.end:

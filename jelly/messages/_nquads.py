@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from jelly._formats.language_case import JsonMarks, Marks, Written
-from jelly._formats.registry import JSON_LD, RDF_XML, Format
-from jelly._formats.syntaxes import PLACE, SYNTAXES, ox
-from jelly._io.limits import guard_turtle, guard_xml, memory_error
+from jelly._formats.language_case import Written
+from jelly._formats.registry import JSON_LD, Format
+from jelly._formats.syntaxes import Parsing, ox
+from jelly._io.limits import memory_error
 from jelly.errors import JellyLimitError
 
 __all__ = ["BrokenText", "to_nquads"]
@@ -61,20 +61,19 @@ def to_nquads(
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
     that the text has ``written`` keep their marks.
     """
-    marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
-    if format is not JSON_LD:
-        size = (guard_xml() if format is RDF_XML else guard_turtle())(text)
-        if size > max(limit, len(text)):
-            raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
-    marked = written.put(marks.put(text))
+    parsing = Parsing(format, written)
+    if format is not JSON_LD and parsing.check(text) > max(limit, len(text)):
+        raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
+    marked = parsing.put(text)
 
     def taken(nquads: bytes) -> bytes:
-        nquads = marks.take(nquads)
-        if marks.of_tag is None:
+        nquads = parsing.tags.take(nquads)
+        of_tag = parsing.tags.of_tag
+        if of_tag is None:
             return nquads
-        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+        return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
 
-    parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    parser = parsing.parse(marked, base_iri=base)
     made: Any = _Limited(limit)
     try:
         ox.serialize(parser, made, ox.RdfFormat.N_QUADS)
@@ -82,13 +81,12 @@ def to_nquads(
         raise memory_error(error) from None
     except SyntaxError as error:
         made = _Limited(limit)
-        before = _until_broken(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        before = _until_broken(parsing.parse(marked, base_iri=base))
         ox.serialize(before, made, ox.RdfFormat.N_QUADS)
-        reason = PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
-        raise BrokenText(taken(made.take()), reason, error.lineno) from None
-    prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
+        raise BrokenText(taken(made.take()), parsing.reason(error), error.lineno) from None
+    prefixes = {name: parsing.take(iri) for name, iri in parser.prefixes.items()}
     base = parser.base_iri
-    return taken(made.take()), prefixes, base if base is None else written.take_str(base)
+    return taken(made.take()), prefixes, base if base is None else parsing.take(base)
 
 
 def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:

@@ -199,22 +199,15 @@ class MessageReader:
             The Batches in order.
         """
         with closing(self.source), self._named():
-            broken: JellyError | None = None
-            chunks = self.source.chunks()
-            while True:
-                try:
-                    chunk = next(chunks, None)
-                except JellyError as error:
-                    broken = error
-                    break
-                if chunk is None:
-                    yield from self._given(self._log.close())
-                    break
-                for at in range(0, len(chunk), PIECE):
-                    yield from self._given(self._log.feed(chunk[at : at + PIECE]))
-            if broken is not None:
-                broken.message = self.messages
-                raise broken
+            try:
+                for chunk in self.source.chunks():
+                    for at in range(0, len(chunk), PIECE):
+                        yield from self._given(self._log.feed(chunk[at : at + PIECE]))
+                yield from self._given(self._log.close())
+            except JellyError as error:
+                if error.message is None:  # an error of the source, for example in compressed data
+                    error.message = self.messages
+                raise
 
     def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
         for batch in batches:

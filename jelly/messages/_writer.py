@@ -9,7 +9,9 @@ from typing import Any
 from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter
 from jelly._options import LogicalType, PhysicalType, StreamOptions
@@ -17,7 +19,7 @@ from jelly.errors import JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
 from jelly.messages._message import NOTE, Message
 from jelly.messages._reader import MESSAGE_READING, MessageReader
-from jelly.messages._serializers import JsonEncoder, LinesEncoder, TurtleEncoder, YamlEncoder
+from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
 from jelly.messages._xml import XmlEncoder
 
 __all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messages"]
@@ -59,9 +61,11 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
             )
         return _JellyEncoder(options)
     if format.name in ("nt", "nq"):
-        return LinesEncoder(format.quads, dialect)
+        return TextEncoder(TextWriter(quads=format.quads), dialect)
     if format.delimited:
-        return TurtleEncoder(format.quads, dialect)
+        from jelly._formats.syntaxes import SyntaxWriter
+
+        return TextEncoder(SyntaxWriter(TRIG if format.quads else TURTLE), dialect)
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 

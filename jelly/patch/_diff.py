@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,6 +20,7 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.native import default_options
 from jelly._formats.registry import READING, format_of, having
+from jelly._io.drain import drain
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
@@ -78,9 +80,7 @@ class _Spool:
             self._file.write(self._encoder.close())
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES)
-            while data := self._file.read(CHUNK):
-                yield from decoder.feed(data)
-            yield from decoder.close()
+            yield from drain(decoder, iter(partial(self._file.read, CHUNK), b""))
 
 
 class _HashFile:

@@ -16,6 +16,7 @@ from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -431,10 +432,12 @@ class PatchWriter(SinkWriter):
             self.format = find(format, self._sink.name, content=Content.PATCH)
             self._encoder = self.format.open_writer(
                 self.options,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                delimited=delimited,
-                keyframe_rows=keyframe_rows if seekable else 0,
+                framing=Framing(
+                    frame_rows=frame_rows,
+                    frame_bytes=frame_bytes,
+                    delimited=delimited,
+                    keyframe_rows=keyframe_rows if seekable else 0,
+                ),
                 marked_bnodes=marked_bnodes,
                 quoted=quoted,
             )

@@ -24,8 +24,9 @@ from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
 from jelly._io.writer import Writer
+from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
-from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
+from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
@@ -194,8 +195,7 @@ def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
         return None
     if partition_by not in ("predicate", "graph"):
         raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
-    schema(layout)  # refuses a layout that there is not
-    return GRAPH[layout] if partition_by == "graph" else LAYOUTS[layout][1]
+    return find_layout(layout).column(partition_by)
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:

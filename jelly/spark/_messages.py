@@ -19,8 +19,9 @@ from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.native import default_options
 from jelly._io.drain import drain
+from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
-from jelly.arrow import Layout, RecordBatchBuilder, compute, pa
+from jelly.arrow import RecordBatchBuilder, compute, pa
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
@@ -262,7 +263,7 @@ class _Packer:
             raise JellyOptionsError(f"the column is of type {type}: expected an array of structs")
         self.names = [type.value_type.field(i).name for i in range(type.value_type.num_fields)]
         layout = check_columns(self.names)
-        self._graph = {"flat": "graph", "ntriples": "g"}[layout]
+        self._graph = find_layout(layout).column("graph")
         self._options = options
         self._delimited = delimited
         self._quads: bool | None = None
@@ -294,7 +295,7 @@ class _Packer:
             quads = graphs[end] > graphs[start] if self._quads is None else self._quads
             try:
                 if quads not in intakes:
-                    intakes[quads] = ArrowImporter(flat=self._layout == "flat", quads=quads)
+                    intakes[quads] = ArrowImporter(self._layout, quads=quads)
                 frames.append(self._frame(intakes[quads], quads, columns, start, end))
             except JellyError as error:
                 error.source = f"value {first + i} of {place}"

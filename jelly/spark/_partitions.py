@@ -27,9 +27,10 @@ from jelly._formats.registry import JELLY, NQ, NT, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
+from jelly._layouts import Layout
 from jelly._seekable.file import JellyFile
 from jelly._seekable.sidecar import SUFFIX
-from jelly.arrow import Keep, Layout, from_batches, pa
+from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 
 __all__ = [

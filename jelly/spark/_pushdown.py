@@ -11,6 +11,7 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
+from jelly._layouts import LAYOUTS
 
 __all__ = ["MAX_VALUES", "Where", "where"]
 
@@ -18,9 +19,14 @@ __all__ = ["MAX_VALUES", "Where", "where"]
 MAX_VALUES = 32
 
 _LITERALS = (Kind.LITERAL, Kind.LANG, Kind.TYPED)
-_SLOTS = {
-    "subject": "s", "predicate": "p", "object": "o", "graph": "g", "s": "s", "p": "p", "o": "o", "g": "g",
-}  # fmt: skip
+_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
+# The slot and the syntax of a column, by its name.
+_COLUMNS = {
+    name: (_SLOTS[part], layout.syntax)
+    for layout in LAYOUTS.values()
+    for name, part in layout.columns.items()
+    if part in _SLOTS
+}
 
 Ids = np.ndarray[Any, np.dtype[Any]]
 
@@ -56,7 +62,7 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
     >>> where("predicate", ["a:q"])(batch).tolist(), where("p", ["<a:p>", "<a:r>"])(batch).tolist()
     ([1], [0])
     """
-    slot = _SLOTS.get(column)
+    slot, syntax = _COLUMNS.get(column, (None, None))
     given = list(values)
     if slot is None or not given or len(given) > MAX_VALUES:
         return None
@@ -64,7 +70,7 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
     for value in given:
         if not isinstance(value, str):
             return None
-        if column == slot:
+        if syntax == "ntriples":
             if value.startswith(f"_:{REPLACED_LABEL}"):
                 return None  # the Batch has another label, perhaps
             if value.startswith("_:"):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import find
-from jelly.arrow import LAYOUTS, Layout, pa
+from jelly._layouts import LAYOUTS, Layout
+from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
@@ -92,14 +93,17 @@ class Settings:
             raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
-        by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *cls.types, CORRUPT} else "flat"
+        fitting = [
+            name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *cls.types, CORRUPT}
+        ]
+        by_names = fitting[-1] if fitting else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
             names = tuple(own)
         elif "columns" in options:
             names = tuple(name.strip() for name in options["columns"].split(","))
         else:
-            names = (*cls.first, *LAYOUTS[layout])
+            names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
@@ -124,7 +128,7 @@ class Settings:
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
-        known = (*cls.first, *LAYOUTS[layout], *(name for name in cls.types if name not in cls.first))
+        known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
         if unknown := [name for name in names if name not in (*known, CORRUPT)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
@@ -172,7 +176,7 @@ class Settings:
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout][0]]
+        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout].required[0]]
 
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         """A record batch of ``columns`` as ``schema`` says."""
@@ -305,12 +309,13 @@ class JellyDataSource(DataSource):
                 f'no path is given: expected df.write.format("{self.name()}").mode("append").save(path)'
             )
         for field in schema.fields:
+            layouts = " or ".join(", ".join(layout.columns) for layout in LAYOUTS.values())
             is_number = self._patch and field.name == "patch"
             if not isinstance(field.dataType, IntegralType if is_number else StringType):
                 raise JellyOptionsError(
                     f"column {field.name!r} is of type {field.dataType.simpleString()}: expected "
                     f"{'a whole number' if is_number else 'string'}; {'besides op and patch ' * self._patch}"
-                    f"the columns are those of a layout: {' or '.join(', '.join(names) for names in LAYOUTS.values())}"
+                    f"the columns are those of a layout: {layouts}"
                 )
         check_columns(schema.names, patch=self._patch)
         compression = self.options.get("compression", "none").lower()

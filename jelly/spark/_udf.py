@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._layouts import Layout
 from jelly._options import StreamOptions
 from jelly.arrow import pa, schema
 from jelly.errors import JellyError, MissingExtraError
@@ -33,7 +34,6 @@ F: Any = functions
 
 __all__ = ["from_jelly", "from_ntriples", "to_jelly"]
 
-Layout = Literal["flat", "ntriples"]
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
 

@@ -205,10 +205,17 @@ cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noex
     return OK
 
 
-# Test door.
+# Test door, and that of logs of frames.
 
-def _frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
-    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would."""
+DELIMITED = FRAMING_DELIMITED
+
+
+def split_frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
+    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would.
+
+    >>> split_frames([b"\\x01a\\x02bc"], DELIMITED)
+    [(1, b'a'), (3, b'bc')]
+    """
     cdef FrameReader feed
     cdef Fault fault
     cdef Reader frame

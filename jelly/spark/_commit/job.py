@@ -18,7 +18,8 @@ from typing import Any
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.native import default_options
 from jelly._io.remote import is_url
-from jelly.arrow import Layout, pa, write_arrow
+from jelly._layouts import Layout
+from jelly.arrow import pa, write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._partitions import local_path
 
