@@ -56,7 +56,8 @@ class MessageReader:
     contexts : mapping of str to Any, optional
         JSON-LD contexts by URL. Other contexts are never fetched.
     strict : bool, default False
-        Allow only RDF 1.1 in N-Triples and N-Quads, and neither blank lines nor arrays in NDJSON-LD.
+        Allow only RDF 1.1 in N-Triples and N-Quads, no comment that delimits messages inside a statement or graph block
+        of Turtle and TriG, and neither blank lines nor arrays in NDJSON-LD.
     force : bool, default False
         Read the frames of a flat Jelly stream as messages.
     max_message_bytes : int, optional
@@ -79,6 +80,12 @@ class MessageReader:
 
     Notes
     -----
+    Every comment that matches delimits messages, wherever it stands (RDF Messages, section 2.1). In Turtle and TriG it
+    may stand inside a statement or graph block: triples whose object comes before it belong to the message before, and
+    the statement goes on in the next. These messages are given when the statement or graph block ends, and count as one
+    for ``max_message_bytes``. Newer drafts of RDF Messages refuse that, and so does ``strict=True``; a directive cannot
+    stand there.
+
     In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no message.
     With ``dialect="comment"`` it is an empty message, because there each line is one.
 
@@ -154,6 +161,7 @@ class MessageReader:
                 dialect=how,
                 announced=announced,
                 trailing=trailing,
+                strict=strict,
                 base=base,
                 max_message_bytes=max_message_bytes,
             )
