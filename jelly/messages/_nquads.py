@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.registry import JSON_LD, RDF_XML, Format
 from jelly._formats.syntaxes import PLACE, SYNTAXES, ox
@@ -62,6 +63,8 @@ def to_nquads(
     that the text has ``written`` keep their marks. A comment that holds the ``sentinel``, a statement, puts it between
     what the parser gives before and after the comment.
     """
+    if format is RDF_XML:
+        text = TextJoiner().feed(text)
     marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
     if format is not JSON_LD:
         size = (guard_xml() if format is RDF_XML else guard_turtle())(text)
