@@ -51,6 +51,9 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096
 
+# Short for .tar.gz and so on.
+_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
 
@@ -61,6 +64,8 @@ def split_suffix(name: str) -> tuple[str, str]:
     ('.nt', '.gz')
     """
     stem, last = os.path.splitext(os.path.basename(name))
+    if last.lower() in _TAR:
+        return ".tar", _TAR[last.lower()]
     if last.lower() in COMPRESSIONS:
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""

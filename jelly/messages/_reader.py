@@ -13,18 +13,19 @@ from jelly._core.algebra.message_blank_nodes import rename_blank_nodes as rename
 from jelly._core.base.batch import Batch
 from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source
-from jelly.errors import JellyError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
 from jelly.messages._media import Dialect, find_log
 from jelly.messages._message import Declared, Message, messages_of
+from jelly.messages._tar import TarLog
 
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
 # Formats that an input can be recognised as.
-_NAMES = ("jelly", "nt", "nq", "ttl")
+_NAMES = ("jelly", "nt", "nq", "ttl", "tar")
 
 _BY_MEDIA_TYPE: Any = object()
 
@@ -40,13 +41,15 @@ class MessageReader:
     src : Any
         The input, as for `jelly.Reader`.
     format : str, optional
-        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly``), or a media type with parameters. By default
+        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly tar``), or a media type with parameters. By default
         the suffix of the file decides; a source without a name is Jelly.
     dialect : {"comment", "directive"} or None, optional
         What delimits messages in N-Triples, N-Quads, Turtle and TriG: ``# @message`` comments (RDF Messages, section
         2.1), or ``MESSAGE`` and ``@message .`` in a document that announces them with ``VERSION "1.2-messages"``. None
         reads a document as one message. By default the parameters of a media type decide, else comments, unless the
         document begins by announcing directives.
+    members : str, optional
+        Format of the files in a TAR archive, any of those of `jelly.Reader`. By default the suffix of each decides.
     trailing : {"open", "close"}, default "open"
         Whether a comment at the very end opens an empty message. Directives never do.
     rename_blank_nodes : bool, default False
@@ -86,6 +89,10 @@ class MessageReader:
     for ``max_message_bytes``. Newer drafts of RDF Messages refuse that, and so does ``strict=True``; a directive cannot
     stand there.
 
+    In a TAR archive each file is a message, in the order of the archive; it may be in any format of `jelly.Reader`, and
+    compressed (section 3.3). Directories are passed over; links, devices and sparse files are refused; nothing is
+    extracted. RDF Messages defines no log of RDF Thrift, RDF Protobuf and N3: archives can hold such messages.
+
     In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no message.
     With ``dialect="comment"`` it is an empty message, because there each line is one.
 
@@ -103,6 +110,7 @@ class MessageReader:
         *,
         format: str | None = None,
         dialect: Dialect | None = _BY_MEDIA_TYPE,
+        members: str | None = None,
         trailing: Literal["open", "close"] = "open",
         rename_blank_nodes: bool = False,
         base: str | None = None,
@@ -136,6 +144,8 @@ class MessageReader:
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
         name = self.format.name
+        if members is not None and name != "tar":
+            raise JellyArgumentError(f"members= is for TAR archives: {self.format.title} has no files in it")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(
@@ -168,6 +178,18 @@ class MessageReader:
         elif name == "ndjsonld":
             self._log = NdjsonLog(
                 contexts=contexts, strict=strict, dialect=how, base=base, max_message_bytes=max_message_bytes
+            )
+        elif name == "tar":
+            self._log = TarLog(
+                members=members,
+                contexts=contexts,
+                strict=strict,
+                max_message_bytes=max_message_bytes,
+                base=base,
+                max_names=max_names,
+                max_prefixes=max_prefixes,
+                max_datatypes=max_datatypes,
+                max_expansion=max_expansion,
             )
         elif name == "yamlld":
             self._log = YamlLog(contexts=contexts, base=base, max_message_bytes=max_message_bytes)
