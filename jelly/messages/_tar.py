@@ -187,7 +187,8 @@ class TarLog(TextLog):
         self._strict = strict
         self._max = max_message_bytes
         self._settings_of_files = {**settings, **dict.fromkeys(_LIMITS, max_message_bytes)}
-        self._writer = TextWriter(quads=True)
+        # Only the labels of binary formats have to be fitted to N-Quads.
+        self._writers = {binary: TextWriter(quads=True, fitted=not binary) for binary in (False, True)}
         self._known: dict[str, str] = {}
 
     def feed(self, data: Any) -> Iterator[Batch]:
@@ -235,7 +236,7 @@ class TarLog(TextLog):
                 for _, _, prefix, iri in batch.namespaces:
                     if self._known.get(prefix) != iri:
                         self._known[prefix] = declared[prefix] = iri
-                parts.append(self._writer.encode(batch))
+                parts.append(self._writers[format.binary].encode(batch))
                 n += len(parts[-1])
                 if n > self._max:
                     reason = f"it has more than {self._max} bytes as N-Quads; raise max_message_bytes to read it"
@@ -260,7 +261,7 @@ class TarEncoder:
     def __init__(self, members: str | None) -> None:
         self._format = find(members or "nq")
         self._lines = NQ if self._format.quads else NT
-        self._text = TextWriter(quads=self._format.quads)
+        self._text = TextWriter(quads=self._format.quads, fitted=True)
         self._prefixes: dict[str, str] = {}
         self._files = 0
         self._bytes = 0

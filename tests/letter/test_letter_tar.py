@@ -106,6 +106,22 @@ def test_written_in_every_format(members: str, tmp_path: Path) -> None:
     assert again.getvalue() == (tmp_path / "x.tar").read_bytes()
 
 
+@pytest.mark.parametrize("members", FORMATS)
+def test_labels_that_text_cannot_hold(members: str) -> None:
+    """002-016 in 002-083: the node has another label, the same one for the same; two labels stay two."""
+    p, labels = jelly.IRI("u:p"), ("a b", "a_20b", "esc_a_20b", "c")
+    out = io.BytesIO()
+    rows = [(jelly.BlankNode(s), p, jelly.BlankNode(o)) for s, o in itertools.product(labels, labels)]
+    write_messages(out, [rows], format="tar", members=members)
+    (message,) = read_messages(out.getvalue(), format="tar")
+    names = {s: row[0].value for (s, _), row in zip(itertools.product(labels, labels), message, strict=True)}
+    assert len(set(names.values())) == 4
+    expected = [(names[s], names[o]) for s, o in itertools.product(labels, labels)]
+    assert sorted((row[0].value, row[2].value) for row in message) == sorted(expected)
+    if members in ("nt", "nq"):
+        assert names["a b"] == "esc_a_20b"
+
+
 def test_named_graphs_and_prefixes() -> None:
     """002-083: a file stands for itself, so it has the prefixes that it uses."""
     log = b"prefix e: <http://e/> prefix f: <http://f/> e:g { e:s e:p 1 } #@message\n <a:s> <a:p> e:o . #@message\n"
