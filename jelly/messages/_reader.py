@@ -16,7 +16,7 @@ from jelly._io.source import MAX_EXPANSION, Source
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
-from jelly.messages._media import Dialect, find_log
+from jelly.messages._media import LOG_FORMATS, Dialect, find_log, media_type
 from jelly.messages._message import Declared, Message, messages_of
 from jelly.messages._tar import TarLog
 
@@ -24,6 +24,8 @@ __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
+# What a web server is asked for.
+ACCEPT = ", ".join([media_type(name) for name in LOG_FORMATS]) + ", */*;q=0.1"
 # Formats that an input can be recognised as.
 _NAMES = ("jelly", "nt", "nq", "ttl", "tar")
 
@@ -42,7 +44,7 @@ class MessageReader:
         The input, as for `jelly.Reader`.
     format : str, optional
         Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly tar``), or a media type with parameters. By default
-        the suffix of the file decides; a source without a name is Jelly.
+        the Content-Type of a body from the web decides, or else the suffix; a source without a name is Jelly.
     dialect : {"comment", "directive"} or None, optional
         What delimits messages in N-Triples, N-Quads, Turtle and TriG: ``# @message`` comments (RDF Messages, section
         2.1), or ``MESSAGE`` and ``@message .`` in a document that announces them with ``VERSION "1.2-messages"``. None
@@ -123,9 +125,14 @@ class MessageReader:
         max_datatypes: int = 256,
         max_expansion: int = MAX_EXPANSION,
     ) -> None:
-        self.source = Source(src, max_expansion)
-        with self.source.named():
-            self.format, found, announced = find_log(format, self.source.name)
+        self.source = Source(src, max_expansion, ACCEPT)
+        try:
+            with self.source.named():
+                format = format or self.source.media_type
+                self.format, found, announced = find_log(format, self.source.name)
+        except JellyError:
+            self.source.close()
+            raise
         self.source.expected = (self.format.name, _NAMES, "format")
         if max_message_bytes is None:
             most = fitted({}, ["max_message_bytes"], self.source.size)
