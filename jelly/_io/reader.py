@@ -69,6 +69,11 @@ class Reader(SourceReader):
 
     Notes
     -----
+    Labels of blank nodes are given as they stand, and the scope of a blank node is the input: in all frames the same
+    label is the same node, and in another input it is another one, although equal in Python. Where each frame has a
+    scope of its own, as in a message log, read with `jelly.messages`. In the formats of pyoxigraph, nodes without a
+    label are ``anon0``, ``anon1`` and so on.
+
     ``max_frame_bytes``, ``max_line_bytes`` and ``max_row_bytes`` are raised to 16 times the size of the file if that is
     more, so that a file with one long literal can be read.
 

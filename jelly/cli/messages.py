@@ -190,7 +190,10 @@ def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> N
 @messages.command(short_help="Check that logs can be read to the end.")
 @click.argument("files", nargs=-1, required=True)
 @_reading
-@click.option("--strict", is_flag=True, help="Allow only RDF 1.1, and one object per line of NDJSON-LD.")
+@click.option(
+    "--strict", is_flag=True,
+    help="Allow only RDF 1.1, no # @message inside a statement, and one object per line of NDJSON-LD.",
+)
 def validate(files: tuple[str, ...], strict: bool, **reading: Any) -> None:
     """Read logs and print the first error of each, with message and line. The exit code is 1 if there is one."""
     failed = False

@@ -59,7 +59,8 @@ class MessageReader:
     base : str, optional
         Base IRI for resolving relative IRIs.
     contexts : mapping of str to Any, optional
-        JSON-LD contexts by URL. Other contexts are never fetched.
+        JSON-LD contexts by URL: the path of a file, JSON text, or a dict. Contexts are never fetched: one that is used
+        and not given is an error that names its URL.
     strict : bool, default False
         Allow only RDF 1.1 in N-Triples and N-Quads, no comment that delimits messages inside a statement or graph block
         of Turtle and TriG, and neither blank lines nor arrays in NDJSON-LD.
@@ -85,6 +86,9 @@ class MessageReader:
 
     Notes
     -----
+    The scope of a blank node is its message (section 1.4). Labels are given as they stand, so nodes of two messages
+    that have the same label are equal in Python; with ``rename_blank_nodes=True`` they are not.
+
     Every comment that matches delimits messages, wherever it stands (RDF Messages, section 2.1). In Turtle and TriG it
     may stand inside a statement or graph block: triples whose object comes before it belong to the message before, and
     the statement goes on in the next. These messages are given when the statement or graph block ends, and count as one

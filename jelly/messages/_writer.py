@@ -74,7 +74,8 @@ class MessageWriter(SinkWriter):
     """Write a message log.
 
     A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. Empty
-    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments.
+    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments. The scope
+    of a blank node is its message (RDF Messages, section 1.4); labels are written as they are given.
 
     Parameters
     ----------
