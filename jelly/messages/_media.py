@@ -120,9 +120,9 @@ def _advise(error: JellyError, format: str | None, name: str) -> None:
     with contextlib.suppress(JellyError):
         title = find(format, name).title
         if title == "JSON-LD":
-            error.reason += ". Messages in JSON-LD are lines of NDJSON-LD"
+            error.reason += "; messages in JSON-LD are lines of NDJSON-LD"
         else:
-            error.reason += f". RDF Messages defines no log of {title}: keep each message in a file of a TAR archive"
+            error.reason += f"; RDF Messages defines no log of {title}: keep each message in a file of a TAR archive"
         error.args = (error.reason,)
 
 

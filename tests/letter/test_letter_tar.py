@@ -307,6 +307,8 @@ def test_formats_without_a_log(name: str) -> None:
     for call in (lambda: read_messages(b"", format=name), lambda: write_messages(io.BytesIO(), [], format=name)):
         with pytest.raises(jelly.JellyError, match="RDF Messages defines no log of .*: keep each message in a file"):
             call()
+    with pytest.raises(jelly.JellyError, match="messages in JSON-LD are lines of NDJSON-LD"):
+        read_messages(b"", format="jsonld")
 
 
 def test_many_files_take_time_as_their_number() -> None:
