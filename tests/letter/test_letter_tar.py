@@ -360,3 +360,23 @@ def test_memory_stays_flat() -> None:
     for batch in reader.batches():
         assert len(batch.frames) <= 100
     assert reader.messages == 30_000
+
+
+def test_damaged_headers_give_our_errors_only() -> None:
+    """002-083: bytes of headers are changed, and the sum that guards them is made right again."""
+    draw = random.Random(83)
+    files = (("0.nt", LINE), ("é" * 200 + ".ttl", LINE), ("1.rt", b""))
+    whole = [archive(*files, format=format) for format in (tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)]
+    refused = 0
+    for _ in range(2000):
+        data = bytearray(draw.choice(whole))
+        for _ in range(draw.randrange(1, 4)):
+            at = draw.randrange(9) * 512
+            data[at + draw.randrange(512)] = draw.choice((0, 0x20, 0x31, 0x80, 0xFF, draw.randrange(256)))
+            total = sum(data[at : at + 148]) + 8 * 0x20 + sum(data[at + 156 : at + 512])
+            data[at + 148 : at + 156] = b"%06o\0 " % total
+        try:
+            found(bytes(data))
+        except jelly.JellyError:
+            refused += 1
+    assert 100 < refused < 1900
