@@ -365,6 +365,18 @@ RDF_XML_LOG = Format(
     **_LOG,
 )
 
+TAR_LOG = Format(
+    name="tar",
+    title="TAR",
+    suffixes=(".tar",),
+    media_types=("application/x-tar",),
+    quads=True,
+    namespaces=True,
+    binary=True,
+    capability="nq",
+    **_LOG,
+)
+
 # ---- results of SPARQL queries
 
 
@@ -411,7 +423,7 @@ def _by_name(*formats: Format) -> dict[str, Format]:
 
 FORMATS = _by_name(JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
 PATCH_FORMATS = _by_name(JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT)
-LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG)
+LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
 RESULT_FORMATS = _by_name(*_RESULTS)
 TABLE_FORMATS = _by_name(*_TABLES)
 TABLE_SUFFIXES = tuple(suffix for format in _TABLES for suffix in format.suffixes)

@@ -27,6 +27,7 @@ import numpy as np
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
+from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.materialize import Materializer
@@ -43,6 +44,7 @@ from jelly.errors import (
     JellyLimitError,
     JellyOptionsError,
     JellySyntaxError,
+    JellyTruncatedError,
     JellyUnsupportedError,
     MissingExtraError,
 )
@@ -241,6 +243,7 @@ class SyntaxReader:
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
         check = self._parsing.check
+        joiner = TextJoiner() if self.format is RDF_XML else None
         size = min(PIECE, self._max_text)
         rest: list[bytes] = []
         n = 0  # bytes of the rest
@@ -249,6 +252,8 @@ class SyntaxReader:
         for chunk in chunks:
             for at in range(0, len(chunk), size):
                 piece = bytes(chunk[at : at + size])
+                if joiner is not None:
+                    piece = joiner.feed(piece)
                 # A tag that goes on is not looked through again for each byte of it.
                 if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
                     rest.append(piece)
@@ -275,6 +280,8 @@ class SyntaxReader:
         if last := b"".join(rest):
             check(last)
             yield self._marked(last)
+        if joiner is not None and joiner.begun:
+            raise JellyTruncatedError("the input ends inside the XML document", offset=self._given)
 
     def _marked(self, piece: bytes) -> bytes:
         piece = self._parsing.put(piece)

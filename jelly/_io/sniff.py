@@ -41,6 +41,8 @@ def looks_like(head: bytes) -> tuple[str, str] | None:
     for magic, title in _BINARY.items():
         if head.startswith(magic):
             return title, ""
+    if head[257:262] == b"ustar":
+        return "a TAR archive", "tar"
     if _is_jelly(head):
         return "Jelly", "jelly"
     if _THRIFT.match(head):

@@ -51,16 +51,28 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096
 
+_WEB = re.compile("https?://[^/?#]+", re.I)
+# What servers say of files that they do not know; then the suffix tells more.
+_ANY = re.compile(
+    r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
+)
+# Short for .tar.gz and so on.
+_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
 
 def split_suffix(name: str) -> tuple[str, str]:
     """The format's and the compression's suffix of a file name, each "" where there is none.
 
-    >>> split_suffix("data/people.nt.gz")
-    ('.nt', '.gz')
+    >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
+    (('.nt', '.gz'), ('.ttl', ''))
     """
+    if (host := _WEB.match(name)) is not None:
+        name = re.split("[?#]", name[host.end() :])[0]
     stem, last = os.path.splitext(os.path.basename(name))
+    if last.lower() in _TAR:
+        return ".tar", _TAR[last.lower()]
     if last.lower() in COMPRESSIONS:
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""
@@ -150,9 +162,13 @@ class Source:
     ``chunks()`` gives the decompressed bytes. ``name`` is the file's name or "", ``size`` the bytes that there are to
     read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
     they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
+
+    A str that begins with http:// or https:// is an address, of which the body is read. ``media_type`` is the type that
+    its server tells, or what a file object of a library for the web has in ``headers``, if that is a format; else None.
+    ``accept`` is what the server is asked for.
     """
 
-    def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION) -> None:
+    def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION, accept: str = "*/*") -> None:
         if max_expansion < 1:
             raise ValueError("max_expansion must be at least 1")
         self._max_expansion = max_expansion
@@ -164,9 +180,16 @@ class Source:
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
+        media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
             src = sys.stdin.buffer
-        if isinstance(src, str | os.PathLike):
+        if isinstance(src, str) and _WEB.match(src):
+            from jelly._io.remote import Body
+
+            self.name = src
+            body = Body(src, accept)
+            read, self._close, media_type = body.read, body.close, body.media_type
+        elif isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
@@ -178,6 +201,10 @@ class Source:
         elif hasattr(src, "read"):
             name = getattr(src, "name", "")
             self.name = name if isinstance(name, str) else ""
+            told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
+            if isinstance(told, str):
+                media_type = told
+                self.name = self.name or str(getattr(src, "url", "") or "")
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
         elif hasattr(src, "__iter__"):
@@ -187,6 +214,7 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
             )
         self._raw = _Raw(read)
+        self.media_type = None if _ANY.fullmatch(media_type.partition(";")[0].strip().lower()) else media_type or None
 
     @property
     def bytes_read(self) -> int:

@@ -78,6 +78,12 @@ class Writer(SinkWriter):
     JellyOptionsError
         If ``options`` do not allow a statement.
 
+    Notes
+    -----
+    Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
+    same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
+    refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
+
     Examples
     --------
     >>> import io, jelly

@@ -28,6 +28,7 @@ _IN_OPTIONS = [
         (r"\bpass force=True\b", "use --force"),
         (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
         (r'\bdialect="(\w+)"', r"--dialect \1"),
+        (r"\bpass members=\.\.\.", "use --members"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),

@@ -228,6 +228,8 @@ class PatchReader(SourceReader):
 
     Notes
     -----
+    Labels of blank nodes are given as they stand; their scope is the dataset that the patches are for.
+
     RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z .``, which
     is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.
 
@@ -393,6 +395,9 @@ class PatchWriter(SinkWriter):
 
     Notes
     -----
+    Labels of blank nodes are written as they are given. Their scope is the dataset that the patches are for, so that a
+    later patch can delete what an earlier one added: in all patches of all files the same label is the same node.
+
     RDF Patch cannot mark the end of a patch: the rows of several patches are written as if they were one.
 
     Examples

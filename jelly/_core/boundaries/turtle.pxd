@@ -28,6 +28,11 @@ ctypedef struct Scan:
     bint after_string  # an @ begins a language tag
     bint after_version  # a string is no literal
     int64_t depth  # of braces
+    bint inside  # a statement or directive goes on
+    bint sparql  # that is a directive without a dot: its IRI or string ends it
+    bint after_literal  # all but spaces and comments since is a string; a tag or datatype may follow
+    bint after_brace  # {| begins an annotation
+    bint after_bar  # |} ends one
     int64_t nested  # ( [ << and { that are open
     int64_t deepest  # the most of them so far
     # of what was found, as offsets of the input

@@ -113,6 +113,8 @@ cdef int take_name(Scan* t) noexcept nogil:
     if end == NULL:
         if t.end - begin <= MAX_KEYWORD:
             return USED_UP
+        t.inside = True
+        t.after_literal = False
         t.after_string = False
         t.state = IN_NAME
         t.at = begin + 1
@@ -120,16 +122,22 @@ cdef int take_name(Scan* t) noexcept nogil:
     t.found_at = offset(t, begin)
     n = end - begin
     t.found_end = t.note_at = offset(t, end)
+    if n == 4 and not t.inside and is_word(begin, n, b"base", 4):
+        t.sparql = True
     if tag or n > 8 or n < 6:
         t.at = end
     elif is_word(begin + at_sign, n - at_sign, b"prefix", 6):
         t.at = end
         t.after_string = False
+        t.sparql = not at_sign
+        t.inside = True
         return -PREFIX
     elif is_word(begin + at_sign, n - at_sign, b"version", 7):
         t.at = end
         t.after_string = False
         t.after_version = True
+        t.sparql = not at_sign
+        t.inside = True
         return -VERSION
     elif not t.directive:
         t.at = end
@@ -141,6 +149,8 @@ cdef int take_name(Scan* t) noexcept nogil:
         return take_at_message(t, end)
     else:
         t.at = end
+    t.inside = True
+    t.after_literal = False
     t.after_string = False
     return 1
 
@@ -161,8 +171,26 @@ cdef int take_at_message(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef inline void end_string(Scan* t) noexcept nogil:
-    t.after_string = not t.after_version
+    t.after_string = t.after_literal = not t.after_version
+    if t.after_version and t.sparql:
+        t.inside = t.sparql = False
     t.after_version = False
+
+
+cdef inline void take_sign(Scan* t, uint8_t byte) noexcept nogil:
+    if byte == 0x2E:
+        t.inside = False
+    elif byte == 0x7C and t.after_brace:
+        t.inside = True
+    t.after_bar = byte == 0x7C
+    t.after_brace = t.after_literal = t.after_string = False
+
+
+cdef inline void take_brace(Scan* t, uint8_t byte) noexcept nogil:
+    t.after_brace = byte == 0x7B
+    t.depth += 1 if t.after_brace else -1
+    t.inside = t.after_bar
+    t.after_bar = t.after_literal = False
 
 
 cdef int take_quote(Scan* t) noexcept nogil:
@@ -202,11 +230,16 @@ cdef int scan_text(Scan* t) noexcept nogil:
             at += 1
             continue
         if kind == A_SIGN:
-            t.after_string = False
+            if at[0] == 0x2E and at + 1 == t.end and not t.final:
+                t.at = at
+                return USED_UP
+            if at[0] != 0x2E or at + 1 == t.end or not is_digit(at[1]):  # .5 is a number
+                take_sign(t, at[0])
             at += 1
             continue
         if kind == A_BRACKET:
-            t.after_string = False
+            t.inside = True
+            t.after_literal = t.after_string = False
             nest(t, at[0] == 0x28 or at[0] == 0x5B)
             at += 1
             continue
@@ -218,6 +251,7 @@ cdef int scan_text(Scan* t) noexcept nogil:
             at = t.at
             continue
         if kind == A_QUOTE:
+            t.inside = True
             return take_quote(t)
         t.after_string = False
         if kind == A_HASH:
@@ -226,10 +260,13 @@ cdef int scan_text(Scan* t) noexcept nogil:
             t.at += 1
             return 1
         if kind == A_BRACE:
-            t.depth += 1 if at[0] == 0x7B else -1
+            take_brace(t, at[0])
             nest(t, at[0] == 0x7B)
             at += 1
-        elif t.end - at < 2:
+            continue
+        t.inside = True
+        t.after_literal = False
+        if t.end - at < 2:
             # < or > or a backslash
             if t.final:
                 t.at = t.end
@@ -269,6 +306,8 @@ cdef int scan_iri(Scan* t) noexcept nogil:
         if byte == 0x3E:
             t.at = at + 1
             t.state = IN_TEXT
+            if t.sparql:
+                t.inside = t.sparql = False
             return 1
         if byte <= 0x20 or byte == 0x3C or byte == 0x22:
             # It was no IRI.
@@ -376,12 +415,13 @@ cdef class Lexer:
     ``directive=False`` looks for comments that match ``/^\\s*@message/`` (RDF Messages, section 2.1), ``True`` for
     ``MESSAGE`` and ``@message .``. Found is a list of tuples: what it is (``"message"``, ``"prefix"``, ``"version"``,
     or ``"bad"`` for an ``@message`` without its dot), the offsets in all of the input of its beginning, of its end and
-    of what follows the word in a comment, and how many braces are open.
+    of what follows the word in a comment, how many braces are open, and where it stands: 0 between statements, 1 inside
+    one, 2 inside one where a string ends (for the first that stands there).
 
     >>> from jelly._core.boundaries.turtle import Lexer
     >>> lexer = Lexer()
     >>> lexer.feed(b'<a:s#@message> <a:p> "# @message" . # @mess') + lexer.feed(b"age one\\n", True)
-    [('message', 36, 50, 46, 0)]
+    [('message', 36, 50, 46, 0, 0)]
     """
 
     cdef Scan t
@@ -423,7 +463,9 @@ cdef class Lexer:
             with nogil:
                 what = scan(t)
             if what:
-                found.append((names[what], t.found_at, t.found_end, t.note_at, t.depth))
+                where = t.inside + (t.inside and t.after_literal)
+                found.append((names[what], t.found_at, t.found_end, t.note_at, t.depth, where))
+                t.after_literal = False
         self.rest = text[t.at - t.begin:]
         t.origin += t.at - t.begin
         t.begin = t.at = t.end = NULL
