@@ -12,7 +12,6 @@ from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter
-from jelly._io.writer import iterate
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
@@ -156,11 +155,13 @@ class MessageWriter(SinkWriter):
         if isinstance(message, Message):
             entries = {**message.metadata, **entries}
             namespaces = [*message.namespaces, *namespaces]
+        elif isinstance(message, Batch):
+            message = message.statements()  # which query results do not have
         before = len(collector)
         try:
             for name, iri in namespaces:
                 collector.namespace(name, iri)
-            collector.extend(iterate(message), 1 << 62)
+            collector.extend(iter(message), 1 << 62)
             collector.end_frame(entries)
             if self._each:
                 self._encode()
