@@ -22,7 +22,8 @@ class Framing(TypedDict):
 class BatchReader(Protocol):
     """A reader that is fed with chunks of bytes, as `jelly._core.base.push_reader.PushReader` is.
 
-    It may also have ``options`` (the stream options once they are read), ``skipped`` and ``n_skipped``.
+    It may also have ``options`` (the stream options once they are read), ``skipped`` and ``n_skipped``; those of query
+    results have ``variables``, which are known with the first Batch.
     """
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -186,8 +186,7 @@ class Writer(SinkWriter):
         statements : iterable of Triple, Quad or sequences of terms
             The statements.
         """
-        # The rows of query results could be taken for statements.
-        iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+        iterator = iterate(statements)
         if self._collector is None:
             for first in iterator:
                 self.add(first)
@@ -292,6 +291,11 @@ class Writer(SinkWriter):
         super().abort()
 
 
+def iterate(statements: Iterable[Any]) -> Iterator[Any]:
+    """Iterate over statements. A Batch of query results is refused: its rows could be taken for statements."""
+    return StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+
+
 def arity_of(statement: Any) -> int:
     """The number of terms of a statement. The first statement decides whether a stream has triples or quads."""
     if isinstance(statement, Batch):
@@ -374,7 +378,7 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     True
     """
     _check_options(options)
-    iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+    iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
     if options is None:

@@ -168,6 +168,8 @@ class MessageWriter(SinkWriter):
         if isinstance(message, Message):
             entries = {**message.metadata, **entries}
             namespaces = [*message.namespaces, *namespaces]
+        elif isinstance(message, Batch):
+            message = message.statements()  # which query results do not have
         before = len(collector)
         try:
             for name, iri in namespaces:

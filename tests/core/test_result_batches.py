@@ -191,6 +191,9 @@ def test_algebra_that_needs_statements_or_the_same_variables() -> None:
             join_batches([batch, *others])
         with pytest.raises(ValueError, match="cannot be joined"):
             join_batches([*others, batch])
+    for wrong in ([None], [5], [batch, None]):
+        with pytest.raises(TypeError):
+            join_batches(wrong)  # type: ignore[arg-type]
     renamed = relabel(batch, {"y": "other"})
     renamed.check()
     assert renamed.variables == batch.variables
@@ -297,15 +300,18 @@ def test_results_are_refused_by_public_writers() -> None:
         patches.add_batch(batch)
     with messages.MessageWriter(io.BytesIO(), format="nt") as writer:
         for some in (batch, results([])):
-            with pytest.raises(JellyOptionsError, match="query results"):
-                writer.add_batch(some)
-    for write in (
+            for write in (writer.add_batch, writer.write):
+                with pytest.raises(JellyOptionsError, match="query results"):
+                    write(some)
+        assert writer.messages == 0
+    for take in (
         lambda: jelly.dumps(batch),
         lambda: jelly.write(io.BytesIO(), batch, format="nt"),
         lambda: stats.Counting(10).add(batch),
     ):
         with pytest.raises(JellyOptionsError, match="query results"):
-            write()
+            take()
+    assert jelly.loads(jelly.dumps(triples())) == triples().statements()
     with pytest.raises(JellyArgumentError, match="got Batch: use add_batch"):
         BatchBuilder(3).add(batch)
 

@@ -160,9 +160,10 @@ def join_batches(list batches not None) -> Batch:
     (2, '<a:s>', '"o"@en')
     """
     cdef Batch batch, joined
+    cdef Batch first = batches[0] if batches else None
     cdef int64_t rows = 0, terms = 0, text = 0, quoted = 0
     cdef int arity = 3
-    cdef tuple variables = (<Batch>batches[0]).variables if batches and batches[0] is not None else None
+    cdef tuple variables = None if first is None else first.variables
     for batch in batches:
         if batch is None:
             raise TypeError("expected Batches, got None")
