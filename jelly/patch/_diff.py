@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,7 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.native import default_options
 from jelly._formats.registry import READING, format_of, having
@@ -23,17 +25,18 @@ from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._options import PatchOptions
-from jelly._tools.blank_nodes import relabel_to_match
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
+from jelly.patch._rematch import has_blank_rows, rematch
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
 
 __all__ = ["diff", "write_diff"]
 
 OLD, NEW = 0, 1
 
-# What of the memory the hashes of rows may take, and what the Batches of each side and what waits for its file.
-INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4, 12, 16
+# What of the memory the hashes of rows may take, the Batches of each side, what waits for its file, and the blank nodes
+# that are matched.
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE, MATCHING_SHARE = 4, 12, 16, 2
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -54,6 +57,7 @@ class _Spool:
         self._batches: list[Batch] = []
         self._size = 0
         self._file: Any = None
+        self._closed = False
         self._encoder = Encoder(default_options(4).replace(generalized_statements=True), frame_rows=4096)
         self.rows = 0
 
@@ -72,10 +76,12 @@ class _Spool:
         self._file.write(self._encoder.encode(batch, False))
 
     def batches(self) -> Iterator[Batch]:
-        """All of them, once."""
+        """All of them. Nothing can be added after this."""
         yield from self._batches
         if self._file is not None:
-            self._file.write(self._encoder.close())
+            if not self._closed:
+                self._file.write(self._encoder.close())
+                self._closed = True
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES)
             while data := self._file.read(CHUNK):
@@ -141,6 +147,7 @@ class _Comparison:
 
     def __init__(self, memory: int, stack: ExitStack) -> None:
         self._stack = stack
+        self._memory = memory
         self._bound = memory // INDEX_SHARE
         self._hasher = RowHasher()
         self._index: RowIndex | None = RowIndex()
@@ -148,6 +155,8 @@ class _Comparison:
         self._files: list[_HashFile] = []
         self._file_bound = memory // HASHES_SHARE
         self._gone: Any = None  # of each row of the old one whether the new one has not got it
+        self._fresh: Any = None  # of each row of the new one whether the old one has not got it
+        self._blank = [False, False]  # whether rows that may differ have blank nodes
 
     @property
     def spilled(self) -> bool:
@@ -158,17 +167,21 @@ class _Comparison:
         hashes = self._hasher(batch)
         if self._index is None:
             self._files[side].add(hashes)
-            self._spools[side].add(batch)
+            self._keep(side, batch)
             return
         numbers, new = self._index.add(hashes)
         if side == NEW:
             self._gone[numbers[numbers < len(self._gone)]] = False
         if new.all():
-            self._spools[side].add(batch)
+            self._keep(side, batch)
         elif new.any():
-            self._spools[side].add(select(batch, new))
+            self._keep(side, select(batch, new))
         if self._index.nbytes > self._bound:
             self._leave_memory()
+
+    def _keep(self, side: int, batch: Batch) -> None:
+        self._spools[side].add(batch)
+        self._blank[side] = self._blank[side] or has_blank_rows(batch)
 
     def end_old(self) -> None:
         """All Batches of the old one are there."""
@@ -215,22 +228,50 @@ class _Comparison:
                     fresh[rows[is_first]] = True
         return fresh
 
-    def batches(self) -> Iterator[Batch]:
+    def _differs(self, side: int) -> bool:
+        """Whether rows with blank nodes differ."""
+        marks = self._fresh if side == NEW else self._gone
+        return any(rows.any() and has_blank_rows(batch, rows) for batch, rows in _marked(self._spools[side], marks))
+
+    def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
         """The rows that make the new one of the old one: deletions in the order of the old, then additions in that of
         the new."""
-        fresh = None if self._index is not None else self._compare_files()
+        if self._index is None:
+            self._fresh = self._compare_files()
+        else:
+            self._index = None
+            self._fresh = self._marks(self._spools[NEW].rows)
+            self._fresh[:] = True
+        labels: dict[str, str] = {}
+        more: list[Batch] = []
+        if match_blank_nodes and all(self._blank) and self._differs(OLD) and self._differs(NEW):
+            old, new = (partial(_marked, *side) for side in zip(self._spools, (self._gone, self._fresh), strict=True))
+            found = rematch(old, new, self._memory // MATCHING_SHARE)
+            if found is not None:
+                labels, more = found.labels, found.more
+                for marks, changes in ((self._gone, found.gone), (self._fresh, found.fresh)):
+                    for rows, differs in changes:
+                        marks[rows] = differs
         yield from _taken(self._spools[OLD], self._gone, DELETE)
-        yield from _taken(self._spools[NEW], fresh, ADD)
+        yield from _taken(self._spools[NEW], self._fresh, ADD, labels)
+        for batch in more:
+            yield select(batch, slice(None), op=ADD, quads=True)
 
 
-def _taken(spool: _Spool, wanted: Any, op: int) -> Iterator[Batch]:
-    """The rows that are wanted (None: all) as those of a patch."""
+def _taken(spool: _Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
+    """The rows that are wanted as those of a patch, with other labels of blank nodes."""
+    for batch, rows in _marked(spool, wanted):
+        if rows.any():
+            batch = select(batch, rows, op=op, quads=True)
+            yield relabel(batch, labels) if labels and has_blank_rows(batch) else batch
+
+
+def _marked(spool: _Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
+    """Batches with the marks of their rows."""
     at = 0
     for batch in spool.batches():
-        rows = np.ones(len(batch), np.bool_) if wanted is None else wanted[at : at + len(batch)]
+        yield batch, marks[at : at + len(batch)]
         at += len(batch)
-        if rows.any():
-            yield select(batch, rows, op=op, quads=True)
 
 
 def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
@@ -262,17 +303,13 @@ def _diff_batches(
             declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
             yield batch
 
-    sides: tuple[Iterable[Batch], Iterable[Batch]] = read(OLD, old), read(NEW, new)
-    if match_blank_nodes:
-        first = list(sides[OLD])
-        sides = first, relabel_to_match(first, sides[NEW])
-    for batch in sides[OLD]:
+    for batch in read(OLD, old):
         comparison.add(OLD, batch)
     comparison.end_old()
-    for batch in sides[NEW]:
+    for batch in read(NEW, new):
         comparison.add(NEW, batch)
     head = Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())])
-    yield from chain(head.batches(), comparison.batches(), [end_of_transaction()])
+    yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
 
 
 @checked(READING)
@@ -282,7 +319,7 @@ def diff(
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
-    match_blank_nodes: bool = False,
+    match_blank_nodes: bool = True,
     **settings: Any,
 ) -> Patch:
     """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
@@ -301,18 +338,19 @@ def diff(
         Approximate maximum bytes of memory for the comparison, see `write_diff`.
     namespaces : bool, default True
         Also compare namespace declarations, the last one of each prefix, if both formats have them.
-    match_blank_nodes : bool, default False
-        Match blank nodes by their place in the two graphs instead of by their labels. The patch then uses the labels of
-        ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Both sources are held in memory. Blank nodes
-        that are too much alike keep their labels, with a `JellyWarning`.
+    match_blank_nodes : bool, default True
+        Match blank nodes by their place in the two datasets where that makes the patch smaller than their labels do.
+        The patch then uses the labels of ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Where
+        matching takes more than half of ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
+        that are too much alike. False: only labels count.
     **settings : Any
         Keywords of `jelly.Reader`, for both sources.
 
     Returns
     -------
     Patch
-        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new``. Use
-        `write_diff` for a patch that does not fit into memory.
+        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new`` (last
+        those of which only the blank nodes are others). Use `write_diff` for a patch that does not fit into memory.
 
     Notes
     -----
@@ -339,7 +377,7 @@ def write_diff(
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
-    match_blank_nodes: bool = False,
+    match_blank_nodes: bool = True,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
     seekable: bool = False,
@@ -364,8 +402,8 @@ def write_diff(
         statements as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
     namespaces : bool, default True
         Also compare namespace declarations.
-    match_blank_nodes : bool, default False
-        See `diff`. Both sources are held in memory.
+    match_blank_nodes : bool, default True
+        See `diff`.
     headers : iterable of Header, optional
         Headers of the patch.
     to_format : str, optional

@@ -8,7 +8,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, Batch, load_u64
+from jelly._core.base.batch cimport KIND_BNODE, KIND_LANG, KIND_TYPED, Batch, load_u64
 
 import numpy
 
@@ -219,4 +219,45 @@ def row_hash(Batch batch not None, seed):
         hash_terms(b, &key, terms)
         hash_rows(b, terms, out)
         free(terms)
+    return made
+
+
+def term_hash(Batch batch not None, seed):
+    """Hashes of the terms: uint64, shape (terms, 2). Equal terms have equal hashes in all Batches, see `row_hash`.
+
+    >>> import jelly
+    >>> some, other = (next(jelly.read_batches(text, format="nt")) for text in (b"_:x <a:p> _:y .", b"_:y <a:p> _:y ."))
+    >>> bool((term_hash(some, bytes(16))[some.o] == term_hash(other, bytes(16))[other.s]).all())
+    True
+    """
+    cdef HashKey key
+    cdef Hash128* out
+    read_key(seed, &key)
+    made = numpy.empty((batch.a.n_terms, 2), numpy.uint64)
+    out = <Hash128*>memory_of(made)
+    with nogil:
+        hash_terms(&batch.a, &key, out)
+    return made
+
+
+def blank_terms(Batch batch not None):
+    """Of each term whether it is a blank node, or a quoted triple with one somewhere inside: bool.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"_:x <a:p> <<( <a:s> <a:p> _:x )>> .", format="nt"))
+    >>> [batch.term(term) for term in blank_terms(batch).nonzero()[0]]
+    ['_:x', '<<( <a:s> <a:p> _:x )>>']
+    """
+    cdef BatchData* b = &batch.a
+    cdef int32_t i
+    cdef const int32_t* parts
+    made = numpy.empty(b.n_terms, numpy.bool_)
+    cdef char* is_blank = <char*>memory_of(made)
+    with nogil:
+        for i in range(b.n_terms):
+            is_blank[i] = b.kind[i] == KIND_BNODE
+            if b.kind[i] == KIND_TRIPLE:
+                # Its terms come before it.
+                parts = b.quoted + 3 * b.aux[i]
+                is_blank[i] = is_blank[parts[0]] or is_blank[parts[1]] or is_blank[parts[2]]
     return made
