@@ -34,9 +34,9 @@ __all__ = ["diff", "write_diff"]
 
 OLD, NEW = 0, 1
 
-# What of the memory the hashes of rows may take, the Batches of each side, what waits for its file, and the blank nodes
-# that are matched.
-INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE, MATCHING_SHARE = 4, 12, 16, 2
+# What of the memory the hashes of rows may take with the Batches, the Batches of each side, what waits for its file, and
+# the blank nodes that are matched.
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE, MATCHING_SHARE = 4.5, 128, 256, 2
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -44,7 +44,7 @@ MAX_FRAME_BYTES = (1 << 31) - 1
 # Hashes in files: three numbers a row, the hash and the number of the row; parts by the first bits of the hash. A part
 # of which the index does not fit into memory is read several times, with other rows each time.
 ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
-INDEX_BYTES, MAX_PASSES, MIN_INDEX = 48, 64, 1 << 16
+INDEX_BYTES, MAX_PASSES, MIN_INDEX = 32, 64, 1 << 16
 MOVED_ROWS = 1 << 14
 
 
@@ -55,7 +55,7 @@ class _Spool:
         self._stack = stack
         self._bound = bound
         self._batches: list[Batch] = []
-        self._size = 0
+        self.nbytes = 0  # of what is in memory
         self._file: Any = None
         self._closed = False
         self._encoder = Encoder(default_options(4).replace(generalized_statements=True), frame_rows=4096)
@@ -67,13 +67,20 @@ class _Spool:
 
     def add(self, batch: Batch) -> None:
         self.rows += len(batch)
-        self._size += batch.nbytes
-        if self._file is None and self._size <= self._bound:
+        if self._file is None and self.nbytes + batch.nbytes <= self._bound:
             self._batches.append(batch)
+            self.nbytes += batch.nbytes
             return
+        self.spill()
+        self._file.write(self._encoder.encode(batch, False))
+
+    def spill(self) -> None:
+        """Move what is in memory into the file."""
         if self._file is None:
             self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
-        self._file.write(self._encoder.encode(batch, False))
+        for batch in self._batches:
+            self._file.write(self._encoder.encode(batch, False))
+        self._batches, self.nbytes = [], 0
 
     def batches(self) -> Iterator[Batch]:
         """All of them. Nothing can be added after this."""
@@ -148,7 +155,7 @@ class _Comparison:
     def __init__(self, memory: int, stack: ExitStack) -> None:
         self._stack = stack
         self._memory = memory
-        self._bound = memory // INDEX_SHARE
+        self._bound = int(memory / INDEX_SHARE)
         self._hasher = RowHasher()
         self._index: RowIndex | None = RowIndex()
         self._spools = [_Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
@@ -176,6 +183,9 @@ class _Comparison:
             self._keep(side, batch)
         elif new.any():
             self._keep(side, select(batch, new))
+        if self._index.nbytes + sum(spool.nbytes for spool in self._spools) > self._bound:
+            for spool in self._spools:
+                spool.spill()
         if self._index.nbytes > self._bound:
             self._leave_memory()
 
@@ -197,13 +207,12 @@ class _Comparison:
     def _leave_memory(self) -> None:
         """Move the hashes into files; rows have in the files the numbers that they have in the spools."""
         assert self._index is not None
-        hashes = self._index.hashes()
-        self._index = None
+        index, self._index = self._index, None
         self._files = [_HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
-        n = self._spools[OLD].rows
-        for file, rows in zip(self._files, (hashes[:n], hashes[n:]), strict=True):
-            for at in range(0, len(rows), MOVED_ROWS):
-                file.add(rows[at : at + MOVED_ROWS])
+        bounds = 0, self._spools[OLD].rows, len(index)
+        for file, start, stop in zip(self._files, bounds, bounds[1:], strict=False):
+            for at in range(start, stop, MOVED_ROWS):
+                file.add(index.hashes(at, min(at + MOVED_ROWS, stop)))
 
     def _compare_files(self) -> Any:
         """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
