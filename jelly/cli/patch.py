@@ -320,7 +320,7 @@ def diff(
     The number of additions and deletions is printed on standard error.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
-    patch then has the labels of OLD. Matching may take half of the memory; where it takes more, labels count. With
+    patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
     --no-match-blank-nodes only labels count: nodes without one, such as [] in Turtle, are called anon0, anon1 and so on
     by their position in the file.
     """

@@ -15,6 +15,7 @@ import numpy as np
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.statement_table import relabel
@@ -27,16 +28,17 @@ from jelly._io.source import Progress
 from jelly._options import PatchOptions
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
-from jelly.patch._rematch import has_blank_rows, rematch
+from jelly.patch._rematch import rematch
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
 
 __all__ = ["diff", "write_diff"]
 
 OLD, NEW = 0, 1
+BLANK = int(Kind.BNODE)
 
-# What of the memory the hashes of rows may take with the Batches, the Batches of each side, what waits for its file, and
-# the blank nodes that are matched.
-INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE, MATCHING_SHARE = 4.5, 128, 256, 2
+# What of the memory the hashes of rows may take with the Batches, those of each side, and what waits for its file. When
+# blank nodes are matched, the hashes are gone: that may take all of it.
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -191,7 +193,7 @@ class _Comparison:
 
     def _keep(self, side: int, batch: Batch) -> None:
         self._spools[side].add(batch)
-        self._blank[side] = self._blank[side] or has_blank_rows(batch)
+        self._blank[side] = self._blank[side] or bool((batch.kind == BLANK).any())
 
     def end_old(self) -> None:
         """All Batches of the old one are there."""
@@ -237,11 +239,6 @@ class _Comparison:
                     fresh[rows[is_first]] = True
         return fresh
 
-    def _differs(self, side: int) -> bool:
-        """Whether rows with blank nodes differ."""
-        marks = self._fresh if side == NEW else self._gone
-        return any(rows.any() and has_blank_rows(batch, rows) for batch, rows in _marked(self._spools[side], marks))
-
     def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
         """The rows that make the new one of the old one: deletions in the order of the old, then additions in that of
         the new."""
@@ -253,9 +250,9 @@ class _Comparison:
             self._fresh[:] = True
         labels: dict[str, str] = {}
         more: list[Batch] = []
-        if match_blank_nodes and all(self._blank) and self._differs(OLD) and self._differs(NEW):
+        if match_blank_nodes and all(self._blank):
             old, new = (partial(_marked, *side) for side in zip(self._spools, (self._gone, self._fresh), strict=True))
-            found = rematch(old, new, self._memory // MATCHING_SHARE)
+            found = rematch(old, new, self._memory)
             if found is not None:
                 labels, more = found.labels, found.more
                 for marks, changes in ((self._gone, found.gone), (self._fresh, found.fresh)):
@@ -272,7 +269,7 @@ def _taken(spool: _Spool, wanted: Any, op: int, labels: dict[str, str] | None = 
     for batch, rows in _marked(spool, wanted):
         if rows.any():
             batch = select(batch, rows, op=op, quads=True)
-            yield relabel(batch, labels) if labels and has_blank_rows(batch) else batch
+            yield relabel(batch, labels) if labels else batch
 
 
 def _marked(spool: _Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
@@ -350,7 +347,7 @@ def diff(
     match_blank_nodes : bool, default True
         Match blank nodes by their place in the two datasets where that makes the patch smaller than their labels do.
         The patch then uses the labels of ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Where
-        matching takes more than half of ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
+        matching takes more than ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
         that are too much alike. False: only labels count.
     **settings : Any
         Keywords of `jelly.Reader`, for both sources.

@@ -1,7 +1,7 @@
 """Statements with blank nodes that differ by label, compared again with the nodes matched by structure.
 
-This runs only where statements with blank nodes differ on both sides, and matches only those parts of the datasets that
-hang together with such a statement: all others have the same labels on both sides.
+This runs only where a statement that differs on either side would be the same with other blank nodes, and matches only
+those parts of the datasets that hang together with a difference: all others have the same labels on both sides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jelly._core.algebra.content import blank_terms, term_hash
+from jelly._core.algebra.content import blank_terms, row_hash, term_hash
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
@@ -26,10 +26,10 @@ from jelly._tools.blank_nodes import components, match_labels
 from jelly.errors import JellyWarning
 from jelly.patch._changes import SEED_BYTES, RowHasher
 
-__all__ = ["Rematched", "has_blank_rows", "rematch"]
+__all__ = ["Rematched", "rematch"]
 
 # Bytes that matching takes for each statement of either side, and for each blank node, at most.
-ROW_BYTES, NODE_BYTES = 300, 500
+ROW_BYTES, NODE_BYTES = 160, 300
 
 # The Batches of a dataset, with each of them a bool for each row: whether the other dataset has not got it.
 Side = Callable[[], Iterable[tuple[Batch, Any]]]
@@ -63,13 +63,29 @@ def _columns(batch: Batch, of_terms: Any, none: Any) -> Any:
     return found
 
 
-def has_blank_rows(batch: Batch, rows: Any = None) -> bool:
-    """Whether some of the rows have a blank node."""
+def _labels_matter(old: Side, new: Side, bound: int) -> bool:
+    """Whether a statement that differs would be one of the other side with other blank nodes."""
+    seed = os.urandom(SEED_BYTES)
+    index = RowIndex()
+    for batch, differs in old():
+        rows = _blank_rows(batch, differs)
+        if rows is not None:
+            index.add(row_hash(batch, seed, alike=True)[rows])
+            if index.nbytes > bound:
+                raise _TooMany
+    for batch, differs in new() if len(index) else ():
+        rows = _blank_rows(batch, differs)
+        if rows is not None and (index.find(row_hash(batch, seed, alike=True)[rows]) >= 0).any():
+            return True
+    return False
+
+
+def _blank_rows(batch: Batch, differs: Any) -> Any:
+    """The rows that differ and have blank nodes, None where there are none."""
+    if not differs.any():
+        return None
     blank = blank_terms(batch)
-    if not blank.any():
-        return False
-    found = _columns(batch, blank, False).any(axis=1)
-    return bool(found.any() if rows is None else found[rows].any())
+    return differs & _columns(batch, blank, False).any(axis=1) if blank.any() else None
 
 
 class _Nodes:
@@ -183,12 +199,14 @@ def rematch(old: Side, new: Side, bound: int) -> Rematched | None:
     """
     hasher = RowHasher()
     try:
+        if not _labels_matter(old, new, bound):
+            return None
         nodes, differ = _find_nodes((old, new), bound)
         index, before, after = _rows_to_match(nodes, differ, (old, new), bound, hasher)
     except _TooMany:
         warnings.warn(
-            f"blank nodes are compared by their labels: to match them by structure takes more than {bound >> 20} MiB,"
-            " half of the memory that the comparison may take; allow more",
+            "blank nodes are compared by their labels: to match them by structure takes more memory than the"
+            f" {bound >> 20} MiB that are allowed; raise memory",
             JellyWarning,
             stacklevel=2,
         )

@@ -132,12 +132,15 @@ def test_labels_that_stay_are_not_matched_anew(monkeypatch: pytest.MonkeyPatch) 
     new = [*old[:42], old[42].replace('"42"', '"x"'), *old[43:]]
     patch = diff("".join(old).encode(), "".join(new).encode(), format="nt")
     assert [str(row) for row in patch][1:-1] == ['D _:n42 <a:street> "42" .', 'A _:n42 <a:street> "x" .']
-    assert seen == [3, 3]
+    assert seen == []  # no labels would do better
+    new[3] = new[3].replace("_:c3", "_:other")
+    diff("".join(old).encode(), "".join(new).encode(), format="nt")
+    assert seen == [6, 6]
     # Without a deletion no labels make the difference smaller.
     diff("".join(old[1:]).encode(), "".join(old).encode(), format="nt")
     diff("".join(old).encode(), "".join(old[1:]).encode(), format="nt")
     diff(b"<a:s> <a:p> 1 .", b"<a:s> <a:p> 2 .", format="ttl")
-    assert seen == [3, 3]
+    assert seen == [6, 6]
 
 
 def test_a_change_among_other_labels() -> None:
@@ -160,7 +163,7 @@ def test_more_than_the_memory() -> None:
     """Labels count then, and a warning tells so."""
     old = "".join(people(1000)).encode()
     new = old.replace(b"_:n", b"_:x")
-    with pytest.warns(jelly.JellyWarning, match="compared by their labels: .* more than 0 MiB"):
+    with pytest.warns(jelly.JellyWarning, match="compared by their labels: .* raise memory"):
         patch = diff(old, new, format="nt", memory=100_000)
     assert len(patch) == 6002
     with warnings.catch_warnings():

@@ -95,8 +95,9 @@ cdef inline void sip_hash(Sip* s, const Hash128* hash) noexcept nogil:
     sip_word(s, hash.hi)
 
 
-cdef void hash_terms(BatchData* b, const HashKey* key, Hash128* out) noexcept nogil:
-    """The hashes of all terms. A quoted triple has the hashes of its terms in it, so nested ones cost no more."""
+cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out) noexcept nogil:
+    """The hashes of all terms; where `alike`, blank nodes have one. A quoted triple has the hashes of its terms in it, so
+    nested ones cost no more."""
     cdef Sip s
     cdef int32_t i, aux
     cdef int k, kind
@@ -107,7 +108,10 @@ cdef void hash_terms(BatchData* b, const HashKey* key, Hash128* out) noexcept no
             refer = True
             continue
         sip_start(&s, key)
-        sip_term(&s, b, i)
+        if alike and kind == KIND_BNODE:
+            sip_word(&s, kind)
+        else:
+            sip_term(&s, b, i)
         out[i] = sip_end(&s)
     if not refer:
         return
@@ -190,12 +194,13 @@ cdef int read_key(object seed, HashKey* key) except -1:
     return 0
 
 
-def row_hash(Batch batch not None, seed):
+def row_hash(Batch batch not None, seed, *, bint alike=False):
     """Hashes of the rows: uint64, shape (rows, 2), 128 bits each. Equal rows have equal hashes in all Batches.
 
     A hash is that of the terms' content (kind, text, language tag, datatype, quoted terms), whatever their ids, and of
     their places. A triple and a quad of the default graph are equal; operations of a patch do not count. ``seed`` is
-    16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash.
+    16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash. With ``alike`` all
+    blank nodes count as equal.
 
     >>> import jelly
     >>> texts = b"<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> <a:g> ."
@@ -216,7 +221,7 @@ def row_hash(Batch batch not None, seed):
     if terms == NULL:
         raise MemoryError
     with nogil:
-        hash_terms(b, &key, terms)
+        hash_terms(b, &key, alike, terms)
         hash_rows(b, terms, out)
         free(terms)
     return made
@@ -236,7 +241,7 @@ def term_hash(Batch batch not None, seed):
     made = numpy.empty((batch.a.n_terms, 2), numpy.uint64)
     out = <Hash128*>memory_of(made)
     with nogil:
-        hash_terms(&batch.a, &key, out)
+        hash_terms(&batch.a, &key, False, out)
     return made
 
 
