@@ -84,6 +84,15 @@ cdef inline Hash128 sip_end(Sip* s) noexcept nogil:
     return hash
 
 
+cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key, int kind) noexcept nogil:
+    """A hash of a text of some kind."""
+    cdef Sip s
+    sip_start(&s, key)
+    s.v3 ^= <uint64_t>kind
+    sip_text(&s, at, n)
+    return sip_end(&s).lo
+
+
 cdef inline void sip_term(Sip* s, BatchData* b, int32_t term) noexcept nogil:
     """Take in what a term says by itself, without the terms that it refers to."""
     sip_text(s, b.text + b.start[term], b.start[term + 1] - b.start[term])
