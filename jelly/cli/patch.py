@@ -95,9 +95,9 @@ def patch() -> None:
       jelly patch convert change.jellyp - | less
       jelly patch slice log.jellyp 1000:1010
 
-    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
-    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
-    patch contains their statements too. Apply a patch only to the file it was made from, or to a conversion of it.
+    A patch names blank nodes by their labels in the file it was made from. Nodes without a label, such as [] in Turtle,
+    get the labels anon0, anon1 and so on by their position in the file. Apply a patch only to the file it was made
+    from, or to a conversion of it.
     """
 
 
@@ -293,7 +293,10 @@ def apply_(
 @_type
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
-@click.option("--match-blank-nodes", is_flag=True, help="Match blank nodes by their place, not by label. Needs memory.")
+@click.option(
+    "--match-blank-nodes/--no-match-blank-nodes", default=True,
+    help="Match blank nodes by their place where labels fit worse.",
+)
 @click.option(
     "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
     help="Memory limit in MiB.",
@@ -315,9 +318,10 @@ def diff(
 
     The number of additions and deletions is printed on standard error.
 
-    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
-    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
-    patch contains their statements too. With --match-blank-nodes labels do not matter.
+    Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
+    patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
+    --no-match-blank-nodes only labels count: nodes without one, such as [] in Turtle, are called anon0, anon1 and so on
+    by their position in the file.
     """
     settings["memory"] <<= 20
     target = _target(dst, to_format)

@@ -40,6 +40,10 @@ NO_LIMIT = 1 << 40
 # Frames of Jelly before that of the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
 
+# Bytes of Turtle that are looked through at once, and what each find in them takes.
+PIECE = 1 << 20
+MARK = 200
+
 BOM = b"\xef\xbb\xbf"
 
 
@@ -232,7 +236,7 @@ class TurtleLog(TextLog):
         self._max = max_message_bytes
         self._parts: list[bytes] = []
         self._marks: list[tuple[str, int, int, int, int, int]] = []
-        self._n = 0  # bytes that wait in the parts
+        self._n = 0  # bytes that wait: the parts and their marks
         self._origin = 0  # the offset of the first of them in the input
         self._line = 1  # its line
         iri = f"<x:{secrets.token_hex(12)}>"
@@ -250,7 +254,8 @@ class TurtleLog(TextLog):
         self._announced = self._announced or not directive
 
     def feed(self, data: Any) -> Iterator[Batch]:
-        return self._feed(bytes(data), False)
+        for at in range(0, len(data), PIECE):
+            yield from self._feed(bytes(data[at : at + PIECE]), False)
 
     def close(self) -> Iterator[Batch]:
         yield from self._feed(b"", True)
@@ -272,8 +277,8 @@ class TurtleLog(TextLog):
             data = head
             self._begun = True
         self._parts.append(data)
-        self._n += len(data)
         marks = self._lexer.feed(data, final)
+        self._n += len(data) + MARK * len(marks)
         self._marks += marks
         if final or any(mark[0] == "bad" or (mark[0] == "message" and not self._inside(mark)) for mark in marks):
             yield from self._parse(final)
@@ -317,8 +322,8 @@ class TurtleLog(TextLog):
         self._origin += end
         self._line += text.count(b"\n", 0, end)
         self._parts = [text[end:]]
-        self._n = len(text) - end
         self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
+        self._n = len(text) - end + MARK * len(self._marks)
 
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:

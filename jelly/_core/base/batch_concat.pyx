@@ -49,6 +49,22 @@ cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noe
     return 0
 
 
+cdef int copy_marks(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy frames, namespaces and metadata."""
+    if (
+        duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
+        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
+        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+    ):
+        return NO_MEMORY
+    copy.n_frames = copy.cap_frames = b.n_frames
+    copy.n_names = copy.cap_names = b.n_names
+    copy.n_meta = copy.cap_meta = b.n_meta
+    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
+    return 0
+
+
 cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
     """Copy all but the text and where it starts into an empty BatchData."""
     if b.arity == RESULTS and add_variables(copy, b.width, 0) < 0:
@@ -63,19 +79,12 @@ cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
         or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
         or duplicate(<void**>&copy.cells, b.cells, b.n_rows * b.width, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
-        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
-        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+        or copy_marks(b, copy) < 0
     ):
         return NO_MEMORY
     copy.n_terms = copy.cap_terms = b.n_terms
     copy.n_quoted = copy.cap_quoted = b.n_quoted
     copy.n_rows = copy.cap_rows = b.n_rows
-    copy.n_frames = copy.cap_frames = b.n_frames
-    copy.n_names = copy.cap_names = b.n_names
-    copy.n_meta = copy.cap_meta = b.n_meta
-    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
     return 0
 
 

@@ -190,7 +190,7 @@ cdef class Canonicalizer:
     cdef int rank_terms(self) noexcept nogil:
         """Give terms their ranks, in the statements too."""
         cdef TermTable* t = &self.table
-        cdef uint64_t chance = t.key[0] | 1
+        cdef uint64_t chance = t.key.a | 1
         cdef int32_t* rank = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
         cdef TextItem* items = <TextItem*>malloc((t.n_terms + 1) * sizeof(TextItem))
         cdef Statement* row
@@ -282,7 +282,7 @@ cdef class Canonicalizer:
         c.numbers_of_sha = numbers
         c.wide = self.wide
         c.max_steps = MAX_STEPS + STEPS_OF_NODE * <int64_t>self.n_nodes if self.max_steps < 0 else self.max_steps
-        c.chance = self.table.key[1] | 1
+        c.chance = self.table.key.b | 1
         with nogil:
             status = label_nodes(&c)
             self.canonical = c.canonical

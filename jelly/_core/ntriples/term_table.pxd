@@ -6,6 +6,7 @@ else: a new part of a literal is written there, and is then a part of every comp
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
+from jelly._core.algebra.content cimport HashKey
 from jelly._core.base.batch cimport BatchData, InternSlot
 from jelly._core.base.fault cimport Fault
 
@@ -28,7 +29,7 @@ ctypedef struct TermTable:
     int32_t cap_terms
     InternSlot* slots
     int64_t n_slots
-    uint64_t key[2]  # so that nobody can know which terms have the same hash
+    HashKey key  # so that nobody can know which terms have the same hash
 
 
 ctypedef struct Statement:

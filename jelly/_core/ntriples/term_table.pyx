@@ -4,8 +4,9 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from jelly._core.algebra.content cimport hash_text
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, load_u64, put_direction,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, put_direction,
 )
 from jelly._core.base.constants cimport MAX_DEPTH, N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
@@ -22,8 +23,8 @@ cdef int init_table(TermTable* t, uint64_t key, uint64_t more_key) noexcept nogi
     t.cap_terms = 1024
     t.cap_text = 1 << 16
     t.n_slots = 4096
-    t.key[0] = key
-    t.key[1] = more_key
+    t.key.a = key
+    t.key.b = more_key
     t.text = <uint8_t*>malloc(t.cap_text)
     t.start = <int64_t*>malloc((t.cap_terms + 1) * sizeof(int64_t))
     t.sort = <int8_t*>malloc(t.cap_terms)
@@ -42,54 +43,6 @@ cdef void free_table(TermTable* t) noexcept nogil:
     free(t.sort)
     free(t.slots)
     memset(t, 0, sizeof(TermTable))
-
-
-# ---- hashing: SipHash-1-3, as hostile terms must not be able to share a slot
-
-cdef inline uint64_t turn(uint64_t x, int n) noexcept nogil:
-    return (x << n) | (x >> (64 - n))
-
-
-cdef inline void sip_round(uint64_t* v) noexcept nogil:
-    v[0] += v[1]
-    v[1] = turn(v[1], 13) ^ v[0]
-    v[0] = turn(v[0], 32)
-    v[2] += v[3]
-    v[3] = turn(v[3], 16) ^ v[2]
-    v[0] += v[3]
-    v[3] = turn(v[3], 21) ^ v[0]
-    v[2] += v[1]
-    v[1] = turn(v[1], 17) ^ v[2]
-    v[2] = turn(v[2], 32)
-
-
-cdef uint64_t sip_hash(const uint8_t* at, int64_t n, uint64_t* key, int sort) noexcept nogil:
-    cdef uint64_t v[4]
-    cdef uint64_t word = 0
-    cdef int64_t left = n
-    cdef int i
-    v[0] = key[0] ^ <uint64_t>0x736F6D6570736575
-    v[1] = key[1] ^ <uint64_t>0x646F72616E646F6D
-    v[2] = key[0] ^ <uint64_t>0x6C7967656E657261
-    v[3] = key[1] ^ <uint64_t>0x7465646279746573 ^ <uint64_t>sort
-    while left >= 8:
-        word = load_u64(at)
-        v[3] ^= word
-        sip_round(v)
-        v[0] ^= word
-        at += 8
-        left -= 8
-    word = <uint64_t>n << 56
-    for i in range(<int>left):
-        word |= <uint64_t>at[i] << (8 * i)
-    v[3] ^= word
-    sip_round(v)
-    v[0] ^= word
-    v[2] ^= 0xFF
-    sip_round(v)
-    sip_round(v)
-    sip_round(v)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
 # ---- what a term says
@@ -217,7 +170,7 @@ cdef int grow_slots(TermTable* t) noexcept nogil:
 cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexcept nogil:
     """The number of the term whose text stands behind that of the table; a negative code where there is no room."""
     cdef const uint8_t* text = t.text + t.n_text
-    cdef uint64_t hash = sip_hash(text, n, t.key, sort)
+    cdef uint64_t hash = hash_text(text, n, &t.key, sort)
     cdef int64_t i = <uint32_t>hash & (t.n_slots - 1)
     cdef int64_t cap
     cdef int32_t term
