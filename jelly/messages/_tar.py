@@ -28,7 +28,7 @@ from jelly.errors import (
 )
 from jelly.messages._documents import Contexts, load_json
 from jelly.messages._logs import NO_LIMIT, TextLog
-from jelly.messages._serializers import fitted
+from jelly.messages._serializers import numbered
 
 __all__ = ["TarEncoder", "TarFiles", "TarLog"]
 
@@ -272,7 +272,9 @@ class TarEncoder:
         for _, frame, name, iri in batch.namespaces:
             declared.setdefault(frame, []).append((name, iri))
         blocks = []
-        for i, text in enumerate(self._text.frames(fitted(self._lines.capabilities, batch))):
+        with numbered(batch):
+            fitted = self._lines.capabilities.fit(batch)
+        for i, text in enumerate(self._text.frames(fitted)):
             self._prefixes |= declared.get(i, ())
             try:
                 blocks.append(self._file(text))
