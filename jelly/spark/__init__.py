@@ -87,7 +87,7 @@ The columns are those of `jelly.patch.read_arrow` with the position of each row:
 (number of the patch in its file), ``row`` (number of the row in its file, because rows have no order in Spark),
 ``file`` (path), then the columns of a layout. Aborted transactions, headers and namespaces are left out. One task reads
 a file. The options above apply, except ``frames``, ``pushdown`` and ``follow``. In modes other than ``FAILFAST`` the
-rows before an error are kept, but not those of an incomplete transaction. ``bench/spark_patches.py`` applies a log of
+rows before an error are kept, but not those of an incomplete transaction. ``bench/spark/patches.py`` applies a log of
 patches to a table of statements.
 
 Changes can be written as patches. The columns are those of `jelly.patch.write_arrow`: ``op``, optionally ``patch``

@@ -13,7 +13,7 @@ import pytest
 import jelly
 
 README = Path(__file__).resolve().parent.parent.parent / "README.md"
-EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark_example.py"
+EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark" / "example.py"
 if not EXAMPLE.exists():
     pytest.skip("bench/ is not there", allow_module_level=True)
 

@@ -14,7 +14,7 @@ import jelly
 import jelly.spark
 from jelly.patch import Header, Patch, apply, dumps, loads, read_arrow, read_log, read_patches
 
-EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark_patches.py"
+EXAMPLE = Path(__file__).resolve().parent.parent.parent / "bench" / "spark" / "patches.py"
 N = 12  # patches
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 STUBS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "jelly" / "_core").rglob("*.pyi")
 )
@@ -18,7 +18,7 @@ pytest.importorskip("mypy", reason="the types are checked by mypy")
     "arguments",
     [
         ["mypy"],
-        ["mypy", "--strict", "tests/typing/uses.py"],
+        ["mypy", "--strict", "tests/house/uses.py"],
         ["mypy.stubtest", "--ignore-missing-stub", "--mypy-config-file", "pyproject.toml", *STUBS],
     ],
     ids=["package", "uses", "stubs"],

@@ -1,6 +1,6 @@
 """From Jelly files to a Parquet table and SQL: the predicates used most, and paths of two statements.
 
-    python bench/spark_example.py OUT SRC...
+    python bench/spark/example.py OUT SRC...
 
 Run it again after files have come or changed: only those are read.
 """

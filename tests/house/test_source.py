@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "jelly" / "_core"
 if not CORE.is_dir():
     pytest.skip("the sources are not there", allow_module_level=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-GATE = Path(__file__).resolve().parent.parent / "bench" / "gate.py"
+GATE = Path(__file__).resolve().parents[2] / "bench" / "gate.py"
 if not GATE.is_file():
     pytest.skip("the sources are not there", allow_module_level=True)
 spec = importlib.util.spec_from_file_location("gate", GATE)

@@ -1,6 +1,6 @@
 """Reading in Spark against what the transfer to the JVM allows, N-Triples text with regexp_extract, and Parquet.
 
-    python bench/spark.py [--millions 5] [--rounds 5] [--data iot-weather]
+    python bench/spark/reading.py [--millions 5] [--rounds 5] [--data iot-weather]
 
 `local[2]`, results dropped (the `noop` sink). All jobs of a round run one after the other; a figure is the median of
 the rounds, of wall clock and of the CPU time of all processes, which other work on the machine disturbs less. The
@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -68,7 +70,7 @@ def start() -> SparkSession:
     warnings.simplefilter("ignore")  # what PySpark says of pandas
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     builder = SparkSession.builder.master("local[2]").appName("bench")
     for name, value in {

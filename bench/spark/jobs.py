@@ -1,6 +1,6 @@
 """Ingest and the functions for columns on Spark, beside the same work done in other ways, in one run.
 
-    python bench/spark_jobs.py [statements, default 5000000]
+    python bench/spark/jobs.py [statements, default 5000000]
 
 For each work: seconds of the clock, best of some rounds, and in that round seconds of the processors (this process, the
 JVM and its Python workers; Linux only, and unknown where workers have ended). The ways take turns. Every result is
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import pyarrow as pa
 import pyarrow.parquet as parquet

@@ -38,7 +38,7 @@ from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter  # noqa: 
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 S, P, OBJ, G = (URIRef(f"http://example.org/{name}") for name in "spog")
 
 

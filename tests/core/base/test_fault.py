@@ -523,7 +523,7 @@ ELSEWHERE = {
     -152: "tests of canonicalization: test_canonical.py",
     -153: "tests of canonicalization: test_canonical.py",
     **dict.fromkeys(range(-103, -90), "tests of the columns: ArrowExporter and ArrowImporter"),
-    **dict.fromkeys(range(-219, -199), "tests of the patch rooms: tests/core/test_patch.py"),
+    **dict.fromkeys(range(-219, -199), "tests of the patch rooms: tests/core/jelly/test_patch.py"),
     **dict.fromkeys(range(-129, -109), "tests of RDF Binary: test_binary.py"),
     **dict.fromkeys(range(-217, -199), "tests of patches: test_patch.py"),
     -33: "NO_MEMORY becomes MemoryError and comes only where malloc fails",

@@ -1,6 +1,6 @@
 """A log of patches applied to a table of statements on Spark: of each statement the last change holds.
 
-    python bench/spark_patches.py OUT LOG SRC...
+    python bench/spark/patches.py OUT LOG SRC...
 
 The patches of the directory LOG are put in order by their headers ``id`` and ``prev``; OUT gets Jelly files.
 """
