@@ -214,7 +214,7 @@ def test_transactions_that_are_wrong(wrong: list[Any], stream: PatchStreamType) 
 def test_no_patch_ends_inside_a_transaction(stream: PatchStreamType) -> None:
     """004-095."""
     with pytest.raises(JellyFormatError, match="ends inside a transaction"):
-        dumps([Patch([Start()]), Patch([Commit()])], PatchOptions(stream_type=stream))
+        dumps([Patch([Start()]), Patch()], PatchOptions(stream_type=stream))
 
 
 def test_frames() -> None:
