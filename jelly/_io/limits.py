@@ -14,8 +14,8 @@ __all__ = ["guard_turtle", "guard_xml", "memory_error"]
 # Triple terms in triple terms: pyoxigraph uses the stack for them, and ends the process where it has none left, which
 # was seen at 1000 of them in a thread with 512 KiB. (JSON-LD it bounds itself.)
 MAX_TRIPLE_TERMS = 250
-# Collections and blank nodes in one another: each takes about 350 bytes until it ends.
-MAX_COLLECTIONS = 100_000
+# Collections, blank nodes, quoted triples and formulas in one another: each takes up to 350 bytes until it ends.
+MAX_NESTED = 100_000
 # What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
 MAX_ENTITY = 512
 # Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
@@ -51,8 +51,10 @@ def guard_turtle() -> Callable[[bytes], int]:
     def check(piece: bytes) -> int:
         nonlocal depth
         lexer.feed(piece)
-        if lexer.deepest > MAX_COLLECTIONS:
-            raise JellyLimitError(f"collections and blank nodes are nested deeper than {MAX_COLLECTIONS}")
+        if lexer.deepest > MAX_NESTED:
+            raise JellyLimitError(
+                f"collections, blank nodes, quoted triples or formulas are nested deeper than {MAX_NESTED}"
+            )
         if b"<<(" not in piece and not depth:
             return len(piece)
         for part in piece.split(b"<<("):

@@ -62,11 +62,11 @@ class _Graph:
     """A Graph or Dataset of RDFLib."""
 
     def __init__(self, graph: Any) -> None:
-        from jelly import rdflib as bridge
+        from jelly.rdflib._terms import default_graph, term_adapter
 
         self._graph = graph
         self._places: dict[Any, Any] = {}
-        self._library = bridge._library(default=bridge._default_graph(graph), quads=True, place=self._place)
+        self._library = term_adapter(default=default_graph(graph), quads=True, place=self._place)
 
     def _place(self, name: Any) -> Any:
         if not hasattr(self._graph, "graph"):

@@ -15,6 +15,7 @@ import pytest
 import jelly
 import jelly.messages
 from jelly import JellyError, JellyLimitError, JellySyntaxError
+from jelly._core.boundaries.turtle import Lexer
 
 pytest.importorskip("pyoxigraph")
 
@@ -195,3 +196,32 @@ def test_a_quoted_triple_is_no_graph_of_a_namespace_in_thrift() -> None:
     assert len(list(read_patches(row(iri), format="trp"))) == 1
     with pytest.raises(JellyError, match="graph of a namespace is a quoted triple"):
         list(read_patches(row(quoted), format="trp"))
+
+
+@pytest.mark.parametrize("opened", [b"[ <a:p> ", b"( ", b"<< ", b"{ "])
+@pytest.mark.parametrize("size", [None, 1000, 7])
+def test_what_never_ends_is_bounded(opened: bytes, size: int | None) -> None:
+    """pyoxigraph keeps 190 bytes and more for each collection, blank node, quoted triple and formula that is open."""
+    text = (b"" if opened == b"{ " else b"<a:s> <a:p> ") + opened * 100_001
+    format = "n3" if opened == b"{ " else "ttl"
+    with pytest.raises(JellyError, match="nested deeper than 100000"):
+        list(jelly.read_batches(text if size is None else pieces(text, size), format=format))
+
+
+@pytest.mark.parametrize("size", [None, 1000, 1])
+def test_what_ends_is_not_counted_as_open(size: int | None) -> None:
+    """More than the bound of them one after the other, and the same signs where they open nothing."""
+    n = 100_001 if size is None else 2000
+    quoted = b"<< <a:s> <a:p> <a:o> >> <a:p> << <a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> >> .\n"
+    strings = b"<a:s> <a:p> '<<', \"{[(\", '''<< \"{''', <a:o>.\n"
+    for text in (quoted, strings, b"# << { [\n"):
+        lexer = Lexer()
+        for piece in [text * n] if size is None else pieces(text * n, size):
+            lexer.feed(piece)
+        lexer.feed(b"", True)
+        assert lexer.deepest == (3 if text is quoted else 0), text
+    formulas = b"{ <a:s> <a:p> <a:o> } => { <a:s> <a:p> <a:o> } . { <a:s> <= <a:o> } <= {} .\n"
+    lexer = Lexer()
+    for piece in [formulas * n] if size is None else pieces(formulas * n, size):
+        lexer.feed(piece)
+    assert lexer.deepest == 1

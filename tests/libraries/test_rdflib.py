@@ -35,6 +35,8 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory  # noqa: E402
 
 import jelly.rdflib as ours  # noqa: E402
 from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter  # noqa: E402
+from jelly.rdflib._reading import OBJECTS  # noqa: E402
+from jelly.rdflib._terms import term_adapter  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -586,12 +588,12 @@ def test_two_loads_at_once_leave_the_collector_as_it_was(failing):
     data = jelly_of([(S, P, Literal(str(i))) for i in range(100)])
     loads = [loading(data, broken) for broken in failing]
     assert gc.isenabled()
-    assert gc.get_threshold() == (ours.OBJECTS, *before[1:])
+    assert gc.get_threshold() == (OBJECTS, *before[1:])
     for i, (thread, may) in enumerate(loads):
         may.set()
         thread.join(30)
         # The first to end leaves the other's alone.
-        assert gc.get_threshold() == ((ours.OBJECTS, *before[1:]) if i == 0 else before)
+        assert gc.get_threshold() == ((OBJECTS, *before[1:]) if i == 0 else before)
         assert gc.isenabled()
 
 
@@ -603,7 +605,7 @@ def test_a_collector_that_is_off_or_changed_stays_so():
         Graph().parse(data=data, format="jelly")
         assert not gc.isenabled()
         gc.enable()
-        for threshold in ((0, 10, 10), (ours.OBJECTS * 2, 5, 5)):
+        for threshold in ((0, 10, 10), (OBJECTS * 2, 5, 5)):
             gc.set_threshold(*threshold)
             Graph().parse(data=data, format="jelly")
             assert gc.get_threshold() == threshold
@@ -774,7 +776,7 @@ def test_memo(memo):
         *(Literal(text, datatype=URIRef(kind)) for text in texts for kind in texts[1:]),
     ]
     data = jelly_of([(S, P, term) for term in terms] * 3)
-    library = ours._library(memo=memo, memo_all=True)
+    library = term_adapter(memo=memo, memo_all=True)
     batches = jelly.read_batches(data, batch_rows=7)
     read = [o for _, _, o in jelly._core.terms.materialize.StatementIterator(batches, library)]
     assert list(map(plain, read)) == list(map(plain, terms)) * 3

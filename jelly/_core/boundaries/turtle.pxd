@@ -28,7 +28,7 @@ ctypedef struct Scan:
     bint after_string  # an @ begins a language tag
     bint after_version  # a string is no literal
     int64_t depth  # of braces
-    int64_t nested  # parentheses and brackets that are open
+    int64_t nested  # ( [ << and { that are open
     int64_t deepest  # the most of them so far
     # of what was found, as offsets of the input
     int64_t found_at

@@ -1,0 +1,94 @@
+"""RDFLib terms out of Batches, and Batches out of RDFLib terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rdflib import BNode, Literal, URIRef
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+
+from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter
+
+__all__ = ["default_graph", "term_adapter"]
+
+# Terms remembered by default.
+MEMO = 1 << 12
+
+
+def default_graph(graph: Graph) -> Graph:
+    if not isinstance(graph, ConjunctiveGraph):
+        return graph
+    # A Dataset's default_context is deprecated; older ones have nothing else.
+    made: Graph = graph.default_graph if hasattr(graph, "default_graph") else graph.default_context
+    return made
+
+
+def _typed(text: str, datatype: Any) -> Any:
+    literal = Literal(text, None, datatype, False)
+    if not str.__eq__(literal, text):
+        # xsd:token and xsd:normalizedString are changed whatever one says; so a literal takes that datatype later.
+        literal = Literal(text)
+        literal.__setstate__((None, {"language": None, "datatype": datatype}))
+    return literal
+
+
+def _slots(literal: Any) -> list[Any]:
+    return [getattr(literal, name) for base in type(literal).__mro__ for name in base.__dict__.get("__slots__", ())]
+
+
+def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """``make``, or what makes the same literals in a fraction of the time: like one that RDFLib made, of another text.
+
+    Nothing is known here of what is in them. Whether the text is all that differs is tried out.
+    """
+    try:
+        pattern = ObjectTemplate(make("example"))
+        for text in ("", "1", " \u00e4\n", "example"):
+            ours, theirs = pattern(text), make(text)
+            if type(ours) is not type(theirs) or ours != theirs or _slots(ours) != _slots(theirs):
+                return make
+    except (AttributeError, TypeError, ValueError):
+        return make
+    return pattern
+
+
+_plain = _alike(Literal)
+
+
+class _Lang(dict[str, Callable[[str], Any]]):
+    """How literals of a language are made."""
+
+    def __missing__(self, tag: str) -> Callable[[str], Any]:
+        Literal("", tag)  # ValueError for a tag that RDFLib refuses
+        self[tag] = made = _alike(lambda text: Literal(text, tag))
+        return made
+
+    def __call__(self, text: str, tag: str) -> Any:
+        return self[tag](text)
+
+
+class _Typed(dict[Any, Callable[[str], Any]]):
+    """How literals of a datatype are made. RDFLib computes the value of those that it knows."""
+
+    def __call__(self, text: str, datatype: Any) -> Any:
+        if datatype in self:
+            return self[datatype](text)
+        literal = _typed(text, datatype)
+        make = partial(_typed, datatype=datatype)
+        self[datatype] = _alike(make) if literal.ill_typed is None else make
+        return literal
+
+
+def _graph_name(graph: Any) -> Any:
+    """The name of a graph of a quad, None for the default graph."""
+    if isinstance(graph, Graph):
+        graph = graph.identifier
+    return None if graph == DATASET_DEFAULT_GRAPH_ID else graph
+
+
+def term_adapter(**settings: Any) -> TermAdapter:
+    terms: dict[str, Any] = {"iri": URIRef, "bnode": BNode, "plain": _plain, "lang": _Lang(), "typed": _Typed()}
+    classes = (URIRef, BNode, Literal, None)
+    return TermAdapter("RDFLib", classes=classes, graph_name=_graph_name, **(terms | {"memo": MEMO} | settings))

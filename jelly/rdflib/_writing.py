@@ -1,0 +1,336 @@
+"""RDFLib terms and graphs to Jelly and other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any
+
+from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph
+from rdflib.serializer import Serializer
+
+from jelly._formats.registry import WRITING
+from jelly._io.settings import checked
+from jelly._io.writer import Writer, arity_of
+from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly.errors import JellyArgumentError, JellyUnsupportedError
+from jelly.rdflib._terms import default_graph, term_adapter
+
+__all__ = ["JellySerializer", "write", "write_graphs", "writer"]
+
+_OPTIONS = {field.name for field in fields(StreamOptions)}
+_first = itemgetter(0)
+
+
+def _triples(graph: Graph) -> Iterable[Any]:
+    if type(graph).triples is Graph.triples:
+        return map(_first, graph.store.triples((None, None, None), graph))
+    return graph
+
+
+def _contexts(graphs: ConjunctiveGraph) -> Iterable[Graph]:
+    # A Dataset's contexts() is deprecated since RDFLib 7.2; what is no Dataset has nothing else.
+    return graphs.graphs() if isinstance(graphs, Dataset) else graphs.contexts()
+
+
+def _quads(graphs: ConjunctiveGraph) -> Iterator[Any]:
+    default = default_graph(graphs).identifier
+    for graph in _contexts(graphs):
+        name = None if graph.identifier == default else graph.identifier
+        for s, p, o in _triples(graph):
+            yield s, p, o, name
+
+
+def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
+    if isinstance(graph, QuotedGraph):
+        raise JellyUnsupportedError("Jelly has no quoted graphs")
+    if quads:
+        return _quads(graph) if isinstance(graph, ConjunctiveGraph) else _triples(graph)
+    if isinstance(graph, ConjunctiveGraph):
+        return chain.from_iterable(map(_triples, _contexts(graph)))
+    return _triples(graph)
+
+
+# What pyjelly calls otherwise.
+_PYJELLY = {
+    "stream": "options=jelly.StreamOptions(...), or jelly.rdflib.writer",
+    "frame_size": "frame_rows=",
+    "flow": "frame_rows=, or write_graphs for a frame of each graph",
+    "lookup_preset": "options=jelly.StreamOptions.small(), or max_name_table_size= and the like",
+    "params": "stream_name=, namespaces=, delimited= and the like",
+    "namespace_declarations": "namespaces=",
+}
+
+
+def _refuse(name: str) -> JellyArgumentError:
+    return JellyArgumentError(f"{name}= is a keyword of pyjelly: use {_PYJELLY[name]}")
+
+
+def _of_pyjelly(options: Any, settings: dict[str, Any]) -> tuple[StreamOptions | None, bool | None]:
+    """The options where they are ours; those of pyjelly go into ``settings``, as far as that has none of these fields.
+
+    And whether namespaces are to be declared, None where that is not said. pyjelly need not be there for that: what the
+    options have is what counts.
+    """
+    if options is None or isinstance(options, StreamOptions):
+        return options, None
+    try:
+        params, tables = options.params, options.lookup_preset
+        fields_of = {
+            "logical_type": LogicalType(options.logical_type),
+            "stream_name": params.stream_name,
+            "generalized_statements": params.generalized_statements,
+            "rdf_star": params.rdf_star,
+            "max_name_table_size": tables.max_names,
+            "max_prefix_table_size": tables.max_prefixes,
+            "max_datatype_table_size": tables.max_datatypes,
+        }
+        others = {"delimited": params.delimited, "frame_rows": options.frame_size}
+        flow = options.flow
+    except AttributeError:
+        name = f"{type(options).__module__}.{type(options).__qualname__}"
+        raise JellyArgumentError(f"options is a {name}: expected jelly.StreamOptions") from None
+    if flow is not None:
+        raise _refuse("flow")
+    if not fields_of["logical_type"]:
+        del fields_of["logical_type"]
+    for name, value in (fields_of | others).items():
+        settings.setdefault(name, value)
+    if LogicalType(options.logical_type).base == LogicalType.GRAPHS:
+        settings.setdefault("physical_type", PhysicalType.TRIPLES)
+    return None, params.namespace_declarations
+
+
+def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings: dict[str, Any]) -> StreamOptions:
+    """The options of the stream: as given, changed by the keywords that are fields of them; and by default."""
+    changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
+    if options is None:
+        physical = changes.get("physical_type", PhysicalType.QUADS if quads else PhysicalType.TRIPLES)
+        flat, group = (
+            (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+            if physical == PhysicalType.TRIPLES
+            else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
+        )
+        options = StreamOptions(physical, changes.get("logical_type", group if grouped else flat))
+    return options.replace(**changes)
+
+
+def _declare_all(writer: Writer, graph: Graph) -> None:
+    for name, iri in graph.namespaces():
+        writer.namespace(name, str(iri))
+
+
+@checked(WRITING - {"library"}, _OPTIONS)
+def write(
+    dst: Any,
+    statements: Graph | Iterable[Any],
+    options: StreamOptions | None = None,
+    *,
+    namespaces: bool | None = None,
+    **settings: Any,
+) -> int:
+    """Write a graph, a dataset or statements.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    statements : rdflib.Graph or iterable of tuples
+        A graph, a dataset, or tuples of 3 or 4 RDFLib terms.
+    options : StreamOptions, optional
+        Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
+    namespaces : bool, optional
+        Whether to declare the namespaces of a graph. By default True, or what options of pyjelly say.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
+
+    Returns
+    -------
+    int
+        Number of statements written.
+
+    Raises
+    ------
+    JellyArgumentError
+        If a keyword is unknown or ``options`` have another type.
+    JellyUnsupportedError
+        If the format cannot hold a term or graph.
+
+    Notes
+    -----
+    In a stream of the logical type GRAPHS each graph of a dataset becomes a frame.
+
+    Examples
+    --------
+    >>> import io
+    >>> import rdflib
+    >>> from jelly.rdflib import write
+    >>> write(io.BytesIO(), [(rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property)], stream_name="types")
+    1
+    """
+    options, declared = _of_pyjelly(options, settings)
+    if namespaces is None:
+        namespaces = declared is None or declared
+    graph = statements if isinstance(statements, Graph) else None
+    if graph is not None:
+        options = _options(isinstance(graph, ConjunctiveGraph), False, options, settings)
+        triples = options.physical_type == PhysicalType.TRIPLES
+        if isinstance(graph, ConjunctiveGraph) and triples and options.logical_type.base == LogicalType.GRAPHS:
+            with Writer(dst, options, library=term_adapter(), **settings) as out:
+                if namespaces:
+                    _declare_all(out, graph)
+                for one in _contexts(graph):
+                    out.extend(_triples(one))
+                    out.end_frame()
+            return out.statements
+        statements = _statements(graph, not triples)
+    elif options is not None or _OPTIONS & set(settings):
+        iterator = iter(statements)
+        first = list(islice(iterator, 1))
+        options = _options(bool(first) and arity_of(first[0]) == 4, False, options, settings)
+        statements = chain(first, iterator)
+    with Writer(dst, options, library=term_adapter(), **settings) as out:
+        if graph is not None and namespaces:
+            _declare_all(out, graph)
+        out.extend(statements)
+    return out.statements
+
+
+@checked(WRITING - {"library"}, _OPTIONS)
+def writer(dst: Any, options: StreamOptions | None = None, **settings: Any) -> Writer:
+    """Create a `jelly.Writer` that accepts RDFLib terms.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    options : StreamOptions, optional
+        Options of the stream. Where they leave the physical type open, the first statement decides.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
+
+    Returns
+    -------
+    jelly.Writer
+        The writer.
+
+    Examples
+    --------
+    >>> import io
+    >>> import rdflib
+    >>> import jelly.rdflib
+    >>> out = io.BytesIO()
+    >>> with jelly.rdflib.writer(out, logical_type=jelly.LogicalType.GRAPHS, physical_type=1) as frames:
+    ...     for number in (b"1", b"2"):
+    ...         frames.add((rdflib.RDF.type, rdflib.RDF.type, rdflib.Literal(number.decode())))
+    ...         frames.end_frame({"number": number})
+    >>> [frame.metadata for frame in jelly.rdflib.read_frames(out.getvalue())]
+    [{'number': b'1'}, {'number': b'2'}]
+    """
+    options, _ = _of_pyjelly(options, settings)
+    changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
+    if changes:
+        options = (options or StreamOptions()).replace(**changes)
+    return Writer(dst, options, library=term_adapter(), **settings)
+
+
+@checked(WRITING - {"library"}, _OPTIONS)
+def write_graphs(
+    dst: Any,
+    graphs: Iterable[Graph | tuple[Graph, Mapping[str, bytes]]],
+    options: StreamOptions | None = None,
+    *,
+    namespaces: bool | None = None,
+    **settings: Any,
+) -> int:
+    """Write graphs or datasets, one frame each. The first one decides whether the stream has triples or quads.
+
+    Parameters
+    ----------
+    dst : Any
+        The output, as for `jelly.Writer`.
+    graphs : iterable of rdflib.Graph or of (rdflib.Graph, mapping of str to bytes)
+        The graphs, or pairs of a graph and the metadata of its frame.
+    options : StreamOptions, optional
+        Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
+    namespaces : bool, optional
+        Whether each frame declares the namespaces of its graph. By default False, or what options of pyjelly say.
+    **settings : Any
+        Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
+
+    Returns
+    -------
+    int
+        Number of graphs written.
+
+    Examples
+    --------
+    >>> import io
+    >>> import rdflib
+    >>> from jelly.rdflib import read_frames, write_graphs
+    >>> out = io.BytesIO()
+    >>> write_graphs(out, [(rdflib.Graph(), {"number": b"%d" % i}) for i in range(2)])
+    2
+    >>> [frame.metadata for frame in read_frames(out.getvalue())]
+    [{'number': b'0'}, {'number': b'1'}]
+    """
+    options, declared = _of_pyjelly(options, settings)
+    if namespaces is None:
+        namespaces = declared or False
+    pairs = (pair if isinstance(pair, tuple) else (pair, None) for pair in graphs)
+    first = next(pairs, None)
+    options = _options(first is not None and isinstance(first[0], ConjunctiveGraph), True, options, settings)
+    quads = options.physical_type != PhysicalType.TRIPLES
+    count = 0
+    with Writer(dst, options, library=term_adapter(), **settings) as out:
+        for graph, metadata in () if first is None else chain([first], pairs):
+            if namespaces:
+                _declare_all(out, graph)
+            out.extend(_statements(graph, quads))
+            out.end_frame(metadata)
+            count += 1
+    return count
+
+
+class JellySerializer(Serializer):
+    """RDFLib plug-in that writes Jelly: ``graph.serialize("x.jelly", format="jelly")``.
+
+    Parameters
+    ----------
+    store : rdflib.Graph
+        The graph or dataset to write.
+
+    Examples
+    --------
+    >>> import rdflib
+    >>> len(rdflib.Graph().serialize(format="jelly", encoding="utf-8", stream_name="nothing")) > 0
+    True
+    """
+
+    def serialize(  # type: ignore[override]
+        self, stream: Any, /, base: str | None = None, encoding: str | None = None, **settings: Any
+    ) -> None:
+        """Write the graph to a binary stream. RDFLib calls this.
+
+        Parameters
+        ----------
+        stream : binary file object
+            The output.
+        base : str, optional
+            Ignored: Jelly has no relative IRIs.
+        encoding : str, optional
+            Ignored: Jelly is binary.
+        **settings : Any
+            Keywords of `write`.
+
+        Raises
+        ------
+        JellyUnsupportedError
+            If Jelly cannot hold the graph.
+        """
+        for name in settings:
+            if name in _PYJELLY:
+                raise _refuse(name)
+        write(stream, self.store, **({"format": "jelly"} | settings))
