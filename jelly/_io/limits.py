@@ -9,7 +9,7 @@ from typing import Any
 from jelly._core.boundaries.turtle import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["guard_turtle", "guard_xml", "memory_error"]
+__all__ = ["guard_json", "guard_turtle", "guard_xml", "memory_error"]
 
 # Triple terms in triple terms: pyoxigraph uses the stack for them, and ends the process where it has none left, which
 # was seen at 1000 of them in a thread with 512 KiB. (JSON-LD it bounds itself.)
@@ -18,6 +18,9 @@ MAX_TRIPLE_TERMS = 250
 MAX_NESTED = 100_000
 # What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
 MAX_ENTITY = 512
+# What pyoxigraph keeps of each value of JSON-LD, in bytes, as far as the text does not say: it keeps all values of an
+# object whose context may still come.
+JSON_VALUE = 20
 # Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
 MAX_ELEMENTS = 10_000
 MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
@@ -65,6 +68,11 @@ def guard_turtle() -> Callable[[bytes], int]:
         return len(piece)
 
     return check
+
+
+def guard_json(piece: bytes) -> int:
+    """The bytes that a piece of JSON-LD stands for. It has limits of its own for the depth."""
+    return len(piece) + JSON_VALUE * (piece.count(b",") + piece.count(b"{"))
 
 
 def guard_xml() -> Callable[[bytes], int]:

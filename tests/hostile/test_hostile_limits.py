@@ -75,6 +75,32 @@ def test_documents_of_yaml() -> None:
         assert [len(message) for message in found] == [1, 1, 0, 1], size
 
 
+@pytest.mark.parametrize("line", [b"---\n", b"---\r\n", b"--- \n"])
+def test_empty_documents_of_yaml(line: bytes) -> None:
+    pytest.importorskip("yaml")
+    one = b"---\n'@id': a:s\na:p: 1\n"
+    text = line * 3 + one + line * 1000 + one + line * 2 + b"...\n" + line * 2 + b"---\nx: ["
+    sizes = [0] * 3 + [1] + [0] * 1000 + [1] + [0] * 4
+    last = text.count(b"\n") + 2  # the end of the input
+    for size in (1, 3, 4, 5, 64, len(text)):
+        with pytest.raises(JellySyntaxError, match=f"line {last}"):
+            list(jelly.messages.read_messages(pieces(text, size), format="yamlld"))
+        found = [len(message) for message in jelly.messages.read_messages(pieces(text[:-5], size), format="yamlld")]
+        assert found == [*sizes, 0], size
+    data = line * (4 << 20)
+    assert spent(lambda: sum(1 for _ in jelly.messages.read_messages(data, format="yamlld"))) < 15
+
+
+@pytest.mark.parametrize("again", [b"1,", b"{},"])
+def test_values_of_json_ld_are_bounded(again: bytes) -> None:
+    """pyoxigraph keeps 50 bytes for each value of an object that goes on."""
+    text = b'{"@id":"a:s","a:p":[' + again * 4_000_000
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_batches(text, format="jsonld"))
+    many = b'[{"@id":"a:s","a:p":[1' + b",1" * 3000 + b"]}" + b',{"@id":"a:s","a:p":[1,{}]}' * 100_000 + b"]"
+    assert sum(map(len, jelly.read_batches(many, format="jsonld", max_text_bytes=1 << 20))) == 203_001
+
+
 @pytest.mark.parametrize("format", ["ttl", "trig", "n3", "jsonld"])
 def test_a_token_that_is_too_long_for_pyoxigraph(format: str) -> None:
     text = b'{"@id":"a:b","a:p":"%b"}' if format == "jsonld" else b'<a:s> <a:p> "1" .\n<a:s> <a:p> "%b" .\n'
