@@ -208,7 +208,7 @@ REFUSED: dict[str, tuple[type[JellyError], str, list[bytes]]] = {
     },
     "001-081": (FORMAT, "differs from the first", [stream([triple(), options(name=b"x")])]),
     "001-086": (UNSUPPORTED, "physical stream type 0", [frame(row(1, field(9, 16), field(15, 1)), triple())]),
-    "001-094": (FORMAT, "outside the table of 16", [stream([name("a", 17)]), stream([name("a", 1 << 40)])]),
+    "001-094": (FORMAT, "outside the table of 16", [stream([name("a", 17)]), stream([name("a", 1 << 31)])]),
     "001-095": (FORMAT, "name entry 9 is outside the table of 8", [stream([*[name("a")] * 8, name("b")], names=8)]),
     "001-096": (FORMAT, "prefix entry 1 is outside the table of 0", [stream([prefix("p:")], prefixes=0)]),
     "001-099": (FORMAT, "datatype entry 1 is outside the table of 0", [stream([datatype("d:")], datatypes=0)]),

@@ -172,6 +172,9 @@ REFUSED: dict[str, tuple[Any, str, list[bytes]]] = {
         stream([pc.add(o=(LITERAL, pc.literal("l", None, 1)))])]),
     "004-070": (FORMAT, "is left out", [stream([pc.add(**{x: None})]) for x in "spog"]),
     "004-077": (FORMAT, "has no IRI", [stream([pc.namespace_add("x", None, DEFAULT)])]),
+    "004-086": (FORMAT, "graph is left out", [
+        stream([*NAMES, pc.namespace_add("x", pc.iri(1)), pc.add(g=None)]),
+        stream([pc.namespace_delete("x"), pc.delete(g=None)])]),
     "004-090": (FORMAT, "malformed", [stream([pc.row(i, b"\x0a\x05")], stream=FLAT) for i in (6, 7, 8)]),
     "004-091": (FORMAT, "outside a transaction", [
         stream([end()], stream=i) for end in (pc.commit, pc.abort) for i in (FRAME, FLAT, PUNCTUATED)]
