@@ -31,7 +31,7 @@ CATALOGUE_SIZE = 20_000
 # Seconds that a measurement of one speed may take; the best of its runs counts.
 PATIENCE = 0.4
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = ("iot-weather/assist-iot-weather-100k.nt.gz", "movies/30kmovies.nt.gz", "vocabs-quads/vocabs.nq.gz")
 
 _BASE = "http://library.example/"

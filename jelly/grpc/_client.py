@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
@@ -144,17 +144,8 @@ class _Progress:
         return self.attempts.wait(error)
 
 
-class Feed:
-    """A subscription: an iterator of `Frame`.
-
-    `raw`, `batches` and `statements` give the same stream in other forms. A Feed can be consumed only once, in one of
-    these ways. `Client.subscribe` returns one.
-
-    Parameters
-    ----------
-    client, method, progress : Any
-        Internal.
-    """
+class _BaseFeed:
+    """A subscription and how far it has come."""
 
     def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
         self._client = client  # which must not be closed because nobody else holds it
@@ -172,6 +163,25 @@ class Feed:
     def options(self) -> StreamOptions | None:
         """The stream options, or None before the first frame has been decoded."""
         return self._progress.decoder.options
+
+    def close(self) -> None:
+        """Cancel the subscription. The iteration then ends. Any thread may close a `Feed`."""
+        self._closed.set()
+        if self._call is not None:
+            self._call.cancel()
+
+
+class Feed(_BaseFeed):
+    """A subscription: an iterator of `Frame`.
+
+    `raw`, `batches` and `statements` give the same stream in other forms. A Feed can be consumed only once, in one of
+    these ways. `Client.subscribe` returns one.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
 
     def raw(self) -> Iterator[bytes]:
         """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
@@ -227,12 +237,6 @@ class Feed:
         for index, batch in enumerate(self.batches()):
             yield frame_of(batch, index)
 
-    def close(self) -> None:
-        """Cancel the subscription. Any thread may call it; the iteration then ends."""
-        self._closed.set()
-        if self._call is not None:
-            self._call.cancel()
-
     def __enter__(self) -> Feed:
         return self
 
@@ -240,7 +244,71 @@ class Feed:
         self.close()
 
 
-class Client:
+F = TypeVar("F", bound=_BaseFeed)
+
+
+class _BaseClient(Generic[F]):
+    """A channel, its methods and its subscriptions."""
+
+    _grpc: Any  # the module that makes channels
+    _feed: type[F]
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: Tls | None = None,
+        token: str | None = None,
+        gzip: bool = False,
+        retries: int = 5,
+        keepalive: float = 30.0,
+        max_message_bytes: int = MAX_MESSAGE,
+    ) -> None:
+        self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
+        self._channel = self._settings.channel(self._grpc)
+        self._subscribe = self._channel.unary_stream(SUBSCRIBE)
+        self._publish = self._channel.stream_unary(PUBLISH)
+        self._probe = self._channel.unary_unary(PROBE)
+
+    def subscribe(
+        self,
+        topic: str,
+        *,
+        options: StreamOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> F:
+        """Subscribe to a topic.
+
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        options : StreamOptions, optional
+            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
+        start : int or {"earliest", "latest"}, optional
+            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
+            `Broker`.
+        follow : bool, default True
+            Continue with messages that are published later. Only with a `Broker`.
+        timeout : float, optional
+            Seconds for the whole subscription. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        Feed or AsyncFeed
+            The subscription. After a lost connection it continues where it was, if the server sends numbers of
+            messages.
+        """
+        progress = _Progress(self._settings, topic, options, start, follow, timeout, metadata)
+        return self._feed(self, self._subscribe, progress)
+
+
+class Client(_BaseClient[Feed]):
     """A blocking client. Several threads may share it.
 
     Parameters
@@ -268,58 +336,8 @@ class Client:
         If a call passes its deadline.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        tls: Tls | None = None,
-        token: str | None = None,
-        gzip: bool = False,
-        retries: int = 5,
-        keepalive: float = 30.0,
-        max_message_bytes: int = MAX_MESSAGE,
-    ) -> None:
-        self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
-        self._channel = self._settings.channel(grpc)
-        self._subscribe = self._channel.unary_stream(SUBSCRIBE)
-        self._publish = self._channel.stream_unary(PUBLISH)
-        self._probe = self._channel.unary_unary(PROBE)
-
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        options: StreamOptions | None = None,
-        start: int | str | None = None,
-        follow: bool = True,
-        timeout: float | None = None,
-        metadata: Mapping[str, str] | None = None,
-    ) -> Feed:
-        """Subscribe to a topic.
-
-        Parameters
-        ----------
-        topic : str
-            Name of the topic.
-        options : StreamOptions, optional
-            Largest stream options that the caller can read. The server answers with a stream that fits, or refuses.
-        start : int or {"earliest", "latest"}, optional
-            First message: its number, the oldest that is kept (default), or the next that is published. Only with a
-            `Broker`.
-        follow : bool, default True
-            Continue with messages that are published later. Only with a `Broker`.
-        timeout : float, optional
-            Seconds for the whole subscription. By default unlimited.
-        metadata : mapping of str to str, optional
-            Further call metadata.
-
-        Returns
-        -------
-        Feed
-            The subscription. After a lost connection it continues where it was, if the server sends numbers of
-            messages.
-        """
-        return Feed(self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata))
+    _grpc = grpc
+    _feed = Feed
 
     def publish(
         self,
@@ -402,7 +420,7 @@ class Client:
         self.close()
 
 
-class AsyncFeed:
+class AsyncFeed(_BaseFeed):
     """A subscription for asyncio: an asynchronous iterator of `Frame`. Otherwise it is like `Feed`.
 
     Parameters
@@ -410,23 +428,6 @@ class AsyncFeed:
     client, method, progress : Any
         Internal.
     """
-
-    def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
-        self._client = client  # which must not be closed because nobody else holds it
-        self._method = method
-        self._progress = progress
-        self._call: Any = None
-        self._closed = False
-
-    @property
-    def number(self) -> int | None:
-        """The number of the next message, or None if the server does not send numbers."""
-        return self._progress.number
-
-    @property
-    def options(self) -> StreamOptions | None:
-        """The stream options, or None before the first frame has been decoded."""
-        return self._progress.decoder.options
 
     async def raw(self) -> AsyncIterator[bytes]:
         """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
@@ -438,7 +439,7 @@ class AsyncFeed:
         """
         progress = self._progress
         try:
-            while not self._closed:
+            while not self._closed.is_set():
                 self._call = self._method(progress.request, **progress.arguments())
                 try:
                     progress.began(await self._call.initial_metadata())
@@ -447,11 +448,11 @@ class AsyncFeed:
                         yield frame
                     return
                 except asyncio.CancelledError:
-                    if self._closed:
+                    if self._closed.is_set():
                         return
                     raise
                 except grpc.RpcError as error:
-                    if self._closed:
+                    if self._closed.is_set():
                         return
                     wait = progress.wait(error)
                 await asyncio.sleep(wait)
@@ -487,12 +488,6 @@ class AsyncFeed:
             yield frame_of(batch, index)
             index += 1
 
-    def close(self) -> None:
-        """Cancel the subscription."""
-        self._closed = True
-        if self._call is not None:
-            self._call.cancel()
-
     async def __aenter__(self) -> AsyncFeed:
         return self
 
@@ -500,7 +495,7 @@ class AsyncFeed:
         self.close()
 
 
-class AsyncClient:
+class AsyncClient(_BaseClient[AsyncFeed]):
     """A client for asyncio. Its methods and errors are those of `Client`.
 
     Parameters
@@ -521,58 +516,8 @@ class AsyncClient:
         Maximum bytes of a frame.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        tls: Tls | None = None,
-        token: str | None = None,
-        gzip: bool = False,
-        retries: int = 5,
-        keepalive: float = 30.0,
-        max_message_bytes: int = MAX_MESSAGE,
-    ) -> None:
-        self._settings = _Settings(address, tls, token, gzip, retries, keepalive, max_message_bytes)
-        self._channel = self._settings.channel(grpc.aio)
-        self._subscribe = self._channel.unary_stream(SUBSCRIBE)
-        self._publish = self._channel.stream_unary(PUBLISH)
-        self._probe = self._channel.unary_unary(PROBE)
-
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        options: StreamOptions | None = None,
-        start: int | str | None = None,
-        follow: bool = True,
-        timeout: float | None = None,
-        metadata: Mapping[str, str] | None = None,
-    ) -> AsyncFeed:
-        """Subscribe to a topic, see `Client.subscribe`.
-
-        Parameters
-        ----------
-        topic : str
-            Name of the topic.
-        options : StreamOptions, optional
-            Largest stream options that the caller can read.
-        start : int or {"earliest", "latest"}, optional
-            First message.
-        follow : bool, default True
-            Continue with messages that are published later.
-        timeout : float, optional
-            Seconds for the whole subscription.
-        metadata : mapping of str to str, optional
-            Further call metadata.
-
-        Returns
-        -------
-        AsyncFeed
-            The subscription.
-        """
-        return AsyncFeed(
-            self, self._subscribe, _Progress(self._settings, topic, options, start, follow, timeout, metadata)
-        )
+    _grpc = grpc.aio
+    _feed = AsyncFeed
 
     async def publish(
         self,

@@ -248,7 +248,7 @@ def encode_frames(items: Iterable[Any], options: StreamOptions | None = None, **
 
 
 class Fitting:
-    """Frames on their way to a subscriber who asked for some options: encoded anew where they are not those.
+    """Change frames to the options that a subscriber asked for. Without options, or if they are the same, keep them.
 
     >>> import jelly
     >>> frames = encode_frames(jelly.read(b"<a:s> <a:p> <a:o> .", format="nt"))
@@ -259,9 +259,9 @@ class Fitting:
     128
     """
 
-    def __init__(self, requested: StreamOptions) -> None:
+    def __init__(self, requested: StreamOptions | None) -> None:
         self._requested = requested
-        self._decoder: FrameDecoder | None = FrameDecoder()
+        self._decoder = None if requested is None else FrameDecoder()
         self._encoder: FrameEncoder | None = None
 
     def fit(self, frame: bytes) -> list[bytes]:

@@ -133,6 +133,15 @@ class _Settings:
             ("grpc.server_handshake_timeout_ms", 10_000),
         ]
 
+    def install(self, server: Any, subscribe: Any, publish: Any, is_async: bool) -> tuple[Any, str]:
+        """Add the methods of the service and bind the address; the health servicer, and the address."""
+        methods = {
+            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(subscribe),
+            "PublishRdf": grpc.stream_unary_rpc_method_handler(publish),
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        return _add_extras(server, is_async), self.bind(server)
+
     def bind(self, server: Any) -> str:
         """Bind the address; what it is with the port that was chosen."""
         try:
@@ -320,24 +329,14 @@ class Server:
             options=settings.options,
             compression=settings.compression,
         )
-        methods = {
-            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self._subscribe),
-            "PublishRdf": grpc.stream_unary_rpc_method_handler(self._publish),
-        }
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
-        self._health = _add_extras(self._server, False)
-        self.address = settings.bind(self._server)
+        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, False)
 
     def _subscribe(self, request: bytes, context: Any) -> Iterator[bytes]:
         try:
             call = self._settings.subscription(context, request)
-            frames = encode_frames(self.handler.on_subscribe(call))
-            if call.options is None:
-                yield from frames
-            else:
-                fitting = Fitting(call.options)
-                for frame in frames:
-                    yield from fitting.fit(frame)
+            fitting = Fitting(call.options)
+            for frame in encode_frames(self.handler.on_subscribe(call)):
+                yield from fitting.fit(frame)
         except Exception as error:
             context.abort(*status_of(error))
 
@@ -439,12 +438,9 @@ class AsyncServer:
         self._note_call()
         try:
             call = self._settings.subscription(context, request)
-            fitting = None if call.options is None else Fitting(call.options)
+            fitting = Fitting(call.options)
             async with aclosing(self.handler.on_subscribe(call)) as frames:
                 async for frame in frames:
-                    if fitting is None:
-                        yield frame
-                        continue
                     for fitted in fitting.fit(frame):
                         yield fitted
         except Exception as error:
@@ -473,13 +469,7 @@ class AsyncServer:
             options=settings.options,
             compression=settings.compression,
         )
-        methods = {
-            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(self._subscribe),
-            "PublishRdf": grpc.stream_unary_rpc_method_handler(self._publish),
-        }
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
-        self._health = _add_extras(self._server, True)
-        self.address = settings.bind(self._server)
+        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, True)
         await self._server.start()
 
     async def stop(self, grace: float = 1.0) -> None:

@@ -1,5 +1,6 @@
 """The README says what works: its snippets run, in order, as a reader would type them."""
 
+import gzip
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ def test_python(tmp_path, monkeypatch):
     for text in blocks:
         exec(compile(text, "README.md", "exec"), names)
     assert (tmp_path / "people.jelly").stat().st_size > 0
+    assert (tmp_path / "people.nt.gz").exists(), "the commands of the README begin with this file"
 
 
 def test_commands(tmp_path):
@@ -33,7 +35,7 @@ def test_commands(tmp_path):
         pytest.importorskip(name, reason="the commands of the README need the extras cli, plot and arrow")
     (block,) = [text for kind, text in BLOCKS if text.startswith("jelly convert")]
     text = b'<http://example.org/ada> <http://xmlns.com/foaf/0.1/name> "Ada"@en .\n'
-    (tmp_path / "people.nt.gz").write_bytes(__import__("gzip").compress(text))
+    (tmp_path / "people.nt.gz").write_bytes(gzip.compress(text))
     script = tmp_path / "jelly"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jelly "$@"\n')
     script.chmod(0o755)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support.shared import shared
 
 import jelly
 from jelly._tools import demo
@@ -33,6 +34,11 @@ def test_run(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "are the same after the round trip" in out
     assert "catalogue" in out
+
+
+def test_real_data_is_used():
+    path = shared("data", demo.FILES[0])
+    assert path.parent.name in [name for name, _, _ in demo._inputs()]
 
 
 def test_run_without_rich(monkeypatch, capsys):
