@@ -251,6 +251,24 @@ def test_refused(id: str) -> None:
         assert caught.value.frame is not None
 
 
+UNUSUAL = {
+    "001-049": (3, QUADS), "001-050": (3, GRAPHS), "001-052": (13, QUADS), "001-053": (13, GRAPHS),
+    "001-054": (4, TRIPLES), "001-057": (14, TRIPLES), "001-060": (114, TRIPLES), "001-064": (1, QUADS),
+    "001-065": (1, GRAPHS), "001-066": (2, TRIPLES),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id", UNUSUAL)
+def test_pairs_of_types_outside_of_the_table(id: str) -> None:
+    """They may be an error: we do not write them, and read them, if at all, with a warning, which is an error here."""
+    logical, physical = UNUSUAL[id]
+    with pytest.raises(jelly.JellyOptionsError, match="does not go with"):
+        jelly.StreamOptions(physical, logical)
+    rows = {TRIPLES: [triple()], QUADS: [quad()], GRAPHS: [graph_start(), triple(), graph_end()]}[physical]
+    with pytest.raises((JellyFormatError, jelly.JellyWarning), match=r"logical .*type .* does not go with physical"):
+        jelly.loads(stream(rows, physical=physical, logical=logical))
+
+
 @pytest.mark.parametrize("label", ["", " ", "a b\n", "\u00e9\U0001f600", "x" * 1000])
 def test_any_text_is_a_blank_node_label(label: str) -> None:
     """001-157."""
