@@ -260,7 +260,7 @@ def test_frames_have_metadata() -> None:
 
 
 def test_frames_are_fed_one_by_one() -> None:
-    """004-005."""
+    """004-005, 004-006."""
     decoder = jelly.Decoder(patch=True)
     bodies = [pc.options(FLAT) + pc.start() + pc.add(), b"", pc.add(None, None, None, None) + pc.commit()]
     assert [len(decoder.decode_frame(body)) for body in bodies] == [2, 0, 2]

@@ -101,7 +101,7 @@ def page() -> str:
         numbers = [counts.total(), *(counts[verdict] for verdict in VERDICTS)]
         lines.append(f"| {title} | {' | '.join(map(str, numbers))} |")
     for document, title in DOCUMENTS.items():
-        others = [row for row in rows if row.document == document and row.verdict != WORKS]
+        others = [row for row in rows if row.document == document and row.reason]
         if others:
             lines += ["", f"## {title}"]
         for row in others:
