@@ -18,7 +18,7 @@ __all__ = ["open_reader", "open_writer"]
 
 
 def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> BatchReader:
-    """The reader of a format of patches."""
+    """Make a reader of a format of patches."""
     if format is JELLY_PATCH:
         return Decoder(patch=True, delimited=delimited, **settings)
     if format is RDF_PATCH:
@@ -37,7 +37,7 @@ def open_writer(
     marked_bnodes: bool,
     quoted: Literal["rdf-1.2", "rdf-star"],
 ) -> BatchWriter:
-    """The writer of a format of patches. JellyOptionsError for what the format does not have."""
+    """Make a writer of a format of patches. JellyOptionsError for settings that the format does not have."""
     if format is not JELLY_PATCH and keyframe_rows:
         raise JellyOptionsError(f"{format.title} has no keyframes: only Jelly-Patch can be seekable")
     if format is not RDF_PATCH and quoted != "rdf-1.2":

@@ -11,25 +11,25 @@ from jelly.errors import JellyLimitError
 
 __all__ = ["guard_turtle", "guard_xml", "memory_error"]
 
-# Triple terms in triple terms: pyoxigraph uses the stack for them, and ends the process where it has none left, which
-# was seen at 1000 of them in a thread with 512 KiB. (JSON-LD it bounds itself.)
+# Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
+# happened at 1000 levels in a thread with 512 KiB. (It has its own limit for JSON-LD.)
 MAX_TRIPLE_TERMS = 250
-# Collections and blank nodes in one another: each takes about 350 bytes until it ends.
+# Maximum nesting of collections and blank nodes: each takes about 350 bytes until it ends.
 MAX_COLLECTIONS = 100_000
-# What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
+# Maximum bytes of the value of an XML entity: most are namespaces. Nested entities could fill the memory.
 MAX_ENTITY = 512
-# Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
+# Maximum nesting of elements, as the time per element in pyoxigraph grows with it; also with triple terms.
 MAX_ELEMENTS = 10_000
 MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
 
 _REFERENCE = re.compile(rb"&([^\s;&#]+);")
 _ELEMENT = re.compile(rb"<(/?)[^<>]*?(/?)>")
-# What may hold < and > that are no tags, with its end.
+# Constructs that may contain < and > outside of tags, with their ends.
 _NO_MARKUP = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
 
 
 def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
-    """What a library's MemoryError is to callers. pyoxigraph raises it for a token that is longer than its buffer."""
+    """The error for a MemoryError of a library. pyoxigraph raises it for a token that is longer than its buffer."""
     text = str(error)
     if "buffer" not in text:
         return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
@@ -41,9 +41,9 @@ def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
 
 
 def guard_turtle() -> Callable[[bytes], int]:
-    """A check of a Turtle document piece by piece. It counts triple terms in strings too, where none are expected.
+    """Checks a Turtle document piece by piece. It also counts triple terms in strings, where they are rare.
 
-    Checks give the bytes that a piece stands for.
+    Checks return the expanded size of a piece in bytes.
     """
     depth = 0
     lexer = Lexer()
@@ -66,7 +66,7 @@ def guard_turtle() -> Callable[[bytes], int]:
 
 
 def guard_xml() -> Callable[[bytes], int]:
-    """A check of an XML document piece by piece; no piece ends within a tag."""
+    """Checks an XML document piece by piece; no piece ends within a tag."""
     known: dict[bytes, bytes] = {}
     depth = 0
     limit = MAX_ELEMENTS
@@ -95,7 +95,7 @@ def guard_xml() -> Callable[[bytes], int]:
 
 
 def _without_markup(piece: bytes) -> bytes:
-    """The piece without comments and CDATA that end in it. (A pattern would look for the end from each beginning.)"""
+    """The piece without comments and CDATA that end in it. (A pattern would search for the end from each start.)"""
     parts = []
     done = 0
     ends = dict(_NO_MARKUP)
