@@ -13,7 +13,7 @@ __all__ = ["TOO_MUCH_ALIKE", "BlankNodeBijection", "TooMuchAlike", "as_quad", "d
 
 _DEFAULT = DefaultGraph()
 _BLANK = None  # stands for a blank node in a pattern
-# Patterns looked at in the search for one component before it counts as too symmetrical to compare.
+# Maximum patterns examined in the search for a component. Beyond this it is too symmetrical to compare.
 _MAX_WORK = 20_000_000
 
 TOO_MUCH_ALIKE = "the blank nodes are too much alike to be compared without an order"
@@ -28,13 +28,13 @@ class TooMuchAlike(Exception):
 
 
 def as_quad(statement: Iterable[Any]) -> Terms:
-    """Four terms; a triple stands in the default graph."""
+    """Four terms; a triple belongs to the default graph."""
     terms = tuple(statement)
     return terms if len(terms) == 4 else (*terms, _DEFAULT)
 
 
 class BlankNodeBijection:
-    """A one-to-one map of blank nodes that grows as statements are found to be the same.
+    """A one-to-one map of blank nodes that grows as statements are found to be equal.
 
     >>> from jelly import BlankNode
     >>> renaming = BlankNodeBijection()
@@ -49,7 +49,7 @@ class BlankNodeBijection:
         self._back: dict[str, str] = {}
 
     def same(self, x: Terms, y: Terms) -> bool:
-        """Whether the terms are the same, with blank nodes mapped as before or for the first time."""
+        """Whether the terms are equal, with blank nodes mapped as before or for the first time."""
         new: list[tuple[str, str]] = []
         if len(x) == len(y) and all(self._same(a, b, new) for a, b in zip(x, y, strict=True)):
             return True
@@ -73,10 +73,10 @@ class BlankNodeBijection:
 
 
 def difference(left: Iterable[Terms], right: Iterable[Terms]) -> Iterator[tuple[str, Terms | None]]:
-    """What tells two multisets of quads apart, up to the names of blank nodes: ("left" or "right", a statement that
-    only that side has, or None where only the blank nodes do not fit). Nothing where they are equal.
+    """The differences of two multisets of quads, up to the names of blank nodes: ("left" or "right", a statement that
+    only that side has, or None if only the blank nodes differ). Empty if they are equal.
 
-    JellyError where the blank nodes are too much alike to find out.
+    JellyError if the blank nodes are too similar to match.
     """
     sides = _Side(left), _Side(right)
     plain = [Counter(side.plain) for side in sides]
@@ -118,7 +118,7 @@ class _Side:
         groups: dict[str, list[Pattern]] = {}
         for pattern in self.patterns:
             groups.setdefault(_root(parent, pattern[1][0]), []).append(pattern)
-        # Components do not know each other, so each is looked at alone; by signature those that may be equal.
+        # Components share no blank nodes, so each is compared alone, with components of the same signature.
         self.components: dict[Any, list[list[Pattern]]] = {}
         for group in groups.values():
             signature = hash(tuple(sorted(_refine(group, {}).values())))
@@ -139,7 +139,7 @@ def _pattern(term: Any, labels: list[str]) -> Any:
 
 
 def _shown(part: Any) -> Any:
-    """A part of a pattern as something to print."""
+    """A printable part of a pattern."""
     if part is _BLANK:
         return BlankNode("")
     return QuotedTriple(*(_shown(inner) for inner in part)) if isinstance(part, tuple) else part
@@ -159,8 +159,8 @@ def _union(parent: dict[str, str], x: str, y: str) -> None:
 
 
 def _refine(group: list[Pattern], colours: dict[str, int]) -> dict[str, int]:
-    """Colours of the blank nodes that depend on how they stand in the patterns, not on their names. Equal structures
-    get equal colours; the reverse need not hold."""
+    """Colours of the blank nodes that depend on their positions in the patterns, not on their names. Equal structures
+    get equal colours; different structures may too."""
     shapes = [(hash(shape), labels) for shape, labels in group]
     colours = {label: colours.get(label, 0) for _, labels in shapes for label in labels}
     n = len(set(colours.values()))
@@ -198,10 +198,10 @@ def _isomorphic(left: _Side, right: _Side) -> bool:
 def map_component(
     x: list[Pattern], fixed_x: dict[Any, int], y: list[Pattern], fixed_y: dict[Any, int], work: list[int]
 ) -> dict[Any, Any] | None:
-    """The blank nodes of one component as those of the other, or None: refine; where some stay alike, try each pair.
+    """Map the blank nodes of one component to the other, or None: refine colours, then try pairs of equal colour.
 
-    ``fixed_x`` and ``fixed_y`` are colours to begin with. TooMuchAlike where more patterns are looked at than ``work``
-    allows, which is counted down.
+    ``fixed_x`` and ``fixed_y`` are initial colours. TooMuchAlike if more patterns are examined than ``work``
+    allows, which this function decreases.
     """
     work[0] -= len(x)
     if work[0] < 0:
