@@ -59,7 +59,6 @@ import numpy as np
 from jelly._core.arrow.buffer_pool import Pool
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
-from jelly._core.rules.capabilities import capabilities_of
 from jelly._formats.registry import JELLY, READING, WRITING, find
 from jelly._io.frame_metadata import with_metadata
 from jelly._io.reader import Reader
@@ -67,7 +66,7 @@ from jelly._io.settings import checked
 from jelly._io.writer import Writer
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
-from jelly.errors import JellyError, MissingExtraError
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 try:
     import pyarrow as pa
@@ -164,7 +163,7 @@ def schema(
 
 
 class RecordBatchBuilder:
-    """Makes record batches of Batches."""
+    """Makes record batches of Batches: of statements, or of query results where ``variables`` names their columns."""
 
     def __init__(
         self,
@@ -174,9 +173,14 @@ class RecordBatchBuilder:
         batch_rows: int,
         keep: Keep | None = None,
         direction: bool = False,
+        variables: Sequence[str] | None = None,
     ) -> None:
         self._keep = keep
         self.schema = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
+        self._variables = None if variables is None else tuple(variables)
+        if self._variables is not None:
+            type = _CODES if dictionary else pa.string()
+            self.schema = pa.schema([pa.field(name, type) for name in self._variables])
         self._dictionary = dictionary
         self._flat = layout == "flat"
         self._batch_rows = batch_rows
@@ -187,11 +191,12 @@ class RecordBatchBuilder:
 
     @property
     def has_metadata(self) -> bool:
-        return "metadata" in self.schema.names
+        return self._variables is None and "metadata" in self.schema.names
 
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
-        columns = self._idle.pop() if self._idle else ArrowExporter(flat=self._flat, pool=self._pool)
+        results = self._variables is not None
+        columns = self._idle.pop() if self._idle else ArrowExporter(flat=self._flat, pool=self._pool, results=results)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
@@ -207,13 +212,20 @@ class RecordBatchBuilder:
     def _make(
         self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
-        if self._keep is None:
+        if self._variables is not None:
+            columns.start(batch)
+            if batch.variables != self._variables:
+                raise JellyOptionsError(f"the variables are {batch.variables}: expected {self._variables}")
+        elif self._keep is None:
             columns.start(batch, names=self.schema.names)
         else:
             chosen = self._keep(batch)
             chosen = chosen[np.searchsorted(chosen, row) : np.searchsorted(chosen, end)]
             columns.start(batch, chosen, self.schema.names)
             row, end = 0, len(chosen)
+        if not self.schema.names and row < end:
+            yield pa.RecordBatch.from_struct_array(pa.array([{}] * (end - row), pa.struct([])))
+            row = end
         while row < end:
             arrays = []
             stop = min(end, row + self._batch_rows)
@@ -237,6 +249,10 @@ class RecordBatchBuilder:
         metadata: dict[int, dict[str, bytes]] | None,
     ) -> pa.Array:
         n = end - row
+        if self._variables is not None:
+            if self._dictionary:
+                return self._codes(columns, batch, name, row, end)
+            return self._strings(columns, name, row, end)
         if name == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
@@ -247,19 +263,22 @@ class RecordBatchBuilder:
             return self._codes(columns, batch, name, row, end)
         if name == "object_kind":
             return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
+        return self._strings(columns, name, row, end)
+
+    def _strings(self, columns: ArrowExporter, name: str, row: int, end: int) -> pa.Array:
         made = columns.strings(name, row, end)
         if made is None:
-            return self._all_null(pa.string(), n)
+            return self._all_null(pa.string(), end - row)
         n, nulls, valid, offsets, data = made
         return strings(pa.string(), n, valid, offsets, data, nulls)
 
     def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
-        if name == "object_kind":
+        if name == "object_kind" and self._variables is None:
             indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
-        own = {"subject": "s", "object": "o"}.get(name)
+        own = {"subject": "s", "object": "o"}.get(name) if self._variables is None else None
         if own and self._keep is None and columns.all_differ():
             values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
             ids = pa.py_buffer(getattr(batch, own)[row:end])
@@ -349,18 +368,20 @@ def from_batches(
 
 
 def from_results(
-    variables: Sequence[str], pairs: Iterable[tuple[Batch, Any]], *, layout: Layout = "flat"
+    variables: Sequence[str], batches: Iterable[Batch], *, layout: Layout = "flat", dictionary: bool = False
 ) -> pa.RecordBatchReader:
-    """Convert query results to Arrow record batches: a column of strings for each variable, null where it is unbound.
+    """Convert query results to Arrow record batches: a column for each variable, null where it is unbound.
 
     Parameters
     ----------
     variables : sequence of str
         Names of the variables.
-    pairs : iterable of (Batch, numpy.ndarray)
-        What `jelly.results.Results.pairs` yields.
+    batches : iterable of Batch
+        Batches of query results with these variables, such as `jelly.results.Results.batches` yields.
     layout : {"flat", "ntriples"}, default "flat"
         ``"flat"`` gives plain IRIs and lexical forms, ``"ntriples"`` terms in N-Triples syntax.
+    dictionary : bool, default False
+        Make dictionary columns instead of columns of strings.
 
     Returns
     -------
@@ -371,41 +392,18 @@ def from_results(
     ------
     ValueError
         If the layout is unknown.
+    JellyOptionsError
+        If a Batch has other variables, or statements.
 
     Examples
     --------
     >>> import jelly
     >>> results = jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json")
-    >>> from_results(results.variables, results.pairs()).read_all().to_pylist()
+    >>> from_results(results.variables, results.batches()).read_all().to_pylist()
     [{'x': None}]
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
-    made = pa.schema([pa.field(name, pa.string()) for name in variables])
-    return pa.RecordBatchReader.from_batches(made, _result_batches(made, pairs, layout == "flat"))
-
-
-def _result_batches(made: pa.Schema, pairs: Iterable[tuple[Batch, Any]], flat: bool) -> Iterator[pa.RecordBatch]:
-    columns = ArrowExporter(flat=flat)
-    capabilities = capabilities_of("flat" if flat else "ntriples")
-    for batch, cells in pairs:
-        columns.start(capabilities.fit_cells(batch, cells))
-        row = 0
-        while row < len(cells):
-            end = len(cells)
-            arrays = []
-            for i in range(cells.shape[1]):
-                n, nulls, valid, offsets, data = columns.values(np.ascontiguousarray(cells[row:end, i]))
-                arrays.append(strings(pa.string(), n, valid, offsets, data, nulls))
-                end = row + n  # fewer where the text is too much for one record batch
-            if not arrays:
-                # Rows without columns.
-                yield pa.RecordBatch.from_struct_array(pa.array([{}] * len(cells), pa.struct([])))
-            else:
-                cut = [array.slice(0, end - row) for array in arrays]
-                yield pa.RecordBatch.from_arrays(cut, schema=made)
-            row = end
-        columns.start(None)
+    maker = RecordBatchBuilder(layout, dictionary, None, BATCH_ROWS, variables=variables)
+    return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
 
 
 def _check_rows(batch_rows: int) -> None:

@@ -25,31 +25,19 @@ Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not su
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
-from typing import Any, cast
-
-import numpy as np
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._core.jena.reader import ResultReader
-from jelly._core.jena.writer import ResultWriter
-from jelly._core.terms.batch_builder import BatchBuilder
-from jelly._core.terms.materialize import Materializer
-from jelly._formats import result_syntaxes as resultsyntax
 from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
+from jelly._formats.result_syntaxes import batches_of
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Sink, Source
-from jelly.errors import JellyError, JellyFormatError, JellyUnsupportedError
+from jelly.errors import JellyError, JellyFormatError
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
-
-# Rows that are taken from Python objects at a time, fewer where they are wide.
-COLLECT_ROWS = 4096
-COLLECT_CELLS = 1 << 18
-
-Pair = tuple[Batch, Any]
 
 ResultFormat = Format
 
@@ -57,7 +45,7 @@ ResultFormat = Format
 class Results:
     """Results of a SELECT query, as `read_results` returns them. They can be consumed only once.
 
-    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `arrow` or `pairs`.
+    Iterate for rows: each is a tuple of `jelly` terms, with None for an unbound variable. Or call `batches` or `arrow`.
 
     Parameters
     ----------
@@ -77,63 +65,73 @@ class Results:
     def __init__(self, source: Source, format: ResultFormat, **limits: Any) -> None:
         self.format = format
         self._source = source
-        self._pairs: Iterator[Pair]
         try:
             refuse_unknown(limits, format.reading, f"{format.name} of query results")
             limits = fitted(limits, format.reading, source.size)
-            if format.binary:
-                reader = ResultReader(format.name, **limits)
-                pairs = cast("Iterator[Pair]", drain(reader, source.chunks()))
-                first = next(pairs, None)
-                names = reader.variables or ()
-                self._pairs = pairs if first is None else chain([first], pairs)
-            elif format.name == "csv":
-                raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
-            else:
-                read, _ = resultsyntax.READERS[format.name]
-                found, rows = read(source, **limits)
-                names = tuple(found)
-                self._pairs = collected(names, rows)
-            _check_names(names)
+            reader = format.open_reader(**limits)
+            batches = reader.batches(source) if hasattr(reader, "batches") else drain(reader, source.chunks())
+            if reader.variables is None:
+                first = next(batches, None)
+                batches = batches if first is None else chain([first], batches)
+            self._batches: Iterator[Batch] = batches
+            self.variables: tuple[str, ...] = reader.variables or ()
+            _check_names(self.variables)
         except JellyError as error:
             source.close()
             raise self._placed(error) from None
-        self.variables: tuple[str, ...] = tuple(names)
 
     def _placed(self, error: JellyError) -> JellyError:
         if error.source is None and self._source.name:
             error.source = self._source.name
         return error
 
-    def pairs(self) -> Iterator[Pair]:
-        """Iterate over the rows as arrays of term ids.
+    def batches(self) -> Iterator[Batch]:
+        """Iterate over the rows as Batches, whose columns are the variables.
 
         Yields
         ------
-        (Batch, numpy.ndarray)
-            A Batch with terms but no statements, and its cells: an int32 array of term ids with one row per result and
-            one column per variable, -1 where the variable is unbound.
+        Batch
+            The next rows: ``batch.column("x")`` and ``batch.cells`` have their term ids. All rows before an error are
+            yielded before it is raised.
+
+        Examples
+        --------
+        >>> results = read_results(bytes.fromhex("191c1801780000191c3c180161000000"), format="srt")
+        >>> [(batch.variables, batch.column("x").tolist(), batch.terms()) for batch in results.batches()]
+        [(('x',), [0], [Literal('a')])]
         """
         try:
-            yield from self._pairs
+            yield from self._batches
         except JellyError as error:
             raise self._placed(error) from None
         finally:
             self._source.close()
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for batch, cells in self.pairs():
-            terms = Materializer(batch)
-            for row in cells.tolist():
-                yield tuple([None if i < 0 else terms.term(i) for i in row])
+        for batch in self.batches():
+            yield from batch
 
-    def arrow(self, layout: Any = "flat") -> Any:
-        """Convert the rows to Arrow record batches with a column of strings for each variable.
+    def pairs(self) -> Iterator[tuple[Batch, Any]]:
+        """Iterate over the Batches together with their ``cells``.
+
+        Yields
+        ------
+        (Batch, numpy.ndarray)
+            A Batch and its ``cells``: an int32 array of term ids with one row per result and one column per variable,
+            -1 where the variable is unbound.
+        """
+        for batch in self.batches():
+            yield batch, batch.cells
+
+    def arrow(self, layout: Any = "flat", *, dictionary: bool = False) -> Any:
+        """Convert the rows to Arrow record batches with a column for each variable.
 
         Parameters
         ----------
         layout : {"flat", "ntriples"}, default "flat"
             See `jelly.arrow.from_results`.
+        dictionary : bool, default False
+            Make dictionary columns instead of columns of strings.
 
         Returns
         -------
@@ -142,42 +140,13 @@ class Results:
         """
         from jelly.arrow import from_results
 
-        return from_results(self.variables, self.pairs(), layout=layout)
+        return from_results(self.variables, self.batches(), layout=layout, dictionary=dictionary)
 
 
 def _check_names(variables: Sequence[str]) -> None:
     if len(set(variables)) < len(variables):
         twice = Counter(variables).most_common(1)[0][0]
         raise JellyFormatError(f"the variable {twice!r} stands twice in the header")
-
-
-def collected(variables: Sequence[str], rows: Iterable[Any]) -> Iterator[Pair]:
-    """Rows of terms, or dicts of them by variable, as pairs."""
-    iterator = iter(rows)
-    width = len(variables)
-    size = max(1, min(COLLECT_ROWS, COLLECT_CELLS // max(1, width)))
-    while True:
-        collector = BatchBuilder(3)
-        find = collector.term_id
-        cells: list[list[int]] = []
-        broken: BaseException | None = None
-        try:
-            for row in islice(iterator, size):
-                if type(row) is not list and isinstance(row, Mapping):
-                    if unknown := set(row) - set(variables):
-                        raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
-                    row = [row.get(name) for name in variables]
-                if len(row) != width:
-                    raise ValueError(f"a row has {len(row)} terms where there are {width} variables")
-                cells.append([-1 if term is None else find(term) for term in row])
-        except JellyError as error:
-            broken = error
-        if cells:
-            yield collector.batch, np.array(cells, np.int32).reshape(len(cells), width)
-        if broken is not None:
-            raise broken
-        if len(cells) < size:
-            return
 
 
 @checked(RESULT_READING)
@@ -235,9 +204,9 @@ def write_results(
         The output, as for `jelly.Writer`.
     variables : sequence of str
         Names of the variables.
-    rows : iterable of sequences or mappings
+    rows : iterable of sequences or mappings, or of Batches
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
-        terms by variable.
+        terms by variable. Or they are Batches of query results with these variables.
     format : str, optional
         One of `RESULT_FORMATS`, by name, suffix or media type. By default the suffix of the file decides.
 
@@ -262,7 +231,14 @@ def write_results(
     """
     names = tuple(variables)
     _check_names(names)
-    return _write(dst, names, collected(names, rows), format)
+    return _write(dst, names, _batches(names, rows), format)
+
+
+def _batches(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:
+    iterator = iter(rows)
+    for first in iterator:
+        whole = chain([first], iterator)
+        yield from whole if isinstance(first, Batch) else batches_of(variables, whole)
 
 
 @checked(RESULT_READING)
@@ -297,48 +273,25 @@ def convert_results(
     b'?x\\n"a"\\n'
     """
     results = read_results(src, format=from_format, **limits)
-    return _write(dst, results.variables, results.pairs(), to_format)
+    return _write(dst, results.variables, results.batches(), to_format)
 
 
-def _write(dst: Any, variables: tuple[str, ...], pairs: Iterable[Pair], format: str | None) -> int:
+def _write(dst: Any, variables: tuple[str, ...], batches: Iterable[Batch], format: str | None) -> int:
     sink = Sink(dst)
     try:
         with sink.named():
-            known = find(format, sink.name, content=Content.RESULTS)
+            writer = find(format, sink.name, content=Content.RESULTS).open_writer(variables)
         n = 0
-        for part, rows in (_encoded if known.binary else _written)(known, variables, pairs, sink):
+        for batch in batches:
+            with sink.named():
+                part = writer.encode(batch)
             sink.write(part)
-            n += rows
+            n += len(batch)
+        with sink.named():
+            part = writer.close()
+        sink.write(part)
     except BaseException:
         sink.abort()
         raise
     sink.close()
     return n
-
-
-def _encoded(
-    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
-) -> Iterator[tuple[bytes, int]]:
-    writer = ResultWriter(format.name, variables)
-    with sink.named():
-        head = writer.header()
-    yield head, 0
-    for batch, cells in pairs:
-        with sink.named():
-            part = writer.encode(batch, cells)
-        yield part, len(cells)
-
-
-def _written(
-    format: ResultFormat, variables: tuple[str, ...], pairs: Iterable[Pair], sink: Sink
-) -> Iterator[tuple[bytes, int]]:
-    writer = resultsyntax.WRITERS[format.name](variables)
-    capabilities = format.capabilities
-    yield writer.header().encode(), 0
-    for batch, cells in pairs:
-        terms = Materializer(capabilities.fit_cells(batch, cells))
-        rows = ([None if i < 0 else terms.term(i) for i in row] for row in cells.tolist())
-        with sink.named():
-            part = "".join(map(writer.row, rows)).encode()
-        yield part, len(cells)
-    yield writer.footer().encode(), 0

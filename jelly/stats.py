@@ -1,4 +1,5 @@
-"""Statistics of a stream: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions.
+"""Statistics of a stream: predicates, classes, graphs, datatypes, languages, kinds of terms, distributions; and of
+query results: the values of each variable.
 
 Computed on the columns of each Batch; a loop in Python goes over the distinct terms of a Batch, never over statements.
 """
@@ -9,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
-from jelly._formats.registry import READING
+from jelly._formats.registry import READING, RESULT_READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._seekable.file import open as open_seekable
 from jelly.errors import JellyError
+from jelly.results import read_results
 
-__all__ = ["Counting", "Counts", "Stats", "Tally", "stats"]
+__all__ = ["Counting", "Counts", "ResultStats", "Stats", "Tally", "VariableStats", "result_stats", "stats"]
 
 Ids = npt.NDArray[np.int32]
 
@@ -174,6 +176,52 @@ class Stats:
         last = re.split(r"[/#]", address[1])[-1]
         # An IRI that ends like a namespace is shown completely.
         return last or address[1]
+
+
+@dataclass(frozen=True, slots=True)
+class VariableStats:
+    """What a variable of query results is bound to.
+
+    Attributes
+    ----------
+    bound, unbound : int
+        Number of rows in which it has a value, and in which it has none.
+    kinds : dict of str to int
+        Number of values of each kind: iri, bnode, literal, triple.
+    values : Counts
+        The values: IRIs as they are, other terms in N-Triples syntax.
+    """
+
+    bound: int
+    unbound: int
+    kinds: dict[str, int]
+    values: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class ResultStats:
+    """Result of `result_stats`.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    variables : dict of str to VariableStats
+        What each variable is bound to, in the order of the header.
+    """
+
+    rows: int
+    variables: dict[str, VariableStats]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Convert to plain dicts and numbers.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
+        return asdict(self)
 
 
 class Tally:
@@ -539,3 +587,57 @@ def _parallel(file: Any, threads: int, progress: Any) -> Iterator[Batch]:
             done += len(batch)
             if progress is not None:
                 progress(size * done // max(len(file), 1), size, done)
+
+
+@checked(RESULT_READING)
+def result_stats(
+    src: Any, *, format: str | None = None, top: int = 20, max_keys: int = MAX_KEYS, **limits: Any
+) -> ResultStats:
+    """Count the values of each variable of query results. Memory is bounded.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.read_results`.
+    format : str, optional
+        Its format. By default the suffix of the file decides.
+    top : int, default 20
+        Number of values in each of the `Counts`.
+    max_keys : int, default 1000000
+        Number of different values to tell apart for each variable.
+    **limits : Any
+        Limits of `jelly.read_results`.
+
+    Returns
+    -------
+    ResultStats
+        What was counted.
+
+    Examples
+    --------
+    >>> import io, jelly
+    >>> out = io.BytesIO()
+    >>> jelly.write_results(out, ["x"], [[jelly.IRI("a:b")], [jelly.IRI("a:b")], [None]], format="json")
+    3
+    >>> found = result_stats(out.getvalue(), format="json").variables["x"]
+    >>> found.bound, found.unbound, found.kinds, found.values.top
+    (2, 1, {'iri': 2}, {'a:b': 2})
+    """
+    if top < 0 or max_keys < 0:
+        raise ValueError("top and max_keys must be at least 0")
+    results = read_results(src, format=format, **limits)
+    rows = 0
+    tallies = {name: Tally(max_keys) for name in results.variables}
+    kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in results.variables}
+    for batch in results.batches():
+        rows += len(batch)
+        for name in results.variables:
+            ids = batch.column(name)
+            used = np.bincount(ids[ids >= 0], minlength=batch.n_terms)
+            kinds[name][:-1] += np.bincount(batch.kind, used, minlength=len(_KINDS)).astype(np.int64)
+            _tally(batch, used, tallies[name])
+    found = {}
+    for name, tally in tallies.items():
+        bound = int(kinds[name].sum())
+        found[name] = VariableStats(bound, rows - bound, _kinds(kinds[name]), tally.result(top))
+    return ResultStats(rows, found)

@@ -72,10 +72,11 @@ class Format:
     capability : str
         Its name in the table of `jelly._core.rules.capabilities`, if that differs.
     codec : str
-        Statements and patches only: the module that reads and writes it, imported when it is first used. It has two
-        functions, which take the Format and the keywords of `Reader` and `Writer`, or `PatchReader` and `PatchWriter`:
-        ``open_reader(format, **settings)`` returns a `jelly._formats.protocols.BatchReader` or `BatchSource`,
-        ``open_writer(format, options, arity, **settings)`` a `BatchWriter` (without ``arity`` for patches).
+        Statements, patches and query results only: the module that reads and writes it, imported when it is first used.
+        It has two functions, which take the Format and the keywords of `Reader` and `Writer`, of `PatchReader` and
+        `PatchWriter`, or of `read_results`: ``open_reader(format, **settings)`` returns a
+        `jelly._formats.protocols.BatchReader` or `BatchSource`, ``open_writer(format, options, arity, **settings)`` a
+        `BatchWriter` (without ``arity`` for patches; for query results it is ``open_writer(format, variables)``).
     """
 
     name: str
@@ -140,9 +141,9 @@ class Format:
         Parameters
         ----------
         options : StreamOptions, PatchOptions or None
-            Options of the stream.
+            Options of the stream; for query results the names of the variables.
         *arity : int
-            3 for triples, 4 for quads; not for patches.
+            3 for triples, 4 for quads; not for patches and query results.
         **settings : Any
             Keywords of the writer.
 
@@ -157,6 +158,7 @@ class Format:
 
 _NATIVE, _SYNTAXES, _JENA = "jelly._formats.native", "jelly._formats.syntaxes", "jelly._formats.jena"
 _PATCH = "jelly._formats.patch"
+_RESULT_CODEC = "jelly._formats.result_syntaxes"
 
 _SOURCE = frozenset({"max_expansion"})
 _BATCHES = _SOURCE | {"batch_rows", "batch_bytes"}
@@ -377,6 +379,7 @@ def _results(
         binary=binary,
         reading=_ROWS if binary else frozenset(reading),
         capability=f"results-{name}",
+        codec=_RESULT_CODEC,
     )
 
 

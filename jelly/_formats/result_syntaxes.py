@@ -1,7 +1,7 @@
-"""SPARQL results in JSON, XML, CSV and TSV. Each row is a tuple of `jelly` terms; None marks an unbound variable.
+"""Codec of SPARQL results: JSON, XML, CSV and TSV here, RDF Thrift and RDF Protobuf in the core.
 
-TSV is read by pyoxigraph. (Its parser of XML takes the spaces around values away.) CSV is written only: it does not
-tell what its values are.
+In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by pyoxigraph. (Its
+parser of XML takes the spaces around values away.) CSV is written only: it does not tell what its values are.
 """
 
 from __future__ import annotations
@@ -13,13 +13,26 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from jelly._core.base.batch import Batch
 from jelly._core.base.constants import XSD_STRING_IRI
+from jelly._core.jena.reader import ResultReader
+from jelly._core.jena.writer import ResultWriter
+from jelly._core.terms.batch_builder import ResultBatchBuilder
+from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
+from jelly._formats.registry import Format
 from jelly._io.limits import memory_error
 from jelly._io.source import Source
-from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellySyntaxError, JellyUnsupportedError
+from jelly.errors import (
+    JellyError,
+    JellyFormatError,
+    JellyLimitError,
+    JellyOptionsError,
+    JellySyntaxError,
+    JellyUnsupportedError,
+)
 
-__all__ = ["READERS", "WRITERS", "read_json", "read_tsv", "read_xml"]
+__all__ = ["batches_of", "open_reader", "open_writer"]
 
 Row = Sequence[Any]
 # Triple terms in triple terms.
@@ -33,6 +46,94 @@ MAX_DOCUMENT = 1 << 28
 MAX_TEXT = 1 << 26
 # As in RDF Binary. Each row has a place for each.
 MAX_VARIABLES = 1 << 16
+# Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
+BATCH_ROWS = 4096
+BATCH_CELLS = 1 << 18
+
+
+def open_reader(format: Format, **limits: Any) -> Any:
+    """Make a reader of query results, whose ``variables`` are known at the latest when it gave the first Batch."""
+    if format.binary:
+        return ResultReader(format.name, **limits)
+    if format.name not in _READERS:
+        raise JellyUnsupportedError("CSV results do not tell IRIs from literals: they cannot be read")
+    return SyntaxResultReader(format, limits)
+
+
+def open_writer(format: Format, variables: Sequence[str]) -> Any:
+    """Make a writer of query results, a `jelly._formats.protocols.BatchWriter`."""
+    return ResultWriter(format.name, variables) if format.binary else SyntaxResultWriter(format, variables)
+
+
+class SyntaxResultReader:
+    """Reads results in JSON, XML or TSV: a `jelly._formats.protocols.BatchSource` that has ``variables`` too."""
+
+    def __init__(self, format: Format, limits: dict[str, Any]) -> None:
+        self._read = _READERS[format.name]
+        self._limits = limits
+        self.variables: tuple[str, ...] | None = None
+        self.statements = 0
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The Batches. The variables are read at once, and known then."""
+        names, rows = self._read(source, **self._limits)
+        self.variables = tuple(names)
+        return self._counted(batches_of(self.variables, rows))
+
+    def _counted(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            self.statements += len(batch)
+            yield batch
+
+
+def batches_of(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:
+    """Batches of rows of terms, or of mappings from variables to terms. Those before an error are given before it is
+    raised."""
+    iterator = iter(rows)
+    size = max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, len(variables))))
+    first_row = 0
+    more = True
+    while more:
+        builder = ResultBatchBuilder(variables, first_row)
+        broken: JellyError | None = None
+        try:
+            more = builder.extend(iterator, size)
+        except JellyError as error:
+            broken = error
+        if len(builder.batch):
+            yield builder.batch
+        if broken is not None:
+            raise broken
+        first_row += len(builder.batch)
+
+
+class SyntaxResultWriter:
+    """Writes results in JSON, XML, CSV or TSV."""
+
+    def __init__(self, format: Format, variables: Sequence[str]) -> None:
+        self._capabilities = format.capabilities
+        self._variables = tuple(variables)
+        self._rows = _WRITERS[format.name](variables)
+        self._begun = False
+
+    def _begin(self) -> str:
+        if self._begun:
+            return ""
+        header: str = self._rows.header()
+        self._begun = True
+        return header
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """The text of a Batch, at the first time behind the variables. Results have no frames."""
+        rows = Materializer(self._capabilities.fit(batch)).solutions()
+        if batch.variables != self._variables:
+            expected = f"expected {self._variables}, as in the header"
+            raise JellyOptionsError(f"the variables are {batch.variables}: {expected}")
+        return (self._begin() + "".join(map(self._rows.row, rows))).encode()
+
+    def close(self) -> bytes:
+        """The end of the document."""
+        return (self._begin() + str(self._rows.footer())).encode()
 
 
 # ---- JSON
@@ -406,7 +507,7 @@ class TsvWriter:
         return ""
 
 
-WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
+_WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
 
 
 # ---- TSV read by pyoxigraph
@@ -488,9 +589,8 @@ def _error(error: SyntaxError) -> JellySyntaxError:
     return JellySyntaxError(str(error.msg), line=error.lineno)
 
 
-# For each format its reader and the name of its limit.
-READERS: dict[str, tuple[Callable[..., tuple[list[str], Iterator[Row]]], str]] = {
-    "json": (read_json, "max_document_bytes"),
-    "xml": (read_xml, "max_text_bytes"),
-    "tsv": (read_tsv, "max_text_bytes"),
+_READERS: dict[str, Callable[..., tuple[list[str], Iterator[Row]]]] = {
+    "json": read_json,
+    "xml": read_xml,
+    "tsv": read_tsv,
 }

@@ -31,7 +31,7 @@ from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.language_case import JsonMarks, Marks, Written
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
-from jelly._io.limits import guard_turtle, guard_xml, memory_error
+from jelly._io.limits import guard_json, guard_turtle, guard_xml, memory_error
 from jelly._io.source import Source
 from jelly._options import StreamOptions
 from jelly.errors import (
@@ -206,8 +206,7 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
-        # JSON has limits of its own in pyoxigraph.
-        check = guard_xml() if self.format is RDF_XML else len if self.format is JSON_LD else guard_turtle()
+        check = guard_xml() if self.format is RDF_XML else guard_json if self.format is JSON_LD else guard_turtle()
         size = min(PIECE, self._max_text)
         rest: list[bytes] = []
         n = 0  # bytes of the rest

@@ -9,16 +9,19 @@ from typing import Any
 from jelly._core.boundaries.turtle import Lexer
 from jelly.errors import JellyLimitError
 
-__all__ = ["guard_turtle", "guard_xml", "memory_error"]
+__all__ = ["guard_json", "guard_turtle", "guard_xml", "memory_error"]
 
 # Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
 # happened at 1000 levels in a thread with 512 KiB. (It has its own limit for JSON-LD.)
 MAX_TRIPLE_TERMS = 250
-# Maximum nesting of collections and blank nodes: each takes about 350 bytes until it ends.
-MAX_COLLECTIONS = 100_000
-# Maximum bytes of the value of an XML entity: most are namespaces. Nested entities could fill the memory.
+# Collections, blank nodes, quoted triples and formulas in one another: each takes up to 350 bytes until it ends.
+MAX_NESTED = 100_000
+# What an XML entity stands for, in bytes: most are namespaces. Entities of entities could fill any memory.
 MAX_ENTITY = 512
-# Maximum nesting of elements, as the time per element in pyoxigraph grows with it; also with triple terms.
+# What pyoxigraph keeps of each value of JSON-LD, in bytes, as far as the text does not say: it keeps all values of an
+# object whose context may still come.
+JSON_VALUE = 20
+# Elements in elements: the time that pyoxigraph takes for one grows with their number. And where some are triple terms.
 MAX_ELEMENTS = 10_000
 MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
 
@@ -51,8 +54,10 @@ def guard_turtle() -> Callable[[bytes], int]:
     def check(piece: bytes) -> int:
         nonlocal depth
         lexer.feed(piece)
-        if lexer.deepest > MAX_COLLECTIONS:
-            raise JellyLimitError(f"collections and blank nodes are nested deeper than {MAX_COLLECTIONS}")
+        if lexer.deepest > MAX_NESTED:
+            raise JellyLimitError(
+                f"collections, blank nodes, quoted triples or formulas are nested deeper than {MAX_NESTED}"
+            )
         if b"<<(" not in piece and not depth:
             return len(piece)
         for part in piece.split(b"<<("):
@@ -63,6 +68,11 @@ def guard_turtle() -> Callable[[bytes], int]:
         return len(piece)
 
     return check
+
+
+def guard_json(piece: bytes) -> int:
+    """The bytes that a piece of JSON-LD stands for. It has limits of its own for the depth."""
+    return len(piece) + JSON_VALUE * (piece.count(b",") + piece.count(b"{"))
 
 
 def guard_xml() -> Callable[[bytes], int]:

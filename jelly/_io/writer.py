@@ -9,6 +9,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING, find
@@ -179,7 +180,8 @@ class Writer(SinkWriter):
         statements : iterable of Triple, Quad or sequences of terms
             The statements.
         """
-        iterator = iter(statements)
+        # The rows of query results could be taken for statements.
+        iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
         if self._collector is None:
             for first in iterator:
                 self.add(first)
@@ -366,7 +368,7 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     True
     """
     _check_options(options)
-    iterator = iter(statements)
+    iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
     if options is None:

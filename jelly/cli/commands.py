@@ -31,6 +31,8 @@ from jelly.cli.common import (
     quoted_option,
     reading_options,
     say,
+    shape_option,
+    show,
 )
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.messages import messages
@@ -38,7 +40,7 @@ from jelly.cli.patch import patch
 from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, settings_of, wide_advice
 from jelly.cli.results import results
 from jelly.patch import PATCH_FORMATS
-from jelly.stats import Stats, stats
+from jelly.stats import stats
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
@@ -87,12 +89,6 @@ class Commands(click.Group):
                 raise
             say(f"error: {message(error)}", "red")
             ctx.exit(1)
-
-
-shape_option = click.option(
-    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
-    help="Form of the result (default: table on a terminal, else yaml).",
-)
 
 
 @click.group(
@@ -383,21 +379,6 @@ def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, An
     for problem in found.problems:
         say(f"{file}: {in_options(problem)}", "yellow")
     show(found, shape, lambda display: display.show_inspection(file, found))
-
-
-def show(found: jelly.Inspection | Stats, shape: str | None, as_table: Callable[[Any], None]) -> None:
-    """Print the result as JSON, as YAML, or as tables (default on a terminal)."""
-    if shape == "json":
-        click.echo(json.dumps(found.as_dict(), indent=2))
-        return
-    from jelly.cli import display
-
-    if shape == "table" or (shape is None and sys.stdout.isatty()):
-        as_table(display)
-    else:
-        from jelly._tools.yaml import dump_yaml
-
-        click.echo(dump_yaml(found.as_dict()), nl=False)
 
 
 @cli.command(short_help="Check a file and list its problems.")

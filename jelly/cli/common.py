@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import re
 import sys
@@ -23,6 +24,8 @@ __all__ = [
     "quoted_option",
     "reading_options",
     "say",
+    "shape_option",
+    "show",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,3 +150,24 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     if high is not None and high < low:
         raise click.BadParameter(f"{value!r} ends before it begins")
     return low, high
+
+
+shape_option = click.option(
+    "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
+    help="Form of the result (default: table on a terminal, else yaml).",
+)
+
+
+def show(found: Any, shape: str | None, as_table: Callable[[Any], None]) -> None:
+    """Print what was found as JSON, as YAML, or as tables, which are the default on a terminal."""
+    if shape == "json":
+        click.echo(json.dumps(found.as_dict(), indent=2))
+        return
+    from jelly.cli import display
+
+    if shape == "table" or (shape is None and sys.stdout.isatty()):
+        as_table(display)
+    else:
+        from jelly._tools.yaml import dump_yaml
+
+        click.echo(dump_yaml(found.as_dict()), nl=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from jelly._tools.inspect import Inspection
 from jelly.errors import MissingExtraError
-from jelly.stats import Counts, Stats
+from jelly.stats import Counts, ResultStats, Stats
 
 try:
     from rich import box
@@ -22,7 +22,7 @@ except ImportError as error:
         f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
-__all__ = ["progress", "show_inspection", "show_report", "show_stats", "show_table"]
+__all__ = ["progress", "show_inspection", "show_report", "show_result_stats", "show_stats", "show_table"]
 
 # No bar is shown for work that is done sooner.
 PATIENCE = 0.5
@@ -195,16 +195,35 @@ def show_stats(name: str, found: Stats) -> None:
             console.print(table)
 
 
+def show_result_stats(name: str, found: ResultStats) -> None:
+    """Tables on standard output."""
+    console = Console()
+    console.print(Text(name), f"{found.rows:,} rows", sep="  ")
+    kinds = ("iri", "bnode", "literal", "triple")
+    table = Table("variable", *map(_number, ("bound", "unbound", "different", *kinds)))
+    for variable, about in found.variables.items():
+        numbers = (about.bound, about.unbound, about.values.distinct, *(about.kinds.get(kind, 0) for kind in kinds))
+        table.add_row(Text(variable), *(f"{n:,}" for n in numbers))
+    console.print(table)
+    for variable, about in found.variables.items():
+        if about.values.top:
+            console.print(_counts_table(_printable(variable), about.values))
+
+
 def _counts_table(title: str, counts: Counts) -> Table:
-    table = Table(Column(f"{title} ({counts.distinct:,})", overflow="fold"), _number("number"), _number("share"))
+    table = Table(Column(Text(f"{title} ({counts.distinct:,})"), overflow="fold"), _number("number"), _number("share"))
     for name, n in counts.top.items():
-        table.add_row(Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in name)), *_shares(n, counts))
+        table.add_row(Text(_printable(name)), *_shares(n, counts))
     if counts.other:
         others = f"{counts.distinct - len(counts.top):,} others"
         if counts.folded:
             others = f"over {others}; {counts.folded:,} of these were not told apart"
         table.add_row(others, *_shares(counts.other, counts), style="dim")
     return table
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _shares(n: int, counts: Counts) -> tuple[str, str]:

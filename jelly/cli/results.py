@@ -9,8 +9,9 @@ import click
 
 import jelly
 from jelly._formats.registry import RESULT_FORMATS, Content, find
-from jelly.cli.common import limits_of, reading_options
+from jelly.cli.common import limits_of, reading_options, shape_option, show
 from jelly.results import convert_results
+from jelly.stats import result_stats
 
 __all__ = ["results"]
 
@@ -28,9 +29,9 @@ def _known(limits: dict[str, Any], format: str) -> dict[str, Any]:
     return limits_of(limits, RESULT_FORMATS[format].reading, what=f"{format} results")
 
 
-@click.group(short_help="Convert and print results of SPARQL queries.")
+@click.group(short_help="Convert, print and count results of SPARQL queries.")
 def results() -> None:
-    """Convert and print results of SELECT queries.
+    """Convert, print and count results of SELECT queries.
 
     Formats: RDF Thrift (.srt), RDF Protobuf (.srp), JSON, XML, CSV and TSV.
     """
@@ -83,3 +84,24 @@ def cat_(src: str, from_format: str | None, to_format: str, limits: dict[str, An
     """
     source = _check(from_format, src, "--from")
     convert_results(src, "-", from_format=source, to_format=to_format, **_known(limits, source))
+
+
+@results.command("stats", short_help="Count the values of each variable.")
+@click.argument("src", metavar="FILE")
+@_from
+@shape_option
+@click.option(
+    "--top", metavar="N", type=click.IntRange(0), default=5, show_default=True, help="Values of each variable.",
+)
+@_limits
+def stats_(src: str, from_format: str | None, shape: str | None, top: int, limits: dict[str, Any]) -> None:
+    """Count the rows of the results in FILE, and the values of each variable.
+
+    \b
+    Examples:
+      jelly results stats people.srt --top 10
+      jelly results stats people.srx --format json | jq .variables.name.unbound
+    """
+    source = _check(from_format, src, "--from")
+    found = result_stats(src, format=source, top=top, **_known(limits, source))
+    show(found, shape, lambda display: display.show_result_stats(src, found))

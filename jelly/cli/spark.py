@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from jelly.cli.commands import cli, shape_option, show
-from jelly.cli.common import progress_bar, say
+from jelly.cli.commands import cli
+from jelly.cli.common import progress_bar, say, shape_option, show
 from jelly.cli.errors import message
 from jelly.cli.reading import from_option
 from jelly.errors import JellyError

@@ -120,6 +120,8 @@ _NEW_MARKER = re.compile(rb"\n(?:\xef\xbb\xbf)?(?:---|\.\.\.)[ \t\r\n]")
 _LONGEST_MARKER = 8
 # A line that is neither blank nor a comment nor a directive. CRLF may count as two line ends, where that says the same.
 _DOCUMENT_LINE = re.compile(rb"(?:\A|[\r\n])(?:[ \t]*[^ \t\r\n#%]|[ \t]+%)")
+# Documents without content, with the marker of the one that follows.
+_EMPTY_DOCUMENTS = re.compile(rb"(?:---[ \t]*\r?\n){2,}(?=---[ \t\r\n])")
 
 
 class YamlLog(_Documents):
@@ -143,10 +145,17 @@ class YamlLog(_Documents):
             text = self._take(data)
             for match in _MARKER.finditer(text):
                 end = match.start() if match[1] == b"---" else match.end()
+                if end < cut:
+                    continue
                 if match[1] == b"---" and not _DOCUMENT_LINE.search(text[cut:end]):
                     continue  # directives belong to the document that begins here
                 yield from self._documents(text[cut:end])
                 cut = end
+                if empty := _EMPTY_DOCUMENTS.match(text, cut):
+                    n = empty[0].count(b"\n")
+                    yield from TextLog.feed(self, b"MESSAGE\n" * n)
+                    self._line += n
+                    cut = empty.end()
             data = text[cut:]
         self._keep(data)
 

@@ -194,6 +194,8 @@ class MessageWriter(SinkWriter):
             Each frame is a message. Rows after the last frame are an error.
         """
         self._check_open()
+        if batch.variables is not None:
+            raise JellyOptionsError("query results cannot be messages: use jelly.write_results")
         n = len(batch.frames)
         if len(batch) != (int(batch.frames[-1]) if n else 0):
             raise ValueError("the Batch has rows behind its last frame: they are no whole message")

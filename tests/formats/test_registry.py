@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
 from jelly import JellyError
@@ -61,7 +63,8 @@ def test_what_nothing_is_called(content: Content) -> None:
 
 
 def test_limits_of_results_are_those_of_their_readers() -> None:
-    for name, (_, limit) in result_syntaxes.READERS.items():
+    for name, read in result_syntaxes._READERS.items():
+        _, limit = signature(read).parameters
         assert RESULT_FORMATS[name].reading == {limit, "max_expansion"}
 
 

@@ -12,7 +12,6 @@ from support.rowcraft import ENCODINGS, Thrift, attempt, field, sample, statemen
 
 import jelly
 from jelly._core.jena.reader import BinaryReader, ResultReader
-from jelly._core.terms.materialize import Materializer
 
 STEP = 5 if SANITIZED else 1
 
@@ -37,16 +36,9 @@ def values(craft: type) -> bytes:
 
 def use(found: list[Any], is_results: bool) -> list[Any]:
     """Everything that can be done with what was read."""
-    if not is_results:
-        for batch in found:
-            batch.check()
-        return statements(found)
-    rows = []
-    for terms, cells in found:
-        terms.check()
-        made = Materializer(terms)
-        rows += [[None if i < 0 else made.term(i) for i in row] for row in cells.tolist()]
-    return rows
+    for batch in found:
+        batch.check()
+    return list(chain.from_iterable(found)) if is_results else statements(found)
 
 
 INPUTS = {"statements": lambda craft: sample(craft, 2), "values": values, "results": results}

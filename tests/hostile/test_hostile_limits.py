@@ -15,6 +15,7 @@ import pytest
 import jelly
 import jelly.messages
 from jelly import JellyError, JellyLimitError, JellySyntaxError
+from jelly._core.boundaries.turtle import Lexer
 
 pytest.importorskip("pyoxigraph")
 
@@ -72,6 +73,32 @@ def test_documents_of_yaml() -> None:
     for size in (1, 2, 3, 5, 7, 1000):
         found = list(jelly.messages.read_messages(pieces(text, size), format="yamlld"))
         assert [len(message) for message in found] == [1, 1, 0, 1], size
+
+
+@pytest.mark.parametrize("line", [b"---\n", b"---\r\n", b"--- \n"])
+def test_empty_documents_of_yaml(line: bytes) -> None:
+    pytest.importorskip("yaml")
+    one = b"---\n'@id': a:s\na:p: 1\n"
+    text = line * 3 + one + line * 1000 + one + line * 2 + b"...\n" + line * 2 + b"---\nx: ["
+    sizes = [0] * 3 + [1] + [0] * 1000 + [1] + [0] * 4
+    last = text.count(b"\n") + 2  # the end of the input
+    for size in (1, 3, 4, 5, 64, len(text)):
+        with pytest.raises(JellySyntaxError, match=f"line {last}"):
+            list(jelly.messages.read_messages(pieces(text, size), format="yamlld"))
+        found = [len(message) for message in jelly.messages.read_messages(pieces(text[:-5], size), format="yamlld")]
+        assert found == [*sizes, 0], size
+    data = line * (4 << 20)
+    assert spent(lambda: sum(1 for _ in jelly.messages.read_messages(data, format="yamlld"))) < 15
+
+
+@pytest.mark.parametrize("again", [b"1,", b"{},"])
+def test_values_of_json_ld_are_bounded(again: bytes) -> None:
+    """pyoxigraph keeps 50 bytes for each value of an object that goes on."""
+    text = b'{"@id":"a:s","a:p":[' + again * 4_000_000
+    with pytest.raises(JellyLimitError, match="raise max_text_bytes"):
+        list(jelly.read_batches(text, format="jsonld"))
+    many = b'[{"@id":"a:s","a:p":[1' + b",1" * 3000 + b"]}" + b',{"@id":"a:s","a:p":[1,{}]}' * 100_000 + b"]"
+    assert sum(map(len, jelly.read_batches(many, format="jsonld", max_text_bytes=1 << 20))) == 203_001
 
 
 @pytest.mark.parametrize("format", ["ttl", "trig", "n3", "jsonld"])
@@ -195,3 +222,32 @@ def test_a_quoted_triple_is_no_graph_of_a_namespace_in_thrift() -> None:
     assert len(list(read_patches(row(iri), format="trp"))) == 1
     with pytest.raises(JellyError, match="graph of a namespace is a quoted triple"):
         list(read_patches(row(quoted), format="trp"))
+
+
+@pytest.mark.parametrize("opened", [b"[ <a:p> ", b"( ", b"<< ", b"{ "])
+@pytest.mark.parametrize("size", [None, 1000, 7])
+def test_what_never_ends_is_bounded(opened: bytes, size: int | None) -> None:
+    """pyoxigraph keeps 190 bytes and more for each collection, blank node, quoted triple and formula that is open."""
+    text = (b"" if opened == b"{ " else b"<a:s> <a:p> ") + opened * 100_001
+    format = "n3" if opened == b"{ " else "ttl"
+    with pytest.raises(JellyError, match="nested deeper than 100000"):
+        list(jelly.read_batches(text if size is None else pieces(text, size), format=format))
+
+
+@pytest.mark.parametrize("size", [None, 1000, 1])
+def test_what_ends_is_not_counted_as_open(size: int | None) -> None:
+    """More than the bound of them one after the other, and the same signs where they open nothing."""
+    n = 100_001 if size is None else 2000
+    quoted = b"<< <a:s> <a:p> <a:o> >> <a:p> << <a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> >> .\n"
+    strings = b"<a:s> <a:p> '<<', \"{[(\", '''<< \"{''', <a:o>.\n"
+    for text in (quoted, strings, b"# << { [\n"):
+        lexer = Lexer()
+        for piece in [text * n] if size is None else pieces(text * n, size):
+            lexer.feed(piece)
+        lexer.feed(b"", True)
+        assert lexer.deepest == (3 if text is quoted else 0), text
+    formulas = b"{ <a:s> <a:p> <a:o> } => { <a:s> <a:p> <a:o> } . { <a:s> <= <a:o> } <= {} .\n"
+    lexer = Lexer()
+    for piece in [formulas * n] if size is None else pieces(formulas * n, size):
+        lexer.feed(piece)
+    assert lexer.deepest == 1

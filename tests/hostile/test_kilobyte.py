@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.measure import SANITIZED, peak, run
+from support.measure import SANITIZED, forget_peak, peak, run
 
 SECONDS = 5
 MEMORY = 200 << 20
@@ -127,22 +127,28 @@ def main(first: int, step: int, folder: Path) -> None:
     doors = entries()
     chosen = cases()[first::step]
     kept = {key: input_of(*key) for key in {case[1:] for case in chosen}}
-    before = peak()  # the inputs are 32 MB before they are packed
     for entry, hostile, pack in chosen:
         (folder / "case").write_text(f"{entry}, {hostile}, {pack}")
         data = kept[hostile, pack]
-        began = time.process_time()
-        try:
-            doors[entry](data)
-        except jelly.JellyError:
-            pass
-        except (TypeError, UnicodeDecodeError) as error:
-            print(f"{entry}, {hostile}, {pack}: {error!r}")
-        if (spent := time.process_time() - began) > SECONDS:
+        spent = float("inf")
+        # Where other work fills the caches, the same takes up to twice as long: what is too slow is tried again.
+        for _ in range(3):
+            forget_peak()
+            before = peak()
+            began = time.process_time()
+            try:
+                doors[entry](data)
+            except jelly.JellyError:
+                pass
+            except (TypeError, UnicodeDecodeError) as error:
+                print(f"{entry}, {hostile}, {pack}: {error!r}")
+            spent = min(spent, time.process_time() - began)
+            if spent < SECONDS:
+                break
+        else:
             print(f"{entry}, {hostile}, {pack}: {spent:.1f} s")
         if (grown := peak() - before) > MEMORY:
             print(f"{entry}, {hostile}, {pack}: {grown >> 20} MB")
-            before += grown
 
 
 @pytest.mark.timeout(3200 if LONG else 300)

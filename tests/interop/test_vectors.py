@@ -124,7 +124,7 @@ def log_of_rows(encoding: str, data: bytes) -> tuple[list[str], Any]:
 
 
 def log_of_results(encoding: str, data: bytes) -> tuple[list[str], Any]:
-    pairs, error = attempt(encoding, data, results=True)
+    batches, error = attempt(encoding, data, results=True)
     reader = ResultReader(encoding)
     try:
         list(reader.feed(data))
@@ -132,12 +132,10 @@ def log_of_results(encoding: str, data: bytes) -> tuple[list[str], Any]:
     except jelly.JellyError:
         pass
     lines = [] if reader.variables is None else [f"VARS [{', '.join('?' + name for name in reader.variables)}]"]
-    for terms, ids in pairs:
-        made = Materializer(terms)
-        for row in ids.tolist():
-            bound = zip(reader.variables or (), row, strict=True)
-            cells = [f"( ?{name} = {jena(made.term(i))} )" for name, i in bound if i >= 0]
-            lines.append("ROW " + (" ".join(cells) or "()"))
+    for row in (row for batch in batches for row in batch):
+        bound = zip(reader.variables or (), row, strict=True)
+        cells = [f"( ?{name} = {jena(term)} )" for name, term in bound if term is not None]
+        lines.append("ROW " + (" ".join(cells) or "()"))
     return lines, error
 
 

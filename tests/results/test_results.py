@@ -240,4 +240,5 @@ def test_random_cells_of_many_batches() -> None:
         pairs = list(results.pairs())
         assert len(pairs) == 90
         assert not pairs[0][1].flags.writeable
+        assert [batch.first_row for batch, _ in pairs] == list(range(0, 9000, 100))
         assert list(read_results(written(rows, format, "abc"), format=format, batch_bytes=10)) == rows

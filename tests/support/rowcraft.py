@@ -168,13 +168,13 @@ def read_rows(encoding: str, *chunks: bytes, **limits: Any) -> tuple[Any, list[t
     """Variables and rows of a result set."""
     reader = ResultReader(encoding, **limits)
     rows = []
-    for terms, cells in [*(pair for chunk in chunks for pair in reader.feed(chunk)), *reader.close()]:
-        terms.check()
-        made = Materializer(terms)
-        rows += [tuple(None if i < 0 else made.term(i) for i in row) for row in cells.tolist()]
+    for batch in [*(batch for chunk in chunks for batch in reader.feed(chunk)), *reader.close()]:
+        batch.check()
+        assert batch.variables == reader.variables
+        rows += batch
     return reader.variables, rows
 
 
-def write_rows(encoding: str, pairs: Iterable[tuple[Batch, Any]], variables: Iterable[str]) -> bytes:
+def write_rows(encoding: str, batches: Iterable[Batch], variables: Iterable[str]) -> bytes:
     writer = ResultWriter(encoding, variables)
-    return writer.header() + b"".join(writer.encode(*pair) for pair in pairs)
+    return b"".join([*map(writer.encode, batches), writer.close()])

@@ -1,18 +1,21 @@
 """jelly.stats and jelly.plot, against loops over the statements."""
 
 import gzip
+import io
+import json
 from collections import Counter
 from itertools import groupby, pairwise
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.shared import shared
-from support.statements import generalized, quads, rdf, star
+from support.statements import anything, generalized, quads, rdf, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly.stats import DEFAULT_GRAPH, RDF, Stats, stats
+from jelly.stats import DEFAULT_GRAPH, RDF, Stats, result_stats, stats
 
 EVERYTHING = 1_000_000_000
 REAL = ["iot-weather/assist-iot-weather-100k.nt.gz", "vocabs-quads/vocabs.nq.gz", "vocabs-star/vocabs-star.nt.gz"]
@@ -208,3 +211,40 @@ def test_plot_errors(tmp_path):
     with pytest.raises(jelly.JellyError, match=r"\.png"):
         plot.plot_stats(stats(b"", format="nt"), tmp_path / "a.jpeg")
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.tuples(st.none() | anything, st.none() | anything), max_size=30))
+@settings(max_examples=30)
+def test_results_against_a_loop(rows):
+    out = io.BytesIO()
+    jelly.write_results(out, ["x", "y"], rows, format="json")
+    found = result_stats(out.getvalue(), format="json", top=3)
+    assert found.rows == len(rows)
+    assert list(found.variables) == ["x", "y"]
+    for i, about in enumerate(found.variables.values()):
+        values = [row[i] for row in rows if row[i] is not None]
+        counts = Counter(map(name, values))
+        assert (about.bound, about.unbound) == (len(values), len(rows) - len(values))
+        kinds = {IRI: "iri", BlankNode: "bnode", Literal: "literal", QuotedTriple: "triple"}
+        assert about.kinds == Counter(kinds[type(value)] for value in values)
+        assert list(about.values.top.items()) == sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:3]
+        assert (about.values.total, about.values.distinct, about.values.folded) == (len(values), len(counts), 0)
+    few = result_stats(out.getvalue(), format="json", max_keys=1)
+    assert all(about.values.total == about.bound for about in few.variables.values())
+    with pytest.raises(ValueError, match="at least 0"):
+        result_stats(out.getvalue(), format="json", top=-1)
+
+
+def test_results_on_the_command_line(tmp_path):
+    from jelly.cli.commands import cli
+
+    path = tmp_path / "people.srt"
+    rows = [(IRI("a:b"), None), (IRI("a:b"), Literal("\x07", language="en")), (BlankNode("c"), None)]
+    jelly.write_results(path, ["who", "[bold]name"], rows)
+    shown = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "table"])
+    assert shown.exit_code == 0, shown.output
+    for text in ("3 rows", "who", "[bold]name", "a:b", '"\\x07"@en', "66.7%"):
+        assert text in shown.output
+    told = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "json", "--top", "1"])
+    assert json.loads(told.output) == result_stats(path, top=1).as_dict()
+    assert json.loads(told.output)["variables"]["who"]["values"]["top"] == {"a:b": 2}

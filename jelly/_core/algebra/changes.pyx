@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
-from jelly._core.base.batch cimport Batch
+from jelly._core.base.batch cimport Batch, need_statements
 from jelly._core.base.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
 
 import numpy
@@ -67,6 +67,7 @@ cdef class Transactions:
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t mark
         cdef list units = []
+        need_statements(batch)
         if op == NULL:
             raise JellyArgumentError("these are statements, no patch: they have no operations")
         if not 0 <= start <= end <= batch.a.n_rows:

@@ -8,7 +8,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, Batch, load_u64
+from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, RESULTS, Batch, load_u64
 
 import numpy
 
@@ -155,13 +155,19 @@ cdef inline Hash128 joined(Hash128 row, Hash128 term) noexcept nogil:
     return row
 
 
-cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil:
-    """The hashes of all rows from those of the terms. No term has one of its own; operations do not count."""
+cdef inline Hash128 hash_of_none() noexcept nogil:
+    """The hash of no term."""
     cdef Hash128 none
-    cdef Hash128 hash
-    cdef int64_t row
     none.lo = <uint64_t>0x8EBC6AF09C88C6E3
     none.hi = <uint64_t>0x589965CC75374CC3
+    return none
+
+
+cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil:
+    """The hashes of all rows from those of the terms. No term has one of its own; operations do not count."""
+    cdef Hash128 none = hash_of_none()
+    cdef Hash128 hash
+    cdef int64_t row
     for row in range(b.n_rows):
         hash = terms[b.s[row]] if b.s[row] >= 0 else none
         hash = joined(hash, terms[b.p[row]] if b.p[row] >= 0 else none)
@@ -169,6 +175,21 @@ cdef void hash_rows(BatchData* b, const Hash128* terms, Hash128* out) noexcept n
         hash = joined(hash, terms[b.g[row]] if b.g != NULL and b.g[row] >= 0 else none)
         out[row].lo = mixed(hash.lo)
         out[row].hi = mixed(hash.hi)
+
+
+cdef void hash_cells(BatchData* b, const Hash128* terms, Hash128* out) noexcept nogil:
+    """`hash_rows` for query results: the hash begins with the number of variables, so that no statement has the same."""
+    cdef Hash128 none = hash_of_none()
+    cdef Hash128 hash
+    cdef int64_t row, i
+    cdef const int32_t* ids = b.cells
+    for row in range(b.n_rows):
+        hash.lo = hash.hi = <uint64_t>b.width
+        for i in range(b.width):
+            hash = joined(hash, terms[ids[i]] if ids[i] >= 0 else none)
+        out[row].lo = mixed(hash.lo)
+        out[row].hi = mixed(hash.hi)
+        ids += b.width
 
 
 cdef void* memory_of(object array) except NULL:
@@ -194,7 +215,8 @@ def row_hash(Batch batch not None, seed):
     """Hashes of the rows: uint64, shape (rows, 2), 128 bits each. Equal rows have equal hashes in all Batches.
 
     A hash is that of the terms' content (kind, text, language tag, datatype, quoted terms), whatever their ids, and of
-    their places. A triple and a quad of the default graph are equal; operations of a patch do not count. ``seed`` is
+    their places. A triple and a quad of the default graph are equal; operations of a patch and names of variables do not
+    count. ``seed`` is
     16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash.
 
     >>> import jelly
@@ -217,6 +239,9 @@ def row_hash(Batch batch not None, seed):
         raise MemoryError
     with nogil:
         hash_terms(b, &key, terms)
-        hash_rows(b, terms, out)
+        if b.arity == RESULTS:
+            hash_cells(b, terms, out)
+        else:
+            hash_rows(b, terms, out)
         free(terms)
     return made

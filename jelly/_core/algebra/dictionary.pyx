@@ -6,8 +6,8 @@ from libc.string cimport memset
 
 from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, memory_of, read_key, same_content
 from jelly._core.base.batch cimport (
-    KIND_TRIPLE, NO_TERM, Batch, BatchData, MetadataMark, NamespaceMark, add_graphs, add_operations, add_quoted,
-    add_row, add_term, new_batch,
+    KIND_TRIPLE, NO_TERM, RESULTS, Batch, BatchData, MetadataMark, NamespaceMark, add_graphs, add_operations, add_quoted,
+    add_row, add_term, make_results, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_terms, duplicate
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -113,18 +113,22 @@ cdef int ids_of_terms(TermTable* t, BatchData* b, int32_t* ids) noexcept nogil:
     return OK
 
 
-cdef int32_t slot_of(BatchData* b, int64_t row, int slot) noexcept nogil:
+cdef int32_t slot_of(BatchData* b, int64_t row, int64_t slot) noexcept nogil:
+    if b.arity == RESULTS:
+        return b.cells[row * b.width + slot]
     cdef int32_t* column = b.s if slot == 0 else b.p if slot == 1 else b.o if slot == 2 else b.g
     return NO_TERM if column == NULL else column[row]
 
 
 cdef int same_rows(TermTable* t, BatchData* b, int64_t i, int32_t* ids, BatchData* c, int64_t j, int32_t* others) noexcept nogil:
     """1 where the rows are equal, 0 where not; negative: a code."""
-    cdef int slot
+    cdef int64_t slot
     cdef int32_t x, y
+    if (b.arity == RESULTS) != (c.arity == RESULTS) or b.width != c.width:
+        return 0
     memset(ids, 0xFF, b.n_terms * sizeof(int32_t))
     memset(others, 0xFF, c.n_terms * sizeof(int32_t))
-    for slot in range(4):
+    for slot in range(b.width if b.arity == RESULTS else 4):
         x = slot_of(b, i, slot)
         y = slot_of(c, j, slot)
         if x >= 0:
@@ -220,8 +224,13 @@ cdef int check_status(int status) except -1:
 
 
 cdef int copy_columns(BatchData* b, const int32_t* ids, BatchData* made) noexcept nogil:
-    """Copy all but the terms, whose ids are others."""
+    """Copy all but the terms, whose ids are others; there is room for query results."""
     cdef int64_t row, i
+    if b.arity == RESULTS:
+        for i in range(b.n_rows * b.width):
+            made.cells[i] = ids[b.cells[i]] if b.cells[i] >= 0 else NO_TERM
+        made.n_rows = b.n_rows
+        return OK
     for row in range(b.n_rows):
         if add_row(
             made,
@@ -262,6 +271,8 @@ def unique_terms(Batch batch not None) -> Batch:
     found = dictionary.take(batch)
     if made.a.n_terms == b.n_terms:
         return batch
+    if batch.variables is not None:
+        make_results(made, batch.variables, b.n_rows)
     if b.arity == 4 and add_graphs(&made.a) < 0 or b.op != NULL and add_operations(&made.a) < 0:
         raise MemoryError
     ids = <const int32_t*>memory_of(found)

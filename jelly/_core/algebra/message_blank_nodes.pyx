@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_TRIPLE, NO_TERM, Batch, MetadataMark, add_frame, add_joined, add_metadata, add_namespace,
-    add_quoted, add_row, copy_term, new_batch, same_bytes,
+    add_quoted, add_row, copy_term, need_statements, new_batch, same_bytes,
 )
 from jelly._core.base.fault cimport NO_MEMORY, OK, Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, clear_labels, free_labels, is_made_up, number_label
@@ -191,6 +191,7 @@ def rename_blank_nodes(Batch batch not None) -> Batch:
     >>> [renamed.term(term) for term in (*renamed.s, *renamed.o)]
     ['_:m1-x', '_:m1-x']
     """
+    need_statements(batch)
     return renamed(batch, False, NULL)
 
 
@@ -212,6 +213,7 @@ def number_labels(Batch batch not None, bytes mark=None) -> Batch:
     cdef uint8_t* written = NULL
     cdef const uint8_t* text
     cdef int64_t n
+    need_statements(batch)
     if mark is not None:
         text, n = <const uint8_t*><const char*>mark, len(mark)
         written = <uint8_t*>calloc(b.n_terms + 1, 1)
@@ -274,5 +276,6 @@ cdef int copy_metadata(BatchData* b, BatchData* target) noexcept nogil:
 
 def drop_open_frame(Batch batch not None) -> Batch:
     """The Batch without what came after its last frame ended. Only for one that is still being made: it is changed."""
+    need_statements(batch)
     drop_tail(&batch.a)
     return batch

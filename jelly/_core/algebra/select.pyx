@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free
 
 from jelly._core.algebra.content cimport memory_of
 from jelly._core.base.batch cimport (
-    KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, new_batch,
+    KIND_TRIPLE, NO_TERM, Batch, add_operations, add_quoted, add_row, add_term, make_results, need_statements, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_terms
 from jelly._core.base.fault cimport NO_MEMORY, OK
@@ -71,6 +71,26 @@ cdef int select_rows(
     return OK
 
 
+cdef int select_cells(
+    BatchData* b, BatchData* target, int64_t first, const int64_t* rows, int64_t n, int32_t* moved
+) noexcept nogil:
+    """`select_rows` for query results; the target has room for them."""
+    cdef int64_t i, k
+    cdef int32_t* ids
+    cdef int32_t* cells = target.cells
+    for i in range(n):
+        ids = b.cells + b.width * (rows[i] if rows != NULL else first + i)
+        for k in range(b.width):
+            cells[k] = ids[k]
+            if moved != NULL and ids[k] >= 0:
+                cells[k] = move_term(b, ids[k], target, moved)
+                if cells[k] < 0:
+                    return cells[k]
+        cells += b.width
+    target.n_rows = n
+    return OK
+
+
 cdef object row_numbers(object rows, int64_t n):
     """Rows as int64 numbers within 0 to `n`."""
     rows = numpy.asarray(rows)
@@ -95,8 +115,8 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
 
     ``rows`` are numbers in any order, which may repeat, a bool for each row, or a slice. With ``quads`` triples become
     quads of the default graph. ``op`` makes the rows those of a patch: a code for all, or one for each (see
-    `jelly.patch.Patch.batches`); 0 makes those of a patch statements. By default they stay what they are. IndexError
-    for rows that are not there.
+    `jelly.patch.Patch.batches`); 0 makes those of a patch statements. By default they stay what they are. Query results
+    can only stay what they are. IndexError for rows that are not there.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt"))
@@ -110,6 +130,8 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
     cdef const int64_t* row_at = NULL
     cdef int64_t first = 0
     cdef int64_t n = 0
+    if quads or op is not None:
+        need_statements(batch)
     if type(rows) is slice and rows.step is None:
         first, n, _ = rows.indices(b.n_rows)
         n = max(n - first, 0)
@@ -127,10 +149,12 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
             raise JellyArgumentError(f"{op.size} operations do not fit {n} rows")
         op_at = <const int8_t*>memory_of(op)
     cdef Batch made = new_batch(
-        4 if quads else b.arity, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
+        4 if quads or b.g != NULL else 3, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
     )
     made.first_row = batch.first_row + first
     made.first_frame, made.options = batch.first_frame, batch.options
+    if batch.variables is not None:
+        make_results(made, batch.variables, n)
     if patch and add_operations(&made.a) < 0:
         raise MemoryError
     if not share:
@@ -140,7 +164,9 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
     with nogil:
         if share:
             status = copy_terms(b, &made.a)
-        if status == OK:
+        if status == OK and batch.variables is not None:
+            status = select_cells(b, &made.a, first, row_at, n, moved)
+        elif status == OK:
             status = select_rows(b, &made.a, first, row_at, n, op_at, moved)
         free(moved)
     if status < 0:

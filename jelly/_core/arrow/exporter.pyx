@@ -1,6 +1,5 @@
 """Batches to Arrow buffers, with loops that run without the GIL."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython cimport final
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
@@ -11,7 +10,7 @@ from jelly._core.arrow.values cimport (
     KIND_WIDTH, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds, find_directions, find_same,
     free_render, render, start_render, start_same,
 )
-from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
@@ -26,7 +25,7 @@ cdef enum:
     # Behind the slots of a statement.
     DATATYPE = 4
     LANG = 5
-    VALUE = 6  # a column from elsewhere: any term, or null
+    VALUE = 6  # a column of query results: any term, or null
     N_SLOTS = 7
     # Maximum bytes of the data of a column in a record batch: a long literal may be in many rows.
     MAX_DATA = 1 << 26
@@ -131,6 +130,15 @@ cdef int fill_aux(Render* r, const int32_t* ids, int64_t rows, int kind, int32_t
     return OK
 
 
+cdef void fill_column(
+    BatchData* b, int64_t column, const int64_t* chosen, int64_t row, int64_t end, int32_t* out
+) noexcept nogil:
+    """The cells of one variable in some rows of query results, or in some of those that were chosen."""
+    cdef int64_t i
+    for i in range(row, end):
+        out[i - row] = b.cells[(i if chosen == NULL else chosen[i]) * b.width + column]
+
+
 ctypedef struct Values:
     # a dictionary in the making
     int32_t* of_term  # where the value of a term is; -1: not there yet
@@ -223,7 +231,8 @@ cdef int pick(const int32_t* ids, const int64_t* chosen, int64_t n, int64_t rows
 cdef class ArrowExporter:
     """Makes Arrow buffers of Batches, one Batch after the other. For one thread; keeps its tables from Batch to Batch.
 
-    Several may share a ``pool`` of memory.
+    Several may share a ``pool`` of memory. With ``results`` the Batches are of query results, and columns are called by
+    the names of their variables.
 
     >>> import jelly
     >>> columns = ArrowExporter(flat=True)
@@ -237,6 +246,7 @@ cdef class ArrowExporter:
     cdef Batch batch
     cdef readonly Pool pool
     cdef bint flat
+    cdef bint results
     cdef Capabilities capabilities
     cdef bint busy
     cdef bint has_same  # find_same may be asked
@@ -254,11 +264,12 @@ cdef class ArrowExporter:
     cdef int32_t* picked
     cdef int64_t cap_picked
 
-    def __cinit__(self, *, bint flat, Pool pool=None):
+    def __cinit__(self, *, bint flat, Pool pool=None, bint results=False):
         cdef int slot
         self.pool = Pool() if pool is None else pool
         self.flat = flat
-        self.capabilities = capabilities_of("flat" if flat else "ntriples")
+        self.results = results
+        self.capabilities = capabilities_of(("results-" if results else "") + ("flat" if flat else "ntriples"))
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
 
@@ -346,15 +357,19 @@ cdef class ArrowExporter:
         self.r.fault.code = OK
         return error
 
-    cdef const int32_t* ids(self, int slot, int64_t row, int64_t end) except? NULL:
+    cdef int slot_of(self, str name) except -1:
+        return VALUE if self.results else _SLOTS[name]
+
+    cdef const int32_t* ids(self, int slot, str name, int64_t row, int64_t end) except? NULL:
         """The term ids of a column; NULL where all of its rows are null."""
         cdef BatchData* b = &self.batch.a
         cdef int kind = KIND_TYPED if slot == DATATYPE else KIND_LANG
+        cdef int64_t column
         cdef void* grown
         cdef int status
         if slot <= GRAPH:
             return NULL if self.spog[slot] == NULL else self.spog[slot] + row
-        if b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL:
+        if slot != VALUE and (b.n_terms == 0 or memchr(b.kind, kind, b.n_terms) == NULL):
             return NULL
         if end - row > self.cap_scratch:
             grown = realloc(self.scratch, (end - row) * sizeof(int32_t))
@@ -362,6 +377,11 @@ cdef class ArrowExporter:
                 raise MemoryError
             self.scratch = <int32_t*>grown
             self.cap_scratch = end - row
+        if slot == VALUE:
+            column = self.batch.variables.index(name)
+            with nogil:
+                fill_column(b, column, self.numbers, row, end, self.scratch)
+            return self.scratch
         with nogil:
             status = fill_aux(&self.r, self.spog[OBJECT] + row, end - row, kind, self.scratch)
         if status < 0:
@@ -373,26 +393,12 @@ cdef class ArrowExporter:
 
         Fewer rows are done than asked for where the data would pass 64 MB.
         """
-        cdef int slot = _SLOTS[name]
+        cdef int slot = self.slot_of(name)
         cdef const int32_t* ids
         self.enter(row, end)
         try:
-            ids = self.ids(slot, row, end)
+            ids = self.ids(slot, name, row, end)
             return None if ids == NULL else self.fill(slot, ids, row, end)
-        finally:
-            self.busy = False
-
-    def values(self, ids):
-        """The same of term ids that are no column of the Batch, such as those of a result set: contiguous int32, -1 is
-        null."""
-        cdef Py_buffer view
-        self.enter(0, 0)
-        try:
-            PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
-            try:
-                return self.fill(VALUE, <const int32_t*>view.buf, 0, view.len // <Py_ssize_t>sizeof(int32_t))
-            finally:
-                PyBuffer_Release(&view)
         finally:
             self.busy = False
 
@@ -432,7 +438,7 @@ cdef class ArrowExporter:
     def codes(self, name: str, int64_t row, int64_t end):
         """Nulls, validity (or None), int32 indices, int64 offsets and data of a dictionary whose values all differ;
         None: all are null."""
-        cdef int slot = _SLOTS[name]
+        cdef int slot = self.slot_of(name)
         cdef Buffer indices
         cdef Values values
         cdef Nulls nulls
@@ -446,7 +452,7 @@ cdef class ArrowExporter:
         nulls.n = 0
         n_terms = self.batch.a.n_terms
         try:
-            ids = self.ids(slot, row, end)
+            ids = self.ids(slot, name, row, end)
             if ids == NULL:
                 return None
             self.need_same()
@@ -500,6 +506,7 @@ cdef class ArrowExporter:
         cdef int64_t n
         self.enter(row, end)
         try:
+            need_statements(self.batch)
             offsets = new_buffer(self.pool, (end - row + 1) * sizeof(int32_t))
             data = new_buffer(self.pool, KIND_WIDTH * (end - row + 1))
             with nogil:
@@ -525,6 +532,7 @@ cdef class ArrowExporter:
         cdef const int32_t* ids
         self.enter(row, end)
         try:
+            need_statements(self.batch)
             codes = new_buffer(self.pool, end - row)
             ids = self.spog[OBJECT] + row
             with nogil:

@@ -23,6 +23,10 @@ cdef enum:
     CARRIED = -3
 
 cdef enum:
+    # The arity of query results, which are no statements.
+    RESULTS = 0
+
+cdef enum:
     # Texts longer than this are not interned: hashing them costs more than a second copy.
     INTERN_MAX = 512
     INTERN_MAX_SLOTS = 1 << 15
@@ -72,7 +76,11 @@ ctypedef struct BatchData:
     int8_t* op
     int64_t n_rows
     int64_t cap_rows
-    int arity  # 3 or 4
+    int arity  # 3 or 4, or RESULTS
+    # query results: rows of `width` term ids, one for each variable, NO_TERM where it is unbound. They have no s, p, o, g
+    # and op (NULL), and statements have no cells (NULL, width 0)
+    int32_t* cells
+    int64_t width
     # frames: for each, the number of rows before its end
     int64_t* frames
     int64_t n_frames
@@ -91,6 +99,7 @@ ctypedef struct BatchData:
 cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit) noexcept nogil
 cdef int add_graphs(BatchData* b) noexcept nogil
 cdef int add_operations(BatchData* b) noexcept nogil
+cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil
 cdef void clear_arena(BatchData* b) noexcept nogil
 cdef void free_arena(BatchData* b) noexcept nogil
 cdef int grow_terms(BatchData* b) noexcept nogil
@@ -262,6 +271,7 @@ cdef class Batch(BatchViews):
     cdef readonly int64_t first_row  # statement number in the stream of the first row
     cdef readonly int64_t first_frame  # frame number in the stream of the first frame
     cdef readonly object options  # the StreamOptions of the stream it came from, or None
+    cdef readonly tuple variables  # names of the columns of query results; None: the rows are statements
 
 
 cdef inline int check_free(Batch batch) except -1:
@@ -271,4 +281,11 @@ cdef inline int check_free(Batch batch) except -1:
     return 0
 
 
+cdef inline int need_statements(Batch batch) except -1:
+    """Refuse query results where s, p and o are to be read: they have none."""
+    return 0 if batch.variables is None else refuse_results()
+
+
+cdef int refuse_results() except -1
+cdef int make_results(Batch batch, tuple variables, int64_t rows) except -1
 cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64_t text_limit)

@@ -5,11 +5,9 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-from jelly._core.base.constants cimport (
-    OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
-)
-
 import numpy
+
+from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
@@ -56,6 +54,19 @@ cdef int add_operations(BatchData* b) noexcept nogil:
     return resize(<void**>&b.op, b.cap_rows, 1)
 
 
+cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil:
+    """Make an BatchData that has no rows yet one of query results, with room for a number of rows."""
+    free(b.s)
+    free(b.p)
+    free(b.o)
+    free(b.g)
+    b.s = b.p = b.o = b.g = NULL
+    b.arity = RESULTS
+    b.width = width
+    b.cap_rows = rows
+    return resize(<void**>&b.cells, rows * width, sizeof(int32_t))
+
+
 cdef void clear_arena(BatchData* b) noexcept nogil:
     """Remove the contents, keep the memory."""
     b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0
@@ -73,6 +84,7 @@ cdef void free_arena(BatchData* b) noexcept nogil:
     free(b.o)
     free(b.g)
     free(b.op)
+    free(b.cells)
     free(b.frames)
     free(b.names)
     free(b.meta)
@@ -110,7 +122,10 @@ cdef int grow_text(BatchData* b, int64_t need) noexcept nogil:
 
 cdef int grow_rows(BatchData* b) noexcept nogil:
     cdef int64_t cap = 2 * b.cap_rows if b.cap_rows > 0 else 16
-    if (
+    if b.arity == RESULTS:
+        if resize(<void**>&b.cells, cap * b.width, sizeof(int32_t)) < 0:
+            return NO_MEMORY
+    elif (
         resize(<void**>&b.s, cap, sizeof(int32_t)) < 0
         or resize(<void**>&b.p, cap, sizeof(int32_t)) < 0
         or resize(<void**>&b.o, cap, sizeof(int32_t)) < 0
@@ -375,21 +390,25 @@ cdef Batch new_batch(int arity, int64_t rows, int64_t terms, int64_t text, int64
     return batch
 
 
-# Kinds that are not terms.
-_TAGS = (KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL)
+cdef int make_results(Batch batch, tuple variables, int64_t rows) except -1:
+    """Make a Batch that has no rows yet one of query results, with room for a number of rows."""
+    if add_variables(&batch.a, len(variables), rows) < 0:
+        raise MemoryError
+    batch.variables = variables
+    return 0
 
-# By operation what stands in s, p, o and g: a term, a teXt, an Iri, an iri or nothing (J), a term Or nothing, nothing.
-_ROWS = {
-    OP_ADD: "ttto", OP_DELETE: "ttto", OP_HEADER: "x-t-", OP_NAMESPACE_ADD: "xi-o", OP_NAMESPACE_DELETE: "xj-o",
-    OP_START: "----", OP_COMMIT: "----", OP_ABORT: "----", OP_PUNCTUATION: "----",
-}
+
+cdef int refuse_results() except -1:
+    raise JellyOptionsError("these are query results, not statements: their columns are variables; use jelly.write_results")
 
 
 cdef class Batch(BatchViews):
     """Some statements of a stream as numpy arrays, and the terms they use.
 
     A Batch never changes. It owns its memory; its arrays are views of that memory. ``len(batch)`` is the number of
-    statements. Batches come from readers; they are not created directly.
+    rows. Batches come from readers; they are not created directly. A Batch of `jelly.read_results` has query results: its
+    columns are variables, and ``s``, ``p``, ``o``, ``g`` and ``arity`` raise `JellyOptionsError`. Iterating over it yields a
+    tuple of terms for each row, with None where a variable is unbound.
 
     Attributes
     ----------
@@ -397,6 +416,10 @@ cdef class Batch(BatchViews):
         Subjects, predicates and objects: int32 term ids, one per statement.
     g : numpy.ndarray or None
         Graphs: int32 term ids, -1 for the default graph. None if the statements are triples.
+    variables : tuple of str or None
+        Names of the columns of query results. None if the rows are statements.
+    cells : numpy.ndarray
+        Query results: int32 term ids, shape (rows, variables), -1 where a variable is unbound. `column` gives one column.
     text, start : numpy.ndarray
         UTF-8 of all terms (uint8), and where each begins (int64): term ``i`` is ``text[start[i]:start[i + 1]]``.
     kind : numpy.ndarray
@@ -431,15 +454,18 @@ cdef class Batch(BatchViews):
         return self.a.n_rows
 
     def __repr__(self):
+        if self.variables is not None:
+            return f"<jelly.Batch: {self.a.n_rows} results of {self.a.width} variables, {self.a.n_terms} terms>"
         what = "triples" if self.a.arity == 3 else "quads"
         return f"<jelly.Batch: {self.a.n_rows} {what}, {self.a.n_terms} terms, {self.a.n_frames} frame ends>"
 
     def __reduce__(self):
-        raise TypeError("a Batch cannot be pickled: write it with jelly.Writer or turn it into Arrow")
+        raise TypeError("a Batch cannot be pickled: write it with jelly.Writer, jelly.write_results or turn it into Arrow")
 
     @property
     def arity(self) -> int:
         """Terms per statement: 3 for triples, 4 for quads."""
+        need_statements(self)
         return self.a.arity
 
     @property
@@ -452,34 +478,78 @@ cdef class Batch(BatchViews):
         """Bytes of memory that the arrays use."""
         cdef BatchData* a = &self.a
         return (
-            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * a.arity + (a.op != NULL))
+            a.n_text + a.n_terms * 13 + 8 + a.n_quoted * 12 + a.n_rows * (4 * (a.arity + a.width) + (a.op != NULL))
             + a.n_frames * 8 + a.n_names * sizeof(NamespaceMark) + a.n_meta * sizeof(MetadataMark) + a.n_meta_text
         )
 
     @property
     def s(self):
         """Subjects: int32 term ids."""
+        need_statements(self)
         return column(self, self.a.s, self.a.n_rows, b"i", 4)
 
     @property
     def p(self):
         """Predicates: int32 term ids."""
+        need_statements(self)
         return column(self, self.a.p, self.a.n_rows, b"i", 4)
 
     @property
     def o(self):
         """Objects: int32 term ids."""
+        need_statements(self)
         return column(self, self.a.o, self.a.n_rows, b"i", 4)
 
     @property
     def g(self):
         """Graphs: int32 term ids, -1 for the default graph. None if the statements are triples."""
+        need_statements(self)
         return None if self.a.g == NULL else column(self, self.a.g, self.a.n_rows, b"i", 4)
 
     @property
     def op(self):
         """Operations of a patch: int8, or None."""
         return None if self.a.op == NULL else column(self, self.a.op, self.a.n_rows, b"b", 1)
+
+    @property
+    def cells(self):
+        """Query results: int32 term ids, one row per result and one column per variable, -1 where it is unbound."""
+        if self.variables is None:
+            raise JellyOptionsError("these are statements, not query results: their columns are s, p, o and g")
+        return column(self, self.a.cells, self.a.n_rows * self.a.width, b"i", 4).reshape(self.a.n_rows, self.a.width)
+
+    def column(self, variable: str):
+        """The column of a variable of query results.
+
+        Parameters
+        ----------
+        variable : str
+            Name of the variable, without ``?``.
+
+        Returns
+        -------
+        numpy.ndarray
+            int32 term ids, one per row, -1 where the variable is unbound.
+
+        Raises
+        ------
+        JellyArgumentError
+            If there is no such variable.
+        JellyOptionsError
+            If the rows are statements.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> data = b'{"head":{"vars":["x","y"]},"results":{"bindings":[{"y":{"type":"uri","value":"a:b"}}]}}'
+        >>> batch = next(jelly.read_results(data, format="json").batches())
+        >>> batch.column("x").tolist(), batch.term(batch.column("y")[0])
+        ([-1], '<a:b>')
+        """
+        cells = self.cells
+        if variable not in self.variables:
+            raise JellyArgumentError(f"no variable {variable!r}: expected one of {', '.join(self.variables)}")
+        return cells[:, self.variables.index(variable)]
 
     @property
     def text(self):
@@ -582,66 +652,3 @@ cdef class Batch(BatchViews):
         if kind == KIND_TRIPLE:
             return "<<( {} {} {} )>>".format(*(self.term(self.a.quoted[3 * aux + k]) for k in range(3)))
         return text if kind <= KIND_TEXT else text + ("--ltr" if kind == KIND_TEXT_LTR else "--rtl")
-
-    def check(self) -> None:
-        """Verify every invariant of the arrays. For tests.
-
-        Raises
-        ------
-        ValueError
-            If an invariant does not hold; the message names it.
-        """
-        cdef BatchData* a = &self.a
-        cdef NamespaceMark mark
-        kind, aux, start, text = self.kind, self.aux, self.start, self.text
-        if start[0] != 0 or (start[1:] < start[:-1]).any() or start[-1] != a.n_text:
-            raise ValueError("start does not run from 0 to the end of text")
-        if len(kind) and (kind.min() < KIND_IRI or kind.max() > KIND_TEXT_RTL):
-            raise ValueError("unknown kind of term")
-        bytes(text).decode()
-        for i in range(a.n_terms):
-            bytes(text[start[i]:start[i + 1]]).decode()
-            wanted = {KIND_LANG: _TAGS, KIND_TYPED: (KIND_IRI,)}.get(int(kind[i]))
-            if wanted is not None and not (0 <= aux[i] < a.n_terms and kind[aux[i]] in wanted):
-                raise ValueError(f"term {i} has no language or datatype")
-            if kind[i] == KIND_LANG and kind[aux[i]] == KIND_TEXT:
-                tag = self.term_text(aux[i])
-                if len(tag) > N_DIRECTION and tag.endswith(("--ltr", "--rtl")):
-                    raise ValueError(f"term {i} has a base direction in its language tag")
-            if kind[i] == KIND_TRIPLE:
-                if not 0 <= aux[i] < a.n_quoted:
-                    raise ValueError(f"term {i} is a quoted triple out of range")
-                # The terms of a quoted triple precede it, so it cannot contain itself.
-                inner = self.quoted[aux[i]]
-                if inner.min() < 0 or inner.max() >= i or (kind[inner] >= KIND_TEXT).any():
-                    raise ValueError(f"term {i} is a quoted triple of terms that are none")
-            if kind[i] in (KIND_IRI, KIND_BNODE, KIND_LITERAL, *_TAGS) and aux[i] != NO_TERM:
-                raise ValueError(f"term {i} has an aux of its own")
-        op = self.op
-        for code in [OP_ADD] if op is None else numpy.unique(op).tolist():
-            if code not in _ROWS:
-                raise ValueError(f"unknown operation {code}")
-            for name, wanted in zip("spog", _ROWS[code]):
-                ids = getattr(self, name)
-                if op is not None and ids is not None:
-                    ids = ids[op == code]
-                if ids is None or not len(ids):
-                    continue
-                if ids.max() >= a.n_terms or ids.min() < (0 if wanted in "txi" else NO_TERM):
-                    raise ValueError(f"column {name} has a term id out of range")
-                if wanted == "-" and ids.max() >= 0:
-                    raise ValueError(f"operation {code} has a term in column {name}")
-                kinds = kind[ids[ids >= 0]]
-                if wanted != "x" and (kinds >= KIND_TEXT).any():
-                    raise ValueError(f"column {name} has a text that is no term")
-                if wanted in "xij" and (kinds != (KIND_TEXT if wanted == "x" else KIND_IRI)).any():
-                    raise ValueError(f"operation {code} has no name or no IRI in column {name}")
-        frames = self.frames
-        if len(frames) and ((frames[1:] < frames[:-1]).any() or frames[-1] > a.n_rows):
-            raise ValueError("frame ends are not in order")
-        for i in range(a.n_names):
-            mark = a.names[i]
-            if not (0 <= mark.row <= a.n_rows and 0 <= mark.frame <= a.n_frames):
-                raise ValueError("a namespace stands at no row")
-            if not (0 <= mark.name < a.n_terms and 0 <= mark.iri < a.n_terms and kind[mark.iri] == KIND_IRI):
-                raise ValueError("a namespace has no name or IRI")

@@ -5,8 +5,8 @@ from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, Batch, BatchData, MetadataMark, NamespaceMark,
-    copy_term, free_arena, init_arena, new_batch,
+    CARRIED, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, RESULTS, UNSET, Batch, BatchData, MetadataMark, NamespaceMark,
+    add_variables, copy_term, free_arena, init_arena, make_results, new_batch,
 )
 from jelly._core.base.fault cimport NO_MEMORY
 
@@ -50,7 +50,9 @@ cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noe
 
 
 cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
-    """Copy everything except the text and its start offsets into an empty BatchData."""
+    """Copy all but the text and where it starts into an empty BatchData."""
+    if b.arity == RESULTS and add_variables(copy, b.width, 0) < 0:
+        return NO_MEMORY
     if (
         duplicate(<void**>&copy.kind, b.kind, b.n_terms, 1) < 0
         or duplicate(<void**>&copy.aux, b.aux, b.n_terms, sizeof(int32_t)) < 0
@@ -60,6 +62,7 @@ cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
         or duplicate(<void**>&copy.o, b.o, b.n_rows, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
+        or duplicate(<void**>&copy.cells, b.cells, b.n_rows * b.width, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
         or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
         or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
@@ -118,9 +121,12 @@ cdef void append_arena(BatchData* b, const BatchData* more) noexcept nogil:
             b.aux[shift + i] += b.n_quoted
     if more.n_quoted:
         append_ids(b.quoted + 3 * b.n_quoted, more.quoted, 3 * more.n_quoted, shift)
-    append_ids(b.s + b.n_rows, more.s, more.n_rows, shift)
-    append_ids(b.p + b.n_rows, more.p, more.n_rows, shift)
-    append_ids(b.o + b.n_rows, more.o, more.n_rows, shift)
+    if more.arity == RESULTS:
+        append_ids(b.cells + b.n_rows * b.width, more.cells, more.n_rows * b.width, shift)
+    else:
+        append_ids(b.s + b.n_rows, more.s, more.n_rows, shift)
+        append_ids(b.p + b.n_rows, more.p, more.n_rows, shift)
+        append_ids(b.o + b.n_rows, more.o, more.n_rows, shift)
     if more.g != NULL:
         append_ids(b.g + b.n_rows, more.g, more.n_rows, shift)
     elif b.g != NULL:
@@ -144,7 +150,8 @@ cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
 def join_batches(list batches not None) -> Batch:
     """Concatenate the rows of Batches, as quads if any Batch has quads. Frames and namespaces are left out.
 
-    ValueError if one is a Batch of a patch, OverflowError if one Batch cannot hold all terms.
+    Query results can be joined where all have the same variables. ValueError where they have not, where some are
+    statements, or where one is a Batch of a patch; OverflowError where the terms are too many for one Batch.
 
     >>> import jelly
     >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "o"@en .'))
@@ -155,11 +162,14 @@ def join_batches(list batches not None) -> Batch:
     cdef Batch batch, joined
     cdef int64_t rows = 0, terms = 0, text = 0, quoted = 0
     cdef int arity = 3
+    cdef tuple variables = (<Batch>batches[0]).variables if batches and batches[0] is not None else None
     for batch in batches:
         if batch is None:
             raise TypeError("expected Batches, got None")
         if batch.a.op != NULL:
             raise ValueError("a Batch of a patch cannot be joined")
+        if batch.variables != variables:
+            raise ValueError(f"Batches of the variables {variables} and {batch.variables} cannot be joined")
         arity = max(arity, batch.a.arity)
         rows += batch.a.n_rows
         terms += batch.a.n_terms
@@ -168,6 +178,8 @@ def join_batches(list batches not None) -> Batch:
     if terms > 0x7FFFFFF0:
         raise OverflowError(f"{terms} terms are too many for one Batch")
     joined = new_batch(arity, max(rows, 1), max(terms, 1), max(text, 1), max(text, 1))
+    if variables is not None:
+        make_results(joined, variables, rows)
     if quoted:
         reserve_quoted(&joined.a, quoted)
     for batch in batches:

@@ -7,7 +7,8 @@ cdef class BatchViews:
     """The methods of a `jelly.Batch` that give objects and other Batches."""
 
     def __iter__(self):
-        return import_module("jelly._core.terms.materialize").StatementIterator([self])
+        made = import_module("jelly._core.terms.materialize")
+        return made.StatementIterator([self]) if self.variables is None else iter(made.Materializer(self).solutions())
 
     def statements(self) -> list:
         """Make the statements as objects. Iterating over the Batch yields the same.
@@ -20,7 +21,7 @@ cdef class BatchViews:
         Raises
         ------
         JellyOptionsError
-            If the Batch is one of a patch, whose rows have operations.
+            If the Batch is one of a patch, whose rows have operations, or has query results.
 
         Examples
         --------
@@ -28,7 +29,7 @@ cdef class BatchViews:
         >>> next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")).statements()
         [Triple(IRI('a:s'), IRI('a:p'), IRI('a:o'))]
         """
-        return list(self)
+        return list(import_module("jelly._core.terms.materialize").StatementIterator([self]))
 
     def terms(self) -> list:
         """Make the terms as objects.
@@ -54,7 +55,7 @@ cdef class BatchViews:
         Returns
         -------
         Batch
-            The same statements. Ids are in the order in which the terms first appear. If the ids are unique already, it
+            The same rows. Ids are in the order in which the terms first appear. If the ids are unique already, it
             is this Batch.
 
         Examples
@@ -65,3 +66,13 @@ cdef class BatchViews:
         True
         """
         return import_module("jelly._core.algebra.dictionary").unique_terms(self)
+
+    def check(self) -> None:
+        """Verify every invariant of the arrays. For tests.
+
+        Raises
+        ------
+        ValueError
+            If an invariant does not hold; the message names it.
+        """
+        import_module("jelly._core.base.batch_check").check_batch(self)

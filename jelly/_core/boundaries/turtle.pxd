@@ -28,9 +28,9 @@ ctypedef struct Scan:
     bint after_string  # an @ would begin a language tag
     bint after_version  # a string is no literal
     int64_t depth  # of braces
-    int64_t nested  # parentheses and brackets that are open
-    int64_t deepest  # maximum of them so far
-    # position of the find, as offsets in the input
+    int64_t nested  # ( [ << and { that are open
+    int64_t deepest  # the most of them so far
+    # of what was found, as offsets of the input
     int64_t found_at
     int64_t found_end
     int64_t note_at

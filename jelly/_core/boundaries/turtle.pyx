@@ -32,6 +32,7 @@ cdef enum:
     A_BRACE = 7
     AN_AT = 8
     A_BRACKET = 9
+    A_GREATER = 10
 
 cdef enum:
     # Names longer than this are not keywords, so they need not be complete in memory.
@@ -50,6 +51,7 @@ cdef void init_scan(Scan* t) noexcept nogil:
     t.kinds[0x20] = t.kinds[0x09] = t.kinds[0x0A] = t.kinds[0x0D] = A_SPACE
     t.kinds[0x5F] = t.kinds[0x2D] = t.kinds[0x3A] = t.kinds[0x25] = A_NAME  # _ - : %
     t.kinds[0x3C] = A_LESS
+    t.kinds[0x3E] = A_GREATER
     t.kinds[0x22] = t.kinds[0x27] = A_QUOTE
     t.kinds[0x23] = A_HASH
     t.kinds[0x5C] = A_BACKSLASH
@@ -182,6 +184,14 @@ cdef int take_quote(Scan* t) noexcept nogil:
     return 1
 
 
+cdef inline void nest(Scan* t, bint opens) noexcept nogil:
+    if opens:
+        t.nested += 1
+        t.deepest = max(t.deepest, t.nested)
+    elif t.nested > 0:
+        t.nested -= 1
+
+
 cdef int scan_text(Scan* t) noexcept nogil:
     """Scan outside of strings, IRIs and comments. Above 0: continue; below 0: found; 0: the input is used up."""
     cdef const uint8_t* at = t.at
@@ -197,11 +207,7 @@ cdef int scan_text(Scan* t) noexcept nogil:
             continue
         if kind == A_BRACKET:
             t.after_string = False
-            if at[0] == 0x28 or at[0] == 0x5B:
-                t.nested += 1
-                t.deepest = max(t.deepest, t.nested)
-            elif t.nested > 0:
-                t.nested -= 1
+            nest(t, at[0] == 0x28 or at[0] == 0x5B)
             at += 1
             continue
         t.at = at
@@ -221,18 +227,26 @@ cdef int scan_text(Scan* t) noexcept nogil:
             return 1
         if kind == A_BRACE:
             t.depth += 1 if at[0] == 0x7B else -1
+            nest(t, at[0] == 0x7B)
             at += 1
         elif t.end - at < 2:
-            # < or a backslash
+            # < or > or a backslash
             if t.final:
                 t.at = t.end
             return USED_UP
-        elif kind == A_LESS and at[1] != 0x3C:
-            t.state = IN_IRI
-            t.at += 1
-            return 1
+        elif kind == A_LESS:
+            if at[1] != 0x3C:
+                t.state = IN_IRI
+                t.at += 1
+                return 1
+            nest(t, True)  # << of a quoted triple
+            at += 2
+        elif kind == A_GREATER and at[1] != 0x3E:
+            at += 1  # => of N3
         else:
-            at += 2  # << of a quoted triple, or an escape
+            if kind == A_GREATER:
+                nest(t, False)
+            at += 2  # >> or an escape
     t.at = at
     return USED_UP
 
@@ -389,7 +403,10 @@ cdef class Lexer:
 
     @property
     def deepest(self) -> int:
-        """Maximum nesting of collections and blank nodes, ``(`` and ``[``, so far."""
+        """The most collections, blank nodes, quoted triples and graphs or formulas that were open in one another.
+
+        They open with ``(``, ``[``, ``<<`` and ``{``.
+        """
         return self.t.deepest
 
     def feed(self, data, bint final=False) -> list:

@@ -10,7 +10,9 @@ from functools import lru_cache
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena, need_statements,
+)
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport (
@@ -187,6 +189,7 @@ cdef class Encoder:
     cdef int take(self, Batch batch, keep_frames) except -1:
         cdef int status
         cdef int64_t row = 0
+        need_statements(batch)
         self.enter()
         try:
             if self.header is None:
@@ -415,6 +418,7 @@ def lacking(options, Batch batch not None) -> dict:
     """
     cdef BatchData* a = &batch.a
     cdef bint found
+    need_statements(batch)
     changes = {}
     if options.physical_type == PhysicalType.TRIPLES:
         with nogil:

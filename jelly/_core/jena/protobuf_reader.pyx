@@ -15,8 +15,8 @@ from jelly._core.base.protobuf cimport (
 from jelly._core.jena.row_reader cimport (
     JOINS, ROW_BASE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_ANY, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER,
     TERM_IRI, TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer,
-    add_iri, add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, is_full,
-    note_base, pattern_term, put_cell, put_statement,
+    add_iri, add_label, add_literal, add_triple, add_variable, begin_cells, check_terms, declare, end_cells, expand,
+    is_full, note_base, pattern_term, put_cell, put_statement,
 )
 
 cdef enum:
@@ -381,6 +381,8 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     cdef int64_t n = 0
     cdef int64_t tag
     cdef int32_t term
+    if t.has_header and begin_cells(t, begin) < 0:
+        return t.fault.code
     while r.at < r.end:
         tag = take_varint(r)
         if tag != (1 << 3 | WIRE_LEN):
@@ -405,7 +407,7 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
 cdef int read_protobuf(JenaReader* t) noexcept nogil:
     """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
 
-    After the header of a result set NEED_TABLES: there must be room for the rows.
+    After the header of a result set NEED_TABLES: the Batch must become one of query results.
     """
     cdef Reader row
     cdef const uint8_t* begin

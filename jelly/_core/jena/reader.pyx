@@ -1,14 +1,11 @@
 """BinaryReader and ResultReader: the Python classes that read RDF Thrift and RDF Protobuf, and raise their errors."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
-import numpy
-
-from jelly._core.base.batch cimport clear_interner, init_interner
+from jelly._core.base.batch cimport clear_interner, init_interner, make_results
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
@@ -218,21 +215,18 @@ cdef class BinaryReader(PushReader):
 
 @cython.no_gc_clear
 cdef class ResultReader(BinaryReader):
-    """SPARQL results in RDF Thrift or RDF Protobuf in, Batches of terms and their cells out, no I/O.
+    """SPARQL results in RDF Thrift or RDF Protobuf in, Batches whose columns are variables out, no I/O.
 
-    `pull`, `feed` and `close` give pairs: a Batch that has terms and no rows, and a numpy int32 array with one row of
-    term ids for each result, one column for each of ``variables``, -1 where the variable is unbound. ``variables``
-    are known when the first pair comes or the input ends.
+    ``variables`` are known when the first Batch comes or the input ends.
 
     >>> from jelly._core.jena.reader import ResultReader
     >>> reader = ResultReader("thrift")
-    >>> (terms, cells), = reader.feed(bytes.fromhex("192c180178001801760000192c3c18016100007c000000"))
-    >>> reader.variables, cells.tolist(), terms.term(0)
+    >>> [batch] = reader.feed(bytes.fromhex("192c180178001801760000192c3c18016100007c000000"))
+    >>> batch.variables, batch.cells.tolist(), batch.term(0)
     (('x', 'v'), [[0, -1]], '"a"')
     """
 
-    cdef object cells
-    cdef object names
+    cdef tuple names
 
     def __cinit__(self, encoding, **limits):
         self.t.results = True
@@ -250,15 +244,6 @@ cdef class ResultReader(BinaryReader):
             self.names = tuple(found)
         return self.names
 
-    cdef int64_t rows_here(self) noexcept:
-        return 0 if self.batch is None else self.t.n_cells
-
-    cdef bint has_some(self) noexcept:
-        return self.t.n_cells > 0
-
-    cdef bint has_names(self) noexcept:
-        return False
-
     cdef int start_batch(self) except -1:
         BinaryReader.start_batch(self)
         if self.t.has_header:
@@ -266,22 +251,7 @@ cdef class ResultReader(BinaryReader):
         return 0
 
     cdef int start_rows(self) except -1:
-        cdef int64_t rows = min(self.batch_rows, max(MAX_CELLS // max(self.t.width, 1), 1))
-        cdef Py_buffer view
-        self.cells = numpy.empty((rows, self.t.width), numpy.int32)
-        PyObject_GetBuffer(self.cells, &view, PyBUF_SIMPLE)
-        self.t.cells = <int32_t*>view.buf
-        PyBuffer_Release(&view)  # self.cells keeps it
-        self.t.max_rows = rows
-        self.t.n_cells = 0
+        cdef int64_t rows = max(MAX_CELLS // max(self.t.width, 1), 1)
+        self.t.max_rows = min(self.batch_rows, rows)
+        make_results(self.batch, self.variables, min(self.hint_rows, self.t.max_rows))
         return 0
-
-    cdef object give_batch(self):
-        cdef int64_t n = self.t.n_cells
-        batch = self.take_batch()
-        cells = self.cells[:n].copy() if 2 * n < len(self.cells) else self.cells[:n]
-        cells.flags.writeable = False
-        self.cells = None
-        self.t.cells = NULL
-        self.t.n_cells = 0
-        return batch, cells

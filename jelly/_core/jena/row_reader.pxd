@@ -90,8 +90,6 @@ ctypedef struct JenaReader:
     bint results
     bint has_header
     int64_t width  # variables
-    int32_t* cells  # term ids of the rows, NO_TERM where unbound; borrowed
-    int64_t n_cells  # rows done
     Writer variables  # the names, each with its length before it
     Writer joined[JOINS]  # Protobuf: messages that came in pieces
     int n_joined
@@ -115,6 +113,7 @@ cdef int note_base(JenaReader* t, Reader* iri) noexcept nogil
 cdef bint is_default(BatchData* b, int32_t graph) noexcept nogil
 cdef int put_statement(JenaReader* t, int32_t* ids, bint quad, const uint8_t* at) noexcept nogil
 cdef int check_terms(JenaReader* t, int32_t* ids, int n, const uint8_t* at) noexcept nogil
+cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil
 cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil
 cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil
 cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil

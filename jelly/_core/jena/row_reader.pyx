@@ -5,7 +5,7 @@ from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TYPED, NO_TERM, UNSET,
-    add_graphs, add_namespace, add_quoted, add_row, free_interner, intern_term, split_tag,
+    add_graphs, add_namespace, add_quoted, add_row, free_interner, grow_rows, intern_term, split_tag,
 )
 from jelly._core.base.constants cimport (
     N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, N_XSD_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING,
@@ -43,8 +43,6 @@ cdef void forget_seen(JenaReader* t) noexcept nogil:
 
 cdef bint is_full(JenaReader* t) noexcept nogil:
     """Whether the Batch has enough."""
-    if t.results:
-        return t.n_cells >= t.max_rows or t.batch.n_text > t.max_text
     return t.batch.n_rows >= t.max_rows or t.batch.n_text > t.max_text or t.batch.n_names > MAX_NAMES
 
 
@@ -281,10 +279,17 @@ cdef int add_variable(JenaReader* t, Reader* name) noexcept nogil:
     return OK
 
 
+cdef int begin_cells(JenaReader* t, const uint8_t* at) noexcept nogil:
+    """Make room for a row."""
+    if t.batch.n_rows >= t.batch.cap_rows and grow_rows(t.batch) < 0:
+        return fail(&t.fault, NO_MEMORY, at)
+    return OK
+
+
 cdef int put_cell(JenaReader* t, int64_t column, int32_t term, const uint8_t* at) noexcept nogil:
     if column >= t.width:
         return fail(&t.fault, ROW_WIDTH, at, column + 1, t.width)
-    t.cells[t.n_cells * t.width + column] = term
+    t.batch.cells[t.batch.n_rows * t.width + column] = term
     return OK
 
 
@@ -292,5 +297,5 @@ cdef int end_cells(JenaReader* t, int64_t n, const uint8_t* at) noexcept nogil:
     """A row of `n` terms is done."""
     if n != t.width:
         return fail(&t.fault, ROW_WIDTH, at, n, t.width)
-    t.n_cells += 1
+    t.batch.n_rows += 1
     return OK

@@ -19,8 +19,8 @@ from jelly._core.jena.row_reader cimport (
     FIELD_IRI, FIELD_LABEL, FIELD_LEX, FIELD_LOCAL, FIELD_NAME, FIELD_PREFIX, FIELD_SCALE, FIELD_TERM, FIELD_URI,
     FIELD_VALUE, ROW_PREFIX, ROW_QUAD, ROW_TRIPLE, TERM_BNODE, TERM_DECIMAL, TERM_DOUBLE, TERM_INTEGER, TERM_IRI,
     TERM_LITERAL, TERM_NAME, TERM_TRIPLE, TERM_VARIABLE, Parts, Seen, add_decimal, add_double, add_integer, add_iri,
-    add_label, add_literal, add_triple, add_variable, check_terms, declare, end_cells, expand, forget_seen, is_default,
-    is_full, pattern_term, put_cell, put_statement,
+    add_label, add_literal, add_triple, add_variable, begin_cells, check_terms, declare, end_cells, expand, forget_seen,
+    is_default, is_full, pattern_term, put_cell, put_statement,
 )
 from jelly._core.jena.thrift cimport (
     T_DOUBLE, T_I32, T_I64, T_LIST, T_STOP, T_STRING, T_STRUCT, skip_value, take_field, take_list, take_string,
@@ -385,6 +385,8 @@ cdef int read_items(JenaReader* t, Reader* r) noexcept nogil:
     cdef int32_t term
     cdef int item = 0
     cdef int kind
+    if t.has_header and begin_cells(t, at) < 0:
+        return t.fault.code
     while True:
         kind = take_field(r, &id, &t.fault)
         if kind < 0:
@@ -446,8 +448,8 @@ cdef inline void take_back(JenaReader* t, BatchData* b, int32_t n_terms, int32_t
 cdef int read_thrift(JenaReader* t) noexcept nogil:
     """Read rows until the Batch is FULL, the input holds no whole one (NEED_MORE), or a fault.
 
-    Nothing but the row itself tells where it ends. After the header of a result set NEED_TABLES: there must be room for
-    the rows.
+    Nothing but the row itself tells where it ends. After the header of a result set NEED_TABLES: the Batch must
+    become one of query results.
     """
     cdef BatchData* b = t.batch
     cdef const uint8_t* begin

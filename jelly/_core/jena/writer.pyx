@@ -1,13 +1,10 @@
 """BinaryWriter and ResultWriter: the Python classes that write RDF Thrift and RDF Protobuf, and raise their errors."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-import numpy
-
-from jelly._core.base.batch cimport Batch
+from jelly._core.base.batch cimport Batch, need_statements
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
@@ -97,6 +94,7 @@ cdef class BinaryWriter:
         cdef int status
         if size < 1:
             raise ValueError("size must be at least 1")
+        need_statements(batch)
         if self.patch != (batch.a.op != NULL):
             raise JellyOptionsError(
                 "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
@@ -145,24 +143,24 @@ cdef class BinaryWriter:
 
 
 cdef class ResultWriter:
-    """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes: first `header`, then `encode`.
+    """SPARQL results as RDF Thrift or RDF Protobuf, the bytes that Jena writes. The variables come first.
 
-    >>> import numpy
-    >>> from jelly._core.terms.batch_builder import BatchBuilder
-    >>> writer = ResultWriter("protobuf", ["x"])
-    >>> writer.header().hex(), writer.encode(BatchBuilder(3).batch, numpy.array([[-1]], "int32")).hex()
-    ('050a030a0178', '040a024200')
+    >>> import jelly
+    >>> batch = next(jelly.read_results(b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}', format="json").batches())
+    >>> ResultWriter("protobuf", ["x"]).encode(batch).hex()
+    '050a030a0178040a024200'
     """
 
     cdef JenaWriter d
-    cdef tuple names
+    cdef tuple variables
+    cdef bint started
     cdef Capabilities capabilities
 
     def __cinit__(self, encoding, variables):
         use(&self.d, encoding)
         self.capabilities = capabilities_of("results-" + encoding)
-        self.names = tuple(variables)
-        self.d.width = len(self.names)
+        self.variables = tuple(variables)
+        self.d.width = len(self.variables)
 
     def __dealloc__(self):
         free(self.d.memo)
@@ -172,46 +170,48 @@ cdef class ResultWriter:
     def __reduce__(self):
         raise TypeError("a ResultWriter cannot be pickled")
 
-    def header(self) -> bytes:
-        """The variables."""
-        cdef Reader* names = <Reader*>malloc((self.d.width + 1) * sizeof(Reader))
+    cdef int start(self) except -1:
+        cdef Reader* names
         cdef int status
         cdef int64_t i
+        if self.started:
+            return 0
+        texts = [utf8_of(name, "a variable") for name in self.variables]
+        names = <Reader*>malloc((self.d.width + 1) * sizeof(Reader))
         if names == NULL:
             raise MemoryError
-        try:
-            texts = [utf8_of(name, "a variable") for name in self.names]
-            for i in range(self.d.width):
-                as_reader(texts[i], &names[i])
+        for i in range(self.d.width):
+            as_reader(texts[i], &names[i])
+        with nogil:
             status = self.d.put_header(&self.d, names)
-        finally:
-            free(names)
+        free(names)
         if status < 0:
             raise take_error(&self.d, 0)
-        return take_out(&self.d)
+        self.started = True
+        return 0
 
-    def encode(self, Batch batch not None, cells) -> bytes:
-        """The rows of ``cells``: term ids of the Batch, -1 for unbound, an int32 array of as many columns as variables."""
+    def encode(self, Batch batch not None, keep_frames=None) -> bytes:
+        """The rows of a Batch, at the first time behind the variables. ``keep_frames`` is ignored: there are no frames."""
         cdef int64_t row = 0
-        cdef int64_t rows
         cdef int status
-        cdef Py_buffer view
-        cells = numpy.ascontiguousarray(cells, numpy.int32)
-        if cells.ndim != 2 or cells.shape[1] != self.d.width:
-            raise ValueError(f"cells have shape {cells.shape}: expected {self.d.width} columns")
-        rows = len(cells)
-        batch = self.capabilities.fit_cells(batch, cells)
-        PyObject_GetBuffer(cells, &view, PyBUF_SIMPLE)
+        batch = self.capabilities.fit(batch)
+        if batch.variables != self.variables:
+            raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
         try:
+            self.start()
             load(&self.d, batch)
             with nogil:
-                status = self.d.put_cells(&self.d, <const int32_t*>view.buf, &row, rows)
+                status = self.d.put_cells(&self.d, batch.a.cells, &row, batch.a.n_rows)
             if status < 0:
-                raise take_error(&self.d, row)
+                raise take_error(&self.d, batch.first_row + row)
             return take_out(&self.d)
         finally:
             unload(&self.d)
-            PyBuffer_Release(&view)
+
+    def close(self) -> bytes:
+        """What is left to write: the variables, where there was no Batch."""
+        self.start()
+        return take_out(&self.d)
 
 
 cdef void as_reader(bytes text, Reader* r):

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.fault cimport (
     BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
 )
@@ -171,6 +171,7 @@ cdef class Canonicalizer:
         memset(&fault, 0, sizeof(fault))
         if self.finished:
             raise ValueError("the Canonicalizer has finished")
+        need_statements(batch)
         if batch.a.op != NULL:
             fault.code = IS_PATCH
             raise fault_error(&fault, {})

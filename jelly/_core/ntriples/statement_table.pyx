@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from jelly._core.base.batch cimport KIND_BNODE, NO_TERM, Batch, BatchData, new_batch
+from jelly._core.base.batch cimport KIND_BNODE, NO_TERM, Batch, BatchData, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_arena
 from jelly._core.base.fault cimport IS_PATCH, NO_MEMORY, Fault, fault_error
 from jelly._core.ntriples.term_table cimport (
@@ -135,6 +135,7 @@ cdef class StatementTable:
             raise ValueError("the differences were taken")
         if not 0 <= side <= 1 or not 0 <= start <= end <= batch.a.n_rows:
             raise IndexError(f"side {side} or rows {start} to {end} are not there")
+        need_statements(batch)
         if batch.a.op != NULL:
             fault.code = IS_PATCH
             raise fault_error(&fault, {})
@@ -267,4 +268,5 @@ def relabel(Batch batch not None, dict labels not None) -> Batch:
     copy.first_row = batch.first_row
     copy.first_frame = batch.first_frame
     copy.options = batch.options
+    copy.variables = batch.variables
     return copy

@@ -9,7 +9,7 @@ from libc.string cimport memmove, memset
 from jelly._core.algebra.message_blank_nodes cimport count_whole, drop_tail, move_tail
 from jelly._core.base.batch cimport (
     KIND_IRI, KIND_TEXT, NO_TERM, Batch, BatchData, add_namespace, add_term, clear_interner, free_interner,
-    init_interner,
+    init_interner, need_statements,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
 from jelly._core.base.constants cimport NO_LIMIT
@@ -425,6 +425,7 @@ cdef class TextWriter:
         cdef bytes lines
         if size < 1:
             raise ValueError("size must be at least 1")
+        need_statements(batch)
         if self.patch != (batch.a.op != NULL):
             raise JellyOptionsError(
                 "statements cannot be written as RDF Patch: they have no operations" if self.patch
@@ -466,6 +467,7 @@ cdef class TextWriter:
         cdef NTriplesWriter t
         cdef bytes lines
         cdef uint8_t* out
+        need_statements(batch)
         a = &batch.a
         self.begin(&t, batch)
         try:

@@ -9,4 +9,5 @@ cdef class Capabilities:
     cdef readonly str title
     cdef readonly bint keep_labels
     cdef readonly dict settings
+    cdef readonly bint results
     cpdef Batch fit(self, Batch batch, rows=*, slots=*)

@@ -17,6 +17,7 @@ class Capabilities:
     title: str
     keep_labels: bool
     settings: dict[str, Any]
+    results: bool
     def __init__(
         self,
         title: str,
@@ -34,8 +35,8 @@ class Capabilities:
         tagged: bool = False,
         keep_labels: bool = False,
         instead: str = "",
+        results: bool = False,
     ) -> None: ...
     def replace(self, **settings: Any) -> Capabilities: ...
     def fit(self, batch: Batch, rows: npt.NDArray[np.int64] | None = None, slots: int = 15) -> Batch: ...
-    def fit_cells(self, batch: Batch, cells: npt.NDArray[np.int32]) -> Batch: ...
     def __reduce__(self) -> Any: ...

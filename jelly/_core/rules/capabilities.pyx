@@ -24,7 +24,7 @@ from jelly._core.rules.term_rules cimport (
 
 import numpy
 
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 cdef enum:
     NONE = 1
@@ -217,12 +217,13 @@ cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bin
     return HELD
 
 
-cdef int find_in_cells(Check* c, const int32_t* cells, int64_t rows, int64_t width) noexcept nogil:
+cdef int find_in_cells(Check* c) noexcept nogil:
+    cdef BatchData* b = c.b
     cdef int64_t i
     cdef int why
-    for i in range(rows * width):
-        c.row = i // width
-        why = find_in_term(c, cells[i], IN_CELL, 0)
+    for i in range(b.n_rows * b.width):
+        c.row = i // b.width
+        why = find_in_term(c, b.cells[i], IN_CELL, 0)
         if why != HELD:
             return why
     return HELD
@@ -265,6 +266,7 @@ cdef Batch copy_batch(Batch batch, int64_t n_text):
     copy.first_row = batch.first_row
     copy.first_frame = batch.first_frame
     copy.options = batch.options
+    copy.variables = batch.variables
     return copy
 
 
@@ -322,6 +324,8 @@ cdef class Capabilities:
         label gives the same, always; labels that look like that are written so too, so no two become one.
     instead : str, default ""
         What holds terms in other places, and named graphs: for errors.
+    results : bool, default False
+        Whether it holds query results and no statements. Any kind of term may be the value of a variable.
 
     Examples
     --------
@@ -338,7 +342,7 @@ cdef class Capabilities:
     def __init__(
         self, str title not None, *, bint named_graphs=True, bint generalized=False, bint literal_subjects=True,
         quoted="any", bint directions=True, labels="any", tags="any", iris="any", texts="any", bint names=False,
-        bint tagged=False, bint keep_labels=False, instead="",
+        bint tagged=False, bint keep_labels=False, instead="", bint results=False,
     ):
         cdef Rules* r = &self.rules
         cdef int k
@@ -351,8 +355,9 @@ cdef class Capabilities:
         self.settings = {
             "named_graphs": named_graphs, "generalized": generalized, "literal_subjects": literal_subjects,
             "quoted": quoted, "directions": directions, "labels": labels, "tags": tags, "iris": iris, "texts": texts,
-            "names": names, "tagged": tagged, "instead": instead,
+            "names": names, "tagged": tagged, "instead": instead, "results": results,
         }
+        self.results = results
         if generalized:
             r.kinds[0] = r.kinds[1] = r.kinds[3] = other
             for k in range(3):
@@ -392,7 +397,8 @@ cdef class Capabilities:
         """The Batch, or a copy in which blank nodes have other labels. No other change is ever made.
 
         ``rows`` is an int64 array of the rows that are meant (None: all), ``slots`` has a bit for each column that is
-        (1 subject, 2 predicate, 4 object, 8 graph). Raises JellyUnsupportedError, which names the term and the row.
+        (1 subject, 2 predicate, 4 object, 8 graph). Raises JellyUnsupportedError, which names the term and the row, and
+        JellyOptionsError where statements are given for query results, or the other way round.
         """
         cdef Check c
         cdef const int64_t* chosen = NULL
@@ -400,6 +406,11 @@ cdef class Capabilities:
         cdef int columns = slots
         cdef int why = HELD
         cdef bint deep
+        if self.results != (batch.variables is not None):
+            raise JellyOptionsError(
+                f"{self.title} cannot hold statements: it is for query results" if self.results
+                else f"{self.title} cannot hold query results, which have variables: use jelly.write_results"
+            )
         if rows is not None:
             numbers = numpy.ascontiguousarray(rows, numpy.int64)
             n = len(numbers)
@@ -412,25 +423,11 @@ cdef class Capabilities:
         with nogil:
             check_terms(&c)
             deep = c.bad != NULL or c.r.names or c.done != NULL
-            if not c.no_memory and (deep or needs_rows(&c, columns)):
+            if self.results:
+                if not c.no_memory and deep:
+                    why = find_in_cells(&c)
+            elif not c.no_memory and (deep or needs_rows(&c, columns)):
                 why = find_in_rows(&c, columns, chosen, n, deep)
-        return settle(self, batch, &c, why)
-
-    def fit_cells(self, Batch batch not None, cells) -> Batch:
-        """`fit` for rows of results: ``cells`` is an int32 matrix of term ids, -1 where a variable is unbound."""
-        cdef Check c
-        cdef int why = HELD
-        numbers = numpy.ascontiguousarray(cells, numpy.int32)
-        cdef int64_t n = numbers.shape[0]
-        cdef int64_t width = numbers.shape[1]
-        cdef const int32_t* ids = <const int32_t*><size_t>numbers.ctypes.data
-        memset(&c, 0, sizeof(Check))
-        c.b = &batch.a
-        c.r = &self.rules
-        with nogil:
-            check_terms(&c)
-            if not c.no_memory and (c.bad != NULL or c.done != NULL):
-                why = find_in_cells(&c, ids, n, width)
         return settle(self, batch, &c, why)
 
 
@@ -563,13 +560,15 @@ CAPABILITIES = {
         'layout="flat"', generalized=True, literal_subjects=False, iris="bare", instead='layout="ntriples"',
     ),
     "ntriples": Capabilities('layout="ntriples"', **_NTRIPLES),
-    "results-json": Capabilities("SPARQL results in JSON", generalized=True),
-    "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml"),
-    "results-tsv": Capabilities("SPARQL results in TSV", **_TURTLE),
-    "results-csv": Capabilities("SPARQL results in CSV", generalized=True),
-    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA),
-    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA),
+    "results-json": Capabilities("SPARQL results in JSON", generalized=True, results=True),
+    "results-xml": Capabilities("SPARQL results in XML", generalized=True, texts="xml", results=True),
+    "results-tsv": Capabilities("SPARQL results in TSV", **_TURTLE, results=True),
+    "results-csv": Capabilities("SPARQL results in CSV", generalized=True, results=True),
+    "results-thrift": Capabilities("SPARQL results in RDF Thrift", **_JENA, results=True),
+    "results-protobuf": Capabilities("SPARQL results in RDF Protobuf", **_JENA, results=True),
 }
+for _layout in ("flat", "ntriples"):
+    CAPABILITIES[f"results-{_layout}"] = CAPABILITIES[_layout].replace(results=True)
 
 
 def element_name(str iri not None) -> str:

@@ -11,13 +11,15 @@ from libc.string cimport memset
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
     NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
-    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, init_interner, intern_term,
-    new_batch,
+    add_term as append_term, check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner, intern_term,
+    make_results, new_batch,
 )
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.terms.model cimport IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, split_language
 from jelly._core.terms.term_adapter cimport TermAdapter
+
+from collections.abc import Mapping
 
 from jelly.errors import JellyArgumentError, JellyFormatError, JellyOptionsError
 
@@ -225,11 +227,6 @@ cdef class BatchBuilder:
         self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
         return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
-    def term_id(self, term) -> int:
-        """The id of a term in the Batch, added if needed, for callers that have their own columns."""
-        check_free(self.batch)
-        return self.find(term)
-
     cpdef int64_t add(self, object statement) except -1:
         """Append a statement: a Triple, a Quad, or three or four terms. Return the number of rows.
 
@@ -314,6 +311,64 @@ cdef class BatchBuilder:
         self.checked(add_frame(&self.batch.a))
 
 
+cdef class ResultBatchBuilder:
+    """Fills one Batch of query results with rows: terms in the order of the variables, None where one is unbound, or
+    mappings from variables to terms.
+
+    >>> from jelly import Literal
+    >>> builder = ResultBatchBuilder(("x", "y"))
+    >>> builder.extend(iter([(Literal("a"), None), {"y": Literal("a")}]), 10)
+    False
+    >>> builder.batch.cells.tolist()
+    [[0, -1], [-1, 0]]
+    """
+
+    cdef BatchBuilder terms
+    cdef readonly Batch batch
+
+    def __cinit__(self, tuple variables not None, int64_t first_row=0):
+        self.terms = BatchBuilder(3)
+        self.batch = self.terms.batch
+        self.batch.first_row = first_row
+        make_results(self.batch, variables, 16)
+
+    def extend(self, rows, int64_t n) -> bool:
+        """Append from an iterator until there are `n` rows or much text (True), or it ends (False).
+
+        What comes before an error of the iterator counts. ValueError where a row does not fit the variables.
+        """
+        for row in rows:
+            self.add(row)
+            if self.batch.a.n_rows >= n or self.batch.a.n_text >= ENOUGH_TEXT:
+                return True
+        return False
+
+    cdef int add(self, object row) except -1:
+        cdef BatchData* a = &self.batch.a
+        cdef int64_t i
+        cdef int32_t id
+        if type(row) is not list and type(row) is not tuple and isinstance(row, Mapping):
+            row = self.in_order(row)
+        cdef tuple found = row if type(row) is tuple else tuple(row)
+        if len(found) != a.width:
+            raise ValueError(f"a row has {len(found)} terms where there are {a.width} variables")
+        check_free(self.batch)
+        if a.n_rows >= a.cap_rows and grow_rows(a) < 0:
+            raise MemoryError
+        for i in range(a.width):
+            term = found[i]
+            id = NO_TERM if term is None else self.terms.find(term)
+            a.cells[a.n_rows * a.width + i] = id
+        a.n_rows += 1
+        return 0
+
+    cdef list in_order(self, object row):
+        cdef tuple variables = self.batch.variables
+        if unknown := set(row) - set(variables):
+            raise ValueError(f"{min(map(str, unknown))!r} is none of the variables {', '.join(variables)}")
+        return [row.get(name) for name in variables]
+
+
 cdef inline object text_of(object term):
     """The text of a library's term."""
     return term if isinstance(term, str) else term.value
@@ -375,10 +430,17 @@ cdef tuple as_terms(object statement):
 
 # Test hooks, also for batch.
 
-def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=()):
-    """A Batch of the given values without checks: terms are (kind, aux, bytes), the rest are term ids and rows."""
+def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(), variables=None):
+    """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows. With
+    ``variables`` it is one of query results."""
     cdef Batch batch = new_batch(arity, 0, 0, 0, 1 << 20)
     cdef bytes text
+    if variables is not None:
+        make_results(batch, variables, len(rows))
+        for i, id in enumerate(id for row in rows for id in row):
+            batch.a.cells[i] = id
+        batch.a.n_rows = len(rows)
+        rows = ()
     for kind, aux, text in terms:
         append_term(&batch.a, kind, aux, <const uint8_t*><const char*>text, len(text))
     for row in rows:

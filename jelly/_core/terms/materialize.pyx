@@ -6,12 +6,12 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, need_statements,
 )
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, one_deeper
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
 
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 
 @cython.final
@@ -169,6 +169,20 @@ cdef class Materializer:
         check_rows(self.batch, start, end)
         return [self.statement(row) for row in range(start, end)]
 
+    def solutions(self) -> list:
+        """The rows of query results: a tuple each, with None where a variable is unbound."""
+        cdef BatchData* a = &self.batch.a
+        cdef int64_t i, row
+        cdef list found = []
+        if self.batch.variables is None:
+            raise JellyOptionsError("these are statements, not query results")
+        for row in range(a.n_rows):
+            i = row * a.width
+            found.append(tuple([
+                None if a.cells[i + k] < 0 else self.get(a.cells[i + k]) for k in range(a.width)
+            ]))
+        return found
+
 
 @cython.final
 cdef class StatementIterator:
@@ -205,6 +219,7 @@ cdef class StatementIterator:
         self.terms = None
         while True:
             batch = next(self.batches)
+            need_statements(batch)
             if batch.a.n_rows > 0:
                 break
         refuse_patch(batch)

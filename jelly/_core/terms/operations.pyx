@@ -4,7 +4,9 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-from jelly._core.base.batch cimport KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free
+from jelly._core.base.batch cimport (
+    KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
+)
 from jelly._core.base.fault cimport utf8_of
 from jelly._core.base.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -320,6 +322,7 @@ cdef class OperationIterator:
         cdef int64_t end = 0
         while row >= end:
             terms, row, end = next(self.parts)
+            need_statements(terms.batch)
             if terms.batch.a.op == NULL:
                 raise JellyOptionsError("these are statements, no patch: they have no operations")
             if not 0 <= row <= end <= terms.batch.a.n_rows:

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly._core.base.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
-    hash_bytes, same_bytes,
+    hash_bytes, need_statements, same_bytes,
 )
 from jelly._core.base.fault cimport OK
 from jelly._core.base.patch_operations cimport only_statements
@@ -103,7 +103,8 @@ cdef int refuse_patch(Batch batch) except -1:
 
 
 cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1:
-    """Refuse rows outside of the Batch, and rows of a patch that are not statements."""
+    """The statements of some rows are asked for: of a patch only those that have some."""
+    need_statements(batch)
     if not 0 <= start <= end <= batch.a.n_rows:
         raise IndexError(f"rows {start} to {end} are not within 0 to {batch.a.n_rows}")
     return OK if only_statements(batch.a.op, start, end) else refuse_patch(batch)

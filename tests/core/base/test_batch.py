@@ -304,7 +304,6 @@ def test_arrays_of_a_batch_that_grows() -> None:
     for add in (
         lambda: collector.add(statement),
         lambda: collector.extend(iter([statement]), 10),
-        lambda: collector.term_id(jelly.IRI("a:t")),
         lambda: collector.namespace("e", "http://e/"),
         lambda: collector.end_frame(),
     ):

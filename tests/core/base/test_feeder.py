@@ -37,27 +37,22 @@ def case(request: pytest.FixtureRequest) -> tuple[Callable[..., PushReader], byt
     return READERS[request.param]
 
 
-def size(found: Any) -> int:
-    """Rows of a Batch or of a pair of a result set."""
-    return len(found[1]) if isinstance(found, tuple) else len(found)
-
-
 def test_what_feed_gives_is_read_when_it_is_asked_for(case: Any) -> None:
     make, head, row, _ = case
     reader = make(batch_rows=1)
     batches = reader.feed(head + 3 * row)
     assert isinstance(batches, BatchIterator)
     assert reader.statements == 0
-    assert size(next(batches)) == 1
+    assert len(next(batches)) == 1
     with pytest.raises(RuntimeError, match="not used up: pull until None first"):
         reader.feed(row)
-    assert sum(map(size, batches)) == 2
+    assert sum(map(len, batches)) == 2
     assert list(batches) == []
-    assert sum(map(size, reader.feed(row))) == 1
+    assert sum(map(len, reader.feed(row))) == 1
     assert list(batches) == []  # it has ended, though there may be more
     # What nobody took is not lost, and what was fed not forgotten.
     reader.feed(row)
-    assert sum(map(size, reader.close())) == 1
+    assert sum(map(len, reader.close())) == 1
     assert reader.statements == 5
     with pytest.raises(ValueError, match=f"the {type(reader).__name__} is closed"):
         reader.feed(row)
@@ -70,7 +65,7 @@ def test_what_comes_before_an_error_is_given(case: Any) -> None:
     data = bytearray(head + 3 * row + bad)
     found = []
     with pytest.raises(jelly.JellyError) as first:
-        found.extend(map(size, reader.feed(data)))
+        found.extend(map(len, reader.feed(data)))
     assert found == [2, 1]
     data.append(0)  # the chunk was given back
     for call in (lambda: reader.feed(row), lambda: reader.push(b""), reader.pull, reader.close):
@@ -79,7 +74,7 @@ def test_what_comes_before_an_error_is_given(case: Any) -> None:
         assert again.value is first.value
     # close raises what has no Batch before it at once.
     reader = make()
-    assert sum(map(size, reader.feed(head + row))) == 1
+    assert sum(map(len, reader.feed(head + row))) == 1
     reader.push(bad)
     with pytest.raises(jelly.JellyError):
         reader.close()

@@ -7,7 +7,6 @@ import pickle
 import threading
 import weakref
 
-import numpy
 import pytest
 from support.rowcraft import (
     ENCODINGS,
@@ -27,6 +26,7 @@ from support.rowcraft import (
 
 import jelly
 from jelly import (
+    Batch,
     JellyFormatError,
     JellyLimitError,
     JellyOptionsError,
@@ -224,7 +224,7 @@ def test_results_that_are_wrong() -> None:
         + 40 * (b"\x19\xfc" + varint(60_000) + b"\x7c\0\0" * 60_000 + b"\0")
     )
     reader = ResultReader("thrift")
-    assert [cells.shape for _, cells in reader.feed(data)] == [(17, 60_000), (17, 60_000), (6, 60_000)]
+    assert [batch.cells.shape for batch in reader.feed(data)] == [(17, 60_000), (17, 60_000), (6, 60_000)]
 
 
 # ---- what is right and seldom
@@ -584,17 +584,21 @@ def test_options_of_writers() -> None:
 
 
 def test_cells_that_cannot_be_written() -> None:
-    terms = _make_batch(3, X)
+    def results(*rows: tuple[int, ...], variables: tuple[str, ...] = ("x", "y")) -> Batch:
+        return _make_batch(3, X, rows, variables=variables)
+
     for craft in ENCODINGS:
         writer = ResultWriter(craft.name, ["x", "y"])
-        head = writer.header()
-        with pytest.raises(ValueError, match="expected 2 columns"):
-            writer.encode(terms, numpy.zeros((3, 1), "int32"))
+        for variables in (("x",), ("y", "x"), ("x", "y", "z")):
+            with pytest.raises(JellyOptionsError, match=r"expected \('x', 'y'\), as in the header"):
+                writer.encode(results((0,) * len(variables), variables=variables))
+        head = writer.encode(results())
         for bad in (-2, 4, 99):
             with pytest.raises(JellyFormatError, match=f"a term id of {bad}") as caught:
-                writer.encode(terms, numpy.array([[0, 1], [-1, bad]], "int32"))
+                writer.encode(results((0, 1), (-1, bad)))
             assert caught.value.row == 1
-        data = head + writer.encode(terms, numpy.array([[0, 1], [-1, 5]]))
+        data = head + writer.encode(results((0, 1), (-1, 5))) + writer.close()
+        assert ResultWriter(craft.name, ["x", "y"]).close() == head
         variables, rows = read_rows(craft.name, *(data[i : i + 1] for i in range(len(data))))
         assert variables == ("x", "y")
         assert [[term and str(term) for term in row] for row in rows] == [["<a:x>", "_:b"], [None, '"t"^^<a:x>']]

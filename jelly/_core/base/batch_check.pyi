@@ -1,0 +1,3 @@
+from jelly._core.base.batch import Batch
+
+def check_batch(batch: Batch) -> None: ...

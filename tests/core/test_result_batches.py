@@ -1,0 +1,401 @@
+"""Batches of query results: their columns, the algebra on them, and what takes statements and refuses them by name."""
+
+from __future__ import annotations
+
+import gc
+import io
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.statements import anything
+
+import jelly
+from jelly import (
+    IRI,
+    Batch,
+    BlankNode,
+    JellyArgumentError,
+    JellyOptionsError,
+    JellyUnsupportedError,
+    Literal,
+    QuotedTriple,
+)
+from jelly._core.algebra import changes, message_blank_nodes
+from jelly._core.algebra.content import row_hash
+from jelly._core.algebra.dictionary import TermDictionary, rows_equal
+from jelly._core.algebra.select import select
+from jelly._core.arrow.exporter import ArrowExporter
+from jelly._core.base.batch_concat import join_batches
+from jelly._core.jelly.encoder import lacking
+from jelly._core.jena.writer import BinaryWriter
+from jelly._core.ntriples.canonical import Canonicalizer
+from jelly._core.ntriples.statement_table import StatementTable, relabel
+from jelly._core.ntriples.text import TextWriter
+from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
+from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
+from jelly._core.terms.materialize import Materializer, StatementIterator
+from jelly._core.terms.operations import OperationIterator
+from jelly._formats.registry import FORMATS, RESULT_FORMATS, Content
+from jelly.results import read_results, write_results
+
+X, Y = IRI("a:x"), BlankNode("y")
+ROWS = [(X, None, Literal("z", language="en")), (X, Y, None), (None, None, None), (QuotedTriple(Y, X, X), Y, X)]
+TERMS = st.none() | anything
+
+
+def results(rows: list[Any], variables: Any = "abc") -> Batch:
+    builder = ResultBatchBuilder(tuple(variables))
+    assert builder.extend(iter(rows), 1 << 20) is False
+    builder.batch.check()
+    return builder.batch
+
+
+def triples() -> Batch:
+    return next(jelly.read_batches(b"<a:s> <a:p> <a:o> .\n", format="nt"))
+
+
+def test_columns_of_results() -> None:
+    batch = results(ROWS)
+    assert (len(batch), batch.variables) == (4, ("a", "b", "c"))
+    assert repr(batch) == "<jelly.Batch: 4 results of 3 variables, 5 terms>"
+    assert (batch.cells.shape, batch.cells.dtype) == ((4, 3), np.int32)
+    assert not batch.cells.flags.writeable
+    for i, name in enumerate("abc"):
+        column = batch.column(name)
+        terms = batch.terms()
+        assert [None if id < 0 else terms[id] for id in column.tolist()] == [row[i] for row in ROWS]
+        assert not column.flags.writeable
+        assert np.shares_memory(column, batch.cells)
+    assert list(batch) == ROWS
+    with pytest.raises(JellyArgumentError, match="no variable 'd': expected one of a, b, c"):
+        batch.column("d")
+    assert batch.op is None
+    assert batch.nbytes == batch.text.nbytes + 5 * 13 + 8 + 12 + 4 * 3 * 4
+    with pytest.raises(TypeError, match=r"jelly\.write_results"):
+        pickle.dumps(batch)
+    # Arrays keep their Batch.
+    cells = batch.cells
+    del batch, column
+    gc.collect()
+    assert cells[1].tolist() == [0, 3, -1]
+
+
+def test_statements_have_no_cells() -> None:
+    batch = triples()
+    assert batch.variables is None
+    for read in (lambda: batch.cells, lambda: batch.column("s")):
+        with pytest.raises(JellyOptionsError, match="these are statements, not query results"):
+            read()
+    with pytest.raises(JellyOptionsError, match="these are statements"):
+        Materializer(batch).solutions()
+
+
+@pytest.mark.parametrize("width", [0, 1, 70])
+def test_any_number_of_variables(width: int) -> None:
+    names = tuple(f"v{i}" for i in range(width))
+    rows = [tuple(Literal(str(i * j)) for j in range(width)) for i in range(50)]
+    batch = results(rows, names)
+    assert batch.cells.shape == (50, width)
+    assert list(batch) == rows
+    assert list(select(batch, [3, 3, 49])) == [rows[3], rows[3], rows[49]]
+    assert list(join_batches([batch, batch])) == rows + rows
+    assert list(results([], names)) == []
+
+
+def test_check_finds_what_is_wrong() -> None:
+    terms = [(1, -1, b"a:x"), (7, -1, b"en")]
+    good = _make_batch(3, terms, [(0, -1)], variables=("a", "b"))
+    good.check()
+    for cells in ((0, 2), (-2, 0), (1, 0)):
+        with pytest.raises(ValueError, match="a cell has a"):
+            _make_batch(3, terms, [cells], variables=("a", "b")).check()
+    with pytest.raises(ValueError, match="no frames"):
+        _make_batch(3, terms, [(0, -1)], frames=[1], variables=("a", "b")).check()
+
+
+def test_rows_that_do_not_fit() -> None:
+    builder = ResultBatchBuilder(("a", "b"))
+    for row, error, message in (
+        ((X,), ValueError, "a row has 1 terms where there are 2 variables"),
+        ({"c": X}, ValueError, "'c' is none of the variables a, b"),
+        ((X, "text"), JellyArgumentError, "expected an RDF term"),
+        (5, TypeError, "not iterable"),
+    ):
+        with pytest.raises(error, match=message):
+            builder.extend(iter([(Y, None), row]), 10)
+    assert len(builder.batch) == 4  # those before the errors
+    cells = builder.batch.cells
+    with pytest.raises(BufferError, match="arrays of this Batch are alive"):
+        builder.extend(iter([(X, X)]), 10)
+    del cells
+    assert builder.extend(iter([iter((X, X)), {"b": Y}]), 6) is True
+    assert list(builder.batch) == [(Y, None)] * 4 + [(X, X), (None, Y)]
+
+
+# ---- algebra
+
+
+@given(st.lists(st.tuples(TERMS, TERMS), max_size=12), st.data())
+def test_algebra_of_results(rows: list[Any], data: Any) -> None:
+    batch = results(rows, "ab")
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=15)) if rows else []
+    for wanted in (chosen, slice(1, 5), np.arange(len(rows)) % 2 == 0):
+        numbers = np.array(wanted, np.int64) if wanted is chosen else np.arange(len(rows))[wanted]
+        some = select(batch, wanted)
+        some.check()
+        assert some.variables == ("a", "b")
+        assert list(some) == [rows[i] for i in numbers.tolist()]
+    both = join_batches([batch, select(batch, chosen)])
+    both.check()
+    assert list(both) == rows + [rows[i] for i in chosen]
+    one = both.unique()
+    one.check()
+    assert (list(one), one.variables) == (list(both), both.variables)
+    assert len(set(one.terms())) == one.n_terms
+    hashes = row_hash(both, bytes(16))
+    kept = [tuple(row) for row in hashes.tolist()]
+    for i, row in enumerate(both):
+        for j, other in enumerate(both):
+            assert (row == other) == (kept[i] == kept[j]) == rows_equal(both, i, one, j)
+    assert list(relabel(batch, {})) == rows
+
+
+def test_places_and_bounds_count_in_hashes() -> None:
+    batch = results([(X, None), (None, X), (X, X), (None, None)], "ab")
+    assert len(set(row_hash(batch, bytes(16))[:, 0].tolist())) == 4
+    # The same terms as a statement, or with another number of variables, are other rows.
+    statement = triples()
+    terms = statement.terms()
+    for row in (terms, [*terms, None], [*terms, None, None]):
+        other = results([row], "abcde"[: len(row)])
+        assert not rows_equal(other, 0, statement, 0)
+        assert not rows_equal(statement, 0, other, 0)
+        assert row_hash(other, bytes(16)).tolist() != row_hash(statement, bytes(16)).tolist()
+    assert rows_equal(results([(X, Y)], "ab"), 0, results([(Y, Y), (X, Y)], "xy"), 1)
+
+
+def test_algebra_that_needs_statements_or_the_same_variables() -> None:
+    batch = results(ROWS)
+    for settings in ({"quads": True}, {"op": 2}, {"op": 0}):
+        with pytest.raises(JellyOptionsError, match="query results"):
+            select(batch, [0], **settings)
+    for others in ([results(ROWS, "abd")], [triples()]):
+        with pytest.raises(ValueError, match="cannot be joined"):
+            join_batches([batch, *others])
+        with pytest.raises(ValueError, match="cannot be joined"):
+            join_batches([*others, batch])
+    renamed = relabel(batch, {"y": "other"})
+    renamed.check()
+    assert renamed.variables == batch.variables
+    assert next(iter(select(renamed, [1])))[1] == BlankNode("other")
+    terms = TermDictionary()
+    assert terms.ids(batch)[batch.column("a")[0]] == terms.ids(results([(X,)], "q"))[0]
+
+
+def test_labels_are_replaced_in_results() -> None:
+    fit = capabilities_of("results-tsv").fit
+    made = fit(results([(BlankNode("a b"), None)], "ab"))
+    made.check()
+    assert (list(made), made.variables) == ([(BlankNode("esc_a_20b"), None)], ("a", "b"))
+    bad = results([(X, X), (X, IRI("rel"))], "ab")
+    with pytest.raises(JellyUnsupportedError, match="cannot hold the IRI <rel>, here as value") as caught:
+        fit(bad)
+    assert caught.value.row == 1
+    # A term that no row uses does no harm.
+    assert len(fit(select(bad, [0]))) == 1
+
+
+# ---- what takes statements
+
+
+def exporter(use: Callable[[ArrowExporter], Any]) -> Callable[[Batch], Any]:
+    def call(batch: Batch) -> None:
+        columns = ArrowExporter(flat=True, results=True)
+        columns.start(batch)
+        use(columns)
+
+    return call
+
+
+def syntax_writer(name: str) -> Callable[[Batch], Any]:
+    def call(batch: Batch) -> None:
+        pytest.importorskip("pyoxigraph")
+        with jelly.Writer(io.BytesIO(), format=name) as writer:
+            writer.add_batch(batch)
+
+    return call
+
+
+# All functions of the core that take a Batch of statements.
+REFUSING: dict[str, Callable[[Batch], Any]] = {
+    "changes.take": lambda batch: changes.Transactions().take(batch),
+    "message_blank_nodes.drop_open_frame": message_blank_nodes.drop_open_frame,
+    "message_blank_nodes.number_labels": message_blank_nodes.number_labels,
+    "message_blank_nodes.number_labels marked": lambda batch: message_blank_nodes.number_labels(batch, b"mark"),
+    "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
+    "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
+    "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
+    "encoder.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
+    "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
+    "writer.encode patch": lambda batch: BinaryWriter("thrift", patch=True).encode(batch),
+    "writer.chunks": lambda batch: list(BinaryWriter("protobuf").chunks(batch)),
+    "canonical.add": lambda batch: Canonicalizer().add(batch),
+    "statement_table.add": lambda batch: StatementTable().add(batch, 0),
+    "text.encode": lambda batch: TextWriter(quads=True).encode(batch),
+    "text.encode patch": lambda batch: TextWriter(quads=True, patch=True).encode(batch),
+    "text.chunks": lambda batch: list(TextWriter(quads=True).chunks(batch)),
+    "text.frames": lambda batch: TextWriter(quads=True).frames(batch),
+    "materialize.__new__": lambda batch: Materializer(batch).statements(),
+    "materialize.__new__ iterator": lambda batch: list(StatementIterator([batch])),
+    "operations": lambda batch: list(OperationIterator([(Materializer(batch), 0, len(batch))])),
+    "exporter.start": lambda batch: ArrowExporter(flat=True).start(batch),
+    "exporter.kinds": exporter(lambda columns: columns.kinds(0, 1)),
+    "exporter.kind_codes": exporter(lambda columns: columns.kind_codes(0, 1)),
+    "exporter.directions": exporter(lambda columns: columns.directions(0, 1)),
+    **{f"capabilities.fit {name}": held.fit for name, held in CAPABILITIES.items() if not held.results},
+    **{f"batch.{name}": lambda batch, name=name: getattr(batch, name) for name in ("s", "p", "o", "g", "arity")},
+    "batch.statements": lambda batch: batch.statements(),
+    **{f"Writer {name}": syntax_writer(name) for name in FORMATS},
+}
+# Those that take results, as the tests above show.
+TAKING = {
+    "content.row_hash", "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select",
+    "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSING)
+@pytest.mark.parametrize("rows", [ROWS * 1000, ROWS[:1]], ids=["many", "one"])
+def test_results_are_refused_by_name(name: str, rows: list[Any]) -> None:
+    with pytest.raises(JellyOptionsError, match="query results"):
+        REFUSING[name](results(rows))
+
+
+def test_every_function_of_the_core_is_named_here() -> None:
+    """A function that takes a Batch refuses results or can have them: a new one belongs in a list above."""
+    known = {name.partition(" ")[0] for name in REFUSING} | TAKING
+    found = set()
+    function = re.compile(r"def (\w+)\((?:[^()]|\([^()]*\))*?\b(?:batch|batches): (?:\w+\[)?Batch\b")
+    for path in Path(jelly.__file__).with_name("_core").rglob("*.pyi"):
+        found.update(f"{path.stem}.{name}" for name in function.findall(path.read_text()))
+    assert len(found) > 20
+    assert found <= known
+
+
+def test_results_are_refused_by_public_writers() -> None:
+    batch = results([(X, X, X)])
+    messages, patch = pytest.importorskip("jelly.messages"), pytest.importorskip("jelly.patch")
+    stats = pytest.importorskip("jelly.stats")
+    with patch.PatchWriter(io.BytesIO()) as patches, pytest.raises(JellyOptionsError, match="query results"):
+        patches.add_batch(batch)
+    with messages.MessageWriter(io.BytesIO(), format="nt") as writer:
+        for some in (batch, results([])):
+            with pytest.raises(JellyOptionsError, match="query results"):
+                writer.add_batch(some)
+    for write in (
+        lambda: jelly.dumps(batch),
+        lambda: jelly.write(io.BytesIO(), batch, format="nt"),
+        lambda: stats.Counting(10).add(batch),
+    ):
+        with pytest.raises(JellyOptionsError, match="query results"):
+            write()
+    with pytest.raises(JellyArgumentError, match="got Batch: use add_batch"):
+        BatchBuilder(3).add(batch)
+
+
+def test_statements_are_refused_where_results_are_wanted() -> None:
+    for format in RESULT_FORMATS.values():
+        writer = format.open_writer(("s", "p", "o"))
+        with pytest.raises(JellyOptionsError, match="cannot hold statements: it is for query results"):
+            writer.encode(triples())
+        with pytest.raises(JellyOptionsError, match=r"expected \('s', 'p', 'o'\), as in the header"):
+            writer.encode(results(ROWS))
+    with pytest.raises(JellyOptionsError, match="cannot hold statements"):
+        ArrowExporter(flat=True, results=True).start(triples())
+    assert {held.results for name, held in CAPABILITIES.items() if name.startswith("results-")} == {True}
+    assert {format.capabilities.results for format in RESULT_FORMATS.values()} == {True}
+    assert Content.RESULTS in {format.content for format in RESULT_FORMATS.values()}
+
+
+# ---- reading and writing
+
+
+@pytest.mark.parametrize("format", ["thrift", "protobuf", "json", "xml"])
+def test_batches_are_read_and_written(format: str) -> None:
+    rows = [(X, None, Literal(str(i))) for i in range(10_000)]
+    out = io.BytesIO()
+    assert write_results(out, "abc", iter(rows), format=format) == len(rows)
+    limits = {"batch_rows": 999} if RESULT_FORMATS[format].binary else {}
+    batches = list(read_results(out.getvalue(), format=format, **limits).batches())
+    assert len(batches) > 1
+    first = 0
+    for batch in batches:
+        batch.check()
+        assert batch.variables == ("a", "b", "c")
+        assert batch.first_row == first
+        first += len(batch)
+    assert [row for batch in batches for row in batch] == rows
+    again = io.BytesIO()
+    assert write_results(again, "abc", batches, format=format) == len(rows)
+    assert again.getvalue() == out.getvalue()
+    with pytest.raises(JellyOptionsError, match="the variables are"):
+        write_results(io.BytesIO(), "abd", batches, format=format)
+    with pytest.raises(JellyOptionsError, match="cannot hold statements"):
+        write_results(io.BytesIO(), "abc", [triples()], format=format)
+
+
+def test_results_that_end_in_an_error_have_their_batches() -> None:
+    out = io.BytesIO()
+    write_results(out, ["x"], [(X,)] * 5000, format="thrift")
+    for data in (out.getvalue()[:-1], out.getvalue() + b"\0"):
+        found = read_results(data, format="thrift", batch_rows=100).batches()
+        rows = 0
+        with pytest.raises(jelly.JellyError) as caught:  # noqa: PT012
+            for batch in found:
+                rows += len(batch)
+        assert rows == caught.value.row
+        assert rows >= 4999
+
+
+def test_a_row_that_is_too_long_is_not_given() -> None:
+    out = io.BytesIO()
+    write_results(out, ["x"], [(X,), (Literal("x" * 1000),)], format="thrift")
+    found = iter(read_results(out.getvalue(), format="thrift", max_row_bytes=500))
+    assert next(found) == (X,)
+    with pytest.raises(jelly.JellyLimitError):
+        list(found)
+
+
+def test_arrow_of_results() -> None:
+    arrow = pytest.importorskip("jelly.arrow")
+    names = ("subject", "direction", "frame", "metadata", "object_kind", "s")  # columns of statements elsewhere
+    rows = [(X, None, Literal("z", language="ar", direction="rtl"), Y, X, None)] * 3 + [(None,) * 6]
+    expected = {
+        "flat": ["a:x", None, "z", "_:y", "a:x", None],
+        "ntriples": ["<a:x>", None, '"z"@ar--rtl', "_:y", "<a:x>", None],
+    }
+    for layout, values in expected.items():
+        for dictionary in (False, True):
+            batches = [results(rows, names)] * 2
+            table = arrow.from_results(names, batches, layout=layout, dictionary=dictionary).read_all()
+            assert table.column_names == list(names)
+            assert [list(row.values()) for row in table.to_pylist()] == ([values] * 3 + [[None] * 6]) * 2
+            assert {arrow.pa.types.is_dictionary(type) for type in table.schema.types} == {dictionary}
+    with pytest.raises(JellyOptionsError, match="the variables are"):
+        arrow.from_results(["a"], [results(ROWS)]).read_all()
+    with pytest.raises(JellyOptionsError, match="cannot hold statements"):
+        arrow.from_results(["a"], [triples()]).read_all()
+    with pytest.raises(JellyOptionsError, match="cannot hold query results"):
+        arrow.from_batches([results(ROWS)]).read_all()
+    assert arrow.from_results([], [results([(), ()], ())]).read_all().num_rows == 2
+    columns = ArrowExporter(flat=True, results=True)
+    columns.start(results(ROWS), np.array([1, 3]))
+    n, nulls, _, offsets, data = columns.strings("b", 0, 2) or pytest.fail("no column")
+    assert (n, nulls, bytes(data)[: np.asarray(offsets).view(np.int32)[-1]]) == (2, 0, b"_:y_:y")
