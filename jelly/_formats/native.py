@@ -52,7 +52,7 @@ def open_writer(
 ) -> StreamEncoder | TextWriter:
     """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
 
-    ``quoted`` is that of `jelly._core.ntriples.text.TextWriter`, for text.
+    ``quoted`` is a keyword of `jelly._core.ntriples.text.TextWriter`, for text.
     """
     if format is not JELLY:
         return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
@@ -62,7 +62,7 @@ def open_writer(
 
 
 class StreamEncoder(Encoder):
-    """An Encoder that ends a stream with keyframes with their index."""
+    """An Encoder that writes keyframes and ends the stream with their index."""
 
     def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
         """End the stream: the remaining frames, with the index."""

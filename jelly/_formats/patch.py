@@ -18,7 +18,7 @@ __all__ = ["open_reader", "open_writer"]
 
 
 def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> BatchReader:
-    """The reader of a format of patches."""
+    """Make a reader of a format of patches."""
     if format is JELLY_PATCH:
         return Decoder(patch=True, delimited=delimited, **settings)
     if format is RDF_PATCH:

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Content(enum.Enum):
-    """What a format holds; the value is the plural that errors use."""
+    """The content of a format; the value is the plural for error messages."""
 
     STATEMENTS = "statements"
     PATCH = "patches"
@@ -103,7 +103,7 @@ class Format:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Which terms the format can hold, in which positions."""
+        """The terms that the format can hold, by position."""
         return capabilities_of(self.capability or self.name)
 
     def is_called(self, name: str) -> bool:
@@ -435,7 +435,7 @@ _REGISTRY = {
     Content.RESULTS: RESULT_FORMATS,
     Content.TABLE: TABLE_FORMATS,
 }
-# The formats where nothing says which. Results and tables have none.
+# Default formats. Results and tables have none.
 _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
 # Keywords for reading a part of a Jelly file, which must be one stream.
@@ -454,8 +454,8 @@ RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.valu
 def find(format: str | None, path: str = "", *, content: Content = Content.STATEMENTS) -> Format:
     """The format called ``format`` (name, suffix or media type), or else that of the file ``path``.
 
-    Where neither says anything it is Jelly, Jelly-Patch or a Jelly log by the ``content``. JellyError where nothing is
-    called that, and for results and tables where nothing says which.
+    By default it is Jelly, Jelly-Patch or a Jelly log, by the ``content``. JellyError if no format has this
+    name, and for results and tables without a name.
 
     >>> find(None, "data.nq.zst").title, find("text/turtle; charset=utf-8").name
     ('N-Quads', 'ttl')
@@ -485,8 +485,8 @@ def format_of(src: Any, format: str | None = None) -> Format:
 
 
 def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """``settings`` without what is of no use here and known elsewhere: limits, such as one of lines for Jelly, and what
-    only Jelly has.
+    """``settings`` without keywords that only other formats use: limits, such as that of lines for Jelly, and keywords
+    that only Jelly has.
 
     >>> having({"max_line_bytes": 1, "max_names": 2, "base": "a:b"}, FORMATS["jelly"].reading)
     {'max_names': 2, 'base': 'a:b'}

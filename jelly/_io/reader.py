@@ -1,4 +1,4 @@
-"""Reader: it chooses the format, turns bytes into Batches and Batches into objects, and locates errors."""
+"""Reader: chooses the format, turns bytes into Batches and Batches into objects, and locates errors."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class Frame:
 
 
 def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:
-    """The frames of Jelly that came as Batches; the first of them has number ``index``."""
+    """The frames of Batches of Jelly; the first frame has number ``index``."""
     statements: list[Statement] = []
     namespaces: list[tuple[str, str]] = []
     metadata: dict[str, bytes] = {}
@@ -225,7 +225,7 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
         described = batch.metadata
         row = at = 0
         for i, end in enumerate([*batch.frames.tolist(), None]):
-            if end != row:  # many frames may be empty
+            if end != row:  # there may be many empty frames
                 statements += terms.statements(row, end)
             while at < len(declared) and declared[at][1] == i:
                 namespaces.append(declared[at][2:])
@@ -399,7 +399,7 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:
-        # One chunk needs no loop, and a small message is to cost little.
+        # One chunk needs no loop, so that small messages are cheap.
         decoder.push(data)
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:

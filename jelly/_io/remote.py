@@ -20,12 +20,12 @@ from jelly.errors import JellyTruncatedError, MissingExtraError
 __all__ = ["Body", "is_url", "list_url", "open_url"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
-# Where fsspec keeps the time of the last change.
+# Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is for fsspec: it begins with a scheme.
+    """Whether a path begins with a scheme, so that fsspec opens it.
 
     >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
     (True, False)
@@ -46,18 +46,18 @@ def _filesystem(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def open_url(url: str, storage: Mapping[str, Any]) -> BinaryIO:
-    """The file at a URL, for reading. ``storage`` goes to the file system of fsspec: keys, endpoints.
+    """Open the file at a URL for reading. ``storage`` goes to the file system of fsspec: keys, endpoints.
 
-    FileNotFoundError where there is none.
+    FileNotFoundError if there is none.
     """
     filesystem, path = _filesystem(url, storage)
     return filesystem.open(path, "rb")  # type: ignore[no-any-return]
 
 
 def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float]] | None:
-    """URL, bytes and time of change of a file, of what is in a directory at any depth, or of what a pattern finds.
+    """URL, bytes and time of change of a file, of all files in a directory, or of the files that match a pattern.
 
-    The time is that of the POSIX epoch, 0 where it is not known; so are the bytes. None where there is nothing.
+    The time is in seconds since the POSIX epoch. Time and bytes are 0 if unknown. None if there is nothing.
     """
     filesystem, path = _filesystem(url, storage)
     # A question mark is part of a web address.
@@ -69,7 +69,7 @@ def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float
                 return None
         else:
             info = filesystem.info(path)
-            # A web server does not tell what is a directory; a link list ends with a slash.
+            # A web server does not say what is a directory; the address of a list of links ends with a slash.
             folder = info["type"] == "directory" or (url.endswith("/") and filesystem.isdir(path))
             found = list(filesystem.find(path, detail=True).values()) if folder else [info]
     except FileNotFoundError:

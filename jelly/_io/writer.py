@@ -1,4 +1,4 @@
-"""Writer: it chooses the format, turns objects into Batches and Batches into bytes, and locates errors."""
+"""Writer: chooses the format, turns objects into Batches and Batches into bytes, and locates errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jelly.errors import JellyArgumentError
 
 __all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "write"]
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Maximum rows of a Batch of Python objects: small enough for the caches.
 COLLECT_ROWS = 8192
 
 
@@ -125,7 +125,7 @@ class Writer(SinkWriter):
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
-        self._pending = 0  # frames that ended in the collector
+        self._pending = 0  # number of frames that ended in the collector
         self.statements = 0
         self._sink = Sink(dst)
         try:
@@ -148,7 +148,7 @@ class Writer(SinkWriter):
             self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
 
     def _collect(self, arity: int) -> BatchBuilder:
-        """The collector of objects, made for the given arity unless the stream has another one."""
+        """The BatchBuilder, made for the given arity unless the stream has another arity."""
         self._check_open()
         if self._encoder is None:
             self._start(arity)
@@ -240,7 +240,7 @@ class Writer(SinkWriter):
         """
         collector = self._collect(3)
         collector.end_frame(metadata)
-        # Frames without statements take no rows, yet they are to be written in time.
+        # Frames without statements have no rows, but must be written in time too.
         self._pending += 1
         if self._pending >= self._rows:
             self._flush()

@@ -1,9 +1,9 @@
-"""Blank nodes of two datasets that stand in the same way in them, found by structure and not by label.
+"""Matches the blank nodes of two datasets by structure, not by label.
 
-Each blank node gets a colour, a hash of the statements it stands in with the colours of the other blank nodes there,
-until no round tells more of them apart (colour refinement). Nodes that have a colour alone on both sides are the same;
-they then count as known, and what hangs together without them is compared part by part. Where a part still has nodes of
-one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one statement more.
+Each blank node gets a colour: a hash of its statements and of the colours of the other blank nodes in them.
+Rounds repeat until the colours divide no further (colour refinement). Nodes with a unique colour on both sides match.
+They then count as known; the components without them are compared one by one. If a component still has nodes of
+one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one more statement.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def _distinct(numbers: Any, n: int) -> Any:
 
 @dataclass
 class Matching:
-    """Nodes of two datasets, and which are the same.
+    """A matching of the nodes of two datasets.
 
     ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
-    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the place of the node that node ``i``
-    is the same as, or -1. ``complete`` says that the statements with blank nodes are the same in both under it.
-    ``too_much_alike`` says that the search was given up for some.
+    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the index of the node that node ``i``
+    matches, or -1. ``complete``: with this matching both datasets have the same statements with blank nodes.
+    ``too_much_alike``: the search for some nodes was given up.
     """
 
     nodes: _Ints
@@ -80,7 +80,7 @@ class Matching:
 
 
 class _Pattern:
-    """Statements with blank nodes as numbers: of nodes where ``is_node``, else of terms."""
+    """Statements with blank nodes as numbers: indexes of nodes if ``is_node``, else numbers of terms."""
 
     def __init__(self, table: StatementTable) -> None:
         sorts = table.sorts
@@ -190,7 +190,7 @@ class _Pattern:
 
 
 def _with_parts(table: StatementTable, side: int, sorts: npt.NDArray[np.int8]) -> tuple[_Ints, npt.NDArray[np.int8]]:
-    """The statements of a side, then one for each quoted triple with blank nodes and its parts; 1 marks these."""
+    """The statements of a side, then one for each quoted triple with blank nodes and its parts, marked with 1."""
     rows = table.open_statements(side)
     found = [rows]
     seen = np.zeros(len(sorts) + 1, bool)
@@ -220,7 +220,7 @@ def components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> np
 
 
 def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
-    """The nodes that stand in one statement, two by two: the first with each of the others."""
+    """Pairs of nodes of the same statement: the first node with each other node."""
     first = np.argmax(slots, axis=1)
     lead = rows[np.arange(len(rows)), first]
     x = [lead[slots[:, slot]] for slot in range(4)]
@@ -231,8 +231,8 @@ def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[A
 def match_statements(table: StatementTable, max_work: int = MAX_SEARCH_WORK) -> Matching:
     """Match the blank nodes of the statements that `StatementTable.open_statements` gives.
 
-    Nodes are matched where what they hang together with is the same in both datasets, and those that have a place of
-    their own in both. ``max_work`` bounds the search among nodes that are alike, in statements looked at.
+    Matches all nodes of components that are equal in both datasets, and nodes whose position is
+    unique in both. ``max_work`` bounds the search among similar nodes: the number of statements examined.
     """
     return _matched(table, max_work)[0]
 
@@ -244,7 +244,7 @@ def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
     other = np.full(n, -1, np.int64)
     colours, whole = pattern.refined()
     _match_single(colours, left, other)
-    # What hangs together without the nodes that are known, and what it looks like.
+    # The components without the known nodes, and a signature of each.
     open_nodes = other < 0
     open_slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
     some = open_slots.any(axis=1)
@@ -255,7 +255,7 @@ def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
 
 
 def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDArray[np.int64]) -> None:
-    """Match the nodes whose colour no other node of their side has."""
+    """Match the nodes whose colour is unique on their side."""
     values, index = np.unique(colours, return_inverse=True)
     counts = [np.bincount(index[side], minlength=len(values)) for side in (left, ~left)]
     alone = ((counts[0] == 1) & (counts[1] == 1))[index]
@@ -276,21 +276,21 @@ def _matchcomponents(
     open_nodes: npt.NDArray[np.bool_],
     max_work: int,
 ) -> bool:
-    """Match parts that look the same; whether the search was given up for some."""
+    """Match components with equal signatures. Return whether the search was given up for some."""
     nodes = np.flatnonzero(open_nodes)
     if not len(nodes):
         return False
     signature = np.zeros(len(colours), np.uint64)
     np.add.at(signature, least[nodes], _mixed(colours[nodes]))
     looks = signature[least[nodes]]
-    # By looks, then part by part, then by colour: where colours tell all nodes of a part apart, both sides are in step.
+    # By signature, component, colour: if all colours in a component are unique, both sides have the same order.
     order = [nodes[side][np.lexsort((colours[nodes[side]], least[nodes[side]], looks[side]))]
              for side in (left[nodes], ~left[nodes])]
     looks_of = [signature[least[each]] for each in order]
     known, counts = np.unique(looks_of[0], return_counts=True)
     theirs, their_counts = np.unique(looks_of[1], return_counts=True)
     common = dict(zip(theirs.tolist(), their_counts.tolist(), strict=True))
-    # A colour that a part has twice
+    # A colour that a component has twice
     twice = [np.zeros(len(each), bool) for each in order]
     for each, found in zip(order, twice, strict=True):
         found[1:] = (least[each][1:] == least[each][:-1]) & (colours[each][1:] == colours[each][:-1])
@@ -309,7 +309,7 @@ def _matchcomponents(
         x = order[0][begin[0] : begin[0] + n]
         y = order[1][begin[1] : begin[1] + common[look]]
         if look not in hard:
-            m = min(len(x), len(y))  # the parts are all of one size
+            m = min(len(x), len(y))  # the components all have the same size
             other[x[:m]] = y[:m]
             other[y[:m]] = x[:m]
             continue
@@ -323,7 +323,7 @@ def _matchcomponents(
 
 
 class _Search:
-    """Tries to match parts in which several nodes have the same colour."""
+    """Tries to match components in which several nodes have the same colour."""
 
     def __init__(
         self,
@@ -359,7 +359,7 @@ class _Search:
                     labels.append(node)
                     shape.append(None)
                 elif pattern.is_node[row, slot]:
-                    # Known: both sides call it by the name of the first.
+                    # Known node: both sides use the name of the first side.
                     shape.append(("known", node if node < pattern.n_left else int(other[node])))
                 else:
                     shape.append(node)
@@ -383,7 +383,7 @@ class _Search:
 
 
 def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
-    """Whether both sides have the same statements, with the nodes of the first called as in the second."""
+    """Whether both sides have the same statements if nodes of the first are named as in the second."""
     n = pattern.n_rows
     if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
         return False
@@ -394,10 +394,10 @@ def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
 
 
 def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
-    """What tells the two datasets of a table apart, as multisets and up to the names of blank nodes.
+    """The differences of the two datasets of a table, as multisets and up to the names of blank nodes.
 
-    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it where only the blank nodes
-    do not fit. JellyError where the blank nodes are too much alike to find out within ``max_work``.
+    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it if only the blank nodes
+    differ. JellyError if the blank nodes are too similar to match within ``max_work``.
 
     >>> import jelly
     >>> table = StatementTable()
@@ -433,7 +433,7 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
 
 
 def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
-    """Match nodes that share statements in which nothing else is open and no third node stands, most shared first."""
+    """Match nodes that share statements without other open nodes or a third node, most shared statements first."""
     name = np.arange(len(other))
     in_left = np.arange(len(pattern.rows)) < pattern.n_rows
     for _ in range(min(MAX_VOTES, 1 + MAX_VOTES_WORK // (1 + len(pattern.rows)))):

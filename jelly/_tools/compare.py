@@ -33,13 +33,13 @@ class TooMuchAlike(Exception):
 
 
 def as_quad(statement: Iterable[Any]) -> Terms:
-    """Four terms; a triple stands in the default graph."""
+    """Four terms; a triple belongs to the default graph."""
     terms = tuple(statement)
     return terms if len(terms) == 4 else (*terms, _DEFAULT)
 
 
 class BlankNodeBijection:
-    """A one-to-one map of blank nodes that grows as statements are found to be the same.
+    """A one-to-one map of blank nodes that grows as statements are found to be equal.
 
     >>> from jelly import BlankNode
     >>> renaming = BlankNodeBijection()
@@ -54,7 +54,7 @@ class BlankNodeBijection:
         self._back: dict[str, str] = {}
 
     def same(self, x: Terms, y: Terms) -> bool:
-        """Whether the terms are the same, with blank nodes mapped as before or for the first time."""
+        """Whether the terms are equal, with blank nodes mapped as before or for the first time."""
         new: list[tuple[str, str]] = []
         if len(x) == len(y) and all(self._same(a, b, new) for a, b in zip(x, y, strict=True)):
             return True
@@ -103,10 +103,10 @@ def refine(group: list[Pattern], colours: dict[str, int], work: list[int]) -> di
 def map_component(
     x: list[Pattern], fixed_x: dict[Any, int], y: list[Pattern], fixed_y: dict[Any, int], work: list[int]
 ) -> dict[Any, Any] | None:
-    """The blank nodes of one component as those of the other, or None: refine; where some stay alike, try each pair.
+    """Map the blank nodes of one component to the other, or None: refine colours, then try pairs of equal colour.
 
-    ``fixed_x`` and ``fixed_y`` are colours to begin with. TooMuchAlike where more patterns are looked at than ``work``
-    allows, which is counted down.
+    ``fixed_x`` and ``fixed_y`` are initial colours. TooMuchAlike if more patterns are examined than ``work``
+    allows, which this function decreases.
     """
     colours_x, colours_y = refine(x, fixed_x, work), refine(y, fixed_y, work)
     classes_x, classes_y = _classes(colours_x), _classes(colours_y)

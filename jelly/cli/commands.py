@@ -46,7 +46,7 @@ from jelly.stats import stats
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
-HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
+HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
 # Lookup tables and the options that set their sizes.
@@ -247,7 +247,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
-    """The prefixes that are to be declared, by name."""
+    """The prefixes to declare, by name."""
     pairs = [declared.partition("=") for declared in given["namespaces"]]
     if pairs and not target.namespaces:
         raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")

@@ -29,7 +29,7 @@ def messages() -> None:
 
 
 def _reading(command: _F) -> _F:
-    """The options of a log that is read."""
+    """The options for reading a log."""
     for option in (
         click.option(
             "--from", "from_format", metavar="FORMAT", help="Format or media type of the input (default: by suffix)."

@@ -52,7 +52,7 @@ _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
 def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
-    """The options asked for, or None to keep those of the input."""
+    """The requested options, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
     return patches.PatchOptions(
@@ -62,14 +62,14 @@ def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | N
 
 
 def _target(dst: str, to_format: str | None) -> str | None:
-    """The format to write; text where it goes to standard output."""
+    """The format to write; text on standard output."""
     if dst == "-" and to_format in ("jellyp", "trp") and sys.stdout.isatty():
         raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
     return to_format or ("rdfp" if dst == "-" else None)
 
 
 def _reading(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
-    """The keywords to read patches with."""
+    """The keywords for reading patches."""
     found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
     return {"format": found.name} | having(limits, found.reading)
 
@@ -81,7 +81,7 @@ def _patches(files: tuple[str, ...], from_format: str | None, limits: dict[str, 
 
 
 def _seekable(dst: str, target: str | None) -> bool:
-    """Whether to write an index where nothing else is said."""
+    """Whether to write an index by default."""
     return can_have_index(dst) and find(target, dst, content=Content.PATCH).name == "jellyp"
 
 
@@ -199,7 +199,7 @@ def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str,
 
 
 def _index(file: str) -> dict[str, int] | None:
-    """What the index or sidecar of a file tells; None where it has none."""
+    """The contents of the index or sidecar of a file; None without one."""
     try:
         with patches.open(file) as opened:
             keyframes = len(opened.index.keyframes)

@@ -142,7 +142,7 @@ def stats_(
 
 
 def _tell(errors: list[JellyError]) -> None:
-    """What was left out, on standard error."""
+    """Print the skipped sources on standard error."""
     if errors:
         say(f"skipped broken input, {len(errors):,} errors:", "yellow")
     for error in errors[:_SHOWN]:

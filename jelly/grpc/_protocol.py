@@ -1,4 +1,4 @@
-"""The wire protocol besides frames: names, the subscription message, and which stream answers which request.
+"""The wire protocol except frames: names, the subscription message, and the options of a stream for a request.
 
 A message of the two methods that carries statements is a bare RdfStreamFrame, handled as bytes.
 """
@@ -41,7 +41,7 @@ def put_varint(value: int) -> bytes:
 
 
 def take_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint and where it ends. JellyFormatError where there is none.
+    """A varint and its end. JellyFormatError if there is none.
 
     >>> take_varint(b"\\xac\\x02", 0)
     (300, 2)
@@ -66,16 +66,16 @@ def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
         name = topic.encode()
         packed += bytes([_TOPIC_TAG]) + put_varint(len(name)) + name
     if options is not None:
-        # A version left open is any that we read.
+        # Without a version: any version that jelly reads.
         row = options_row(options if options.version else options.replace(version=2))
         packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
     return packed
 
 
 def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
-    """Topic and requested options of an RdfStreamSubscribe; unknown fields are passed over.
+    """Topic and requested options of an RdfStreamSubscribe; unknown fields are ignored.
 
-    JellyFormatError, JellyOptionsError or JellyUnsupportedError where it is not one.
+    JellyFormatError, JellyOptionsError or JellyUnsupportedError if it is malformed.
 
     >>> unpack_subscribe(pack_subscribe("news", StreamOptions.small(physical_type=1)))[1].max_name_table_size
     128
@@ -106,11 +106,11 @@ def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
 
 
 def unpack_options(data: bytes) -> StreamOptions:
-    """The StreamOptions of an RdfStreamOptions message: it is read as a stream of nothing else."""
+    """The StreamOptions of an RdfStreamOptions message, which is read as a stream without statements."""
     if len(data) > _MAX_OPTIONS:
         raise JellyFormatError(f"stream options of {len(data)} bytes: expected at most {_MAX_OPTIONS}")
     row = b"\x0a" + put_varint(len(data)) + data
-    # A client may ask for tables of any size: they are never made here.
+    # A client may ask for tables of any size; they are not allocated here.
     decoder = Decoder(delimited=False, max_names=1 << 20, max_prefixes=1 << 20, max_datatypes=1 << 20)
     decoder.push(b"\x0a" + put_varint(len(row)) + row)
     decoder.finish()
@@ -122,11 +122,11 @@ def unpack_options(data: bytes) -> StreamOptions:
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
-    """The options with which a stream that has the options ``own`` can be sent to one who asked for ``requested``.
+    """The options for sending a stream with the options ``own`` to a subscriber who asked for ``requested``.
 
-    The physical type must be equal, and the logical type where it is asked for; what the stream uses of generalized
-    statements, RDF-star and version must have been asked for; tables become as small as asked for. JellyOptionsError
-    where that cannot be.
+    The physical type must be equal, and a requested logical type too. If the stream uses generalized
+    statements, RDF-star or a version, they must be requested. Tables get the requested sizes. JellyOptionsError
+    if this is impossible.
 
     >>> own = StreamOptions(physical_type=1, logical_type=1, version=1)
     >>> serve_options(own, own.replace(max_name_table_size=64)).max_name_table_size
@@ -153,15 +153,15 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     return own.replace(**sizes)
 
 
-# What a stream of triples is as one of quads.
+# Logical types of streams of triples as streams of quads.
 _AS_QUADS = {LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS, LogicalType.GRAPHS: LogicalType.DATASETS}
 
 
 def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
-    """Refuse, with JellyOptionsError, a stream whose statements do not go into one with the options ``own``.
+    """Refuse, with JellyOptionsError, a stream whose statements do not fit into a topic with the options ``own``.
 
-    Triples go into a stream of quads. Whether a stream that may have quoted triples, generalized statements or
-    namespaces does have some, its statements show: the topic refuses those that it cannot hold.
+    Triples fit into a stream of quads. Quoted triples, generalized statements and
+    namespaces are checked later, when statements with them arrive.
 
     >>> accept_options(StreamOptions(physical_type=1), StreamOptions(physical_type=2))
     Traceback (most recent call last):

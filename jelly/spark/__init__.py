@@ -166,7 +166,7 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    # These import pyspark.sql, which workers do without.
+    # These import pyspark.sql, which workers do not need.
     if name in ("from_jelly", "from_ntriples", "to_jelly"):
         from jelly.spark import _udf as udf
 

@@ -12,7 +12,7 @@ from jelly._core.base.fault cimport NO_MEMORY
 
 
 cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
-    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    """Before a Batch is handed out, keep the four terms of its last statement: the next statement may repeat them."""
     cdef BatchData kept
     cdef int slot
     cdef int32_t term
@@ -105,7 +105,7 @@ cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
 
 
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:
-    """Copy term ids, moved behind those that are there; NO_TERM stays."""
+    """Copy term ids, shifted by the number of existing terms; NO_TERM stays."""
     cdef int64_t i
     for i in range(n):
         out[i] = ids[i] + shift if ids[i] >= 0 else NO_TERM
@@ -157,7 +157,7 @@ cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
 
 
 def join_batches(list batches not None) -> Batch:
-    """The rows of some Batches one after the other, as quads where any has quads. Frames and namespaces are left out.
+    """Concatenate the rows of Batches, as quads if any Batch has quads. Frames and namespaces are left out.
 
     Query results can be joined where all have the same variables. ValueError where they have not, where some are
     statements, or where one is a Batch of a patch; OverflowError where the terms are too many for one Batch.

@@ -10,7 +10,7 @@ from jelly._core.base.characters cimport (
 )
 
 cdef enum:
-    # Where `scan` stands.
+    # States of `scan`.
     IN_TEXT = 0
     IN_NAME = 1
     IN_IRI = 2
@@ -21,7 +21,7 @@ cdef enum:
     IN_DELIMITER = 7
 
 cdef enum:
-    # What a byte begins outside of all that.
+    # What a byte begins outside of strings, IRIs and comments.
     A_SPACE = 0
     A_SIGN = 1
     A_NAME = 2
@@ -35,7 +35,7 @@ cdef enum:
     A_GREATER = 10
 
 cdef enum:
-    # Names longer than this are no keyword, so they need not be seen as a whole.
+    # Names longer than this are not keywords, so they need not be complete in memory.
     MAX_KEYWORD = 16
     # Between "@message" and its dot.
     MAX_GAP = 1024
@@ -65,7 +65,7 @@ cdef inline int64_t offset(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t n_word) noexcept nogil:
-    """Whether a word is this one, which is in lower case, in any case."""
+    """Whether a word equals another one, which is in lower case, ignoring case."""
     cdef int64_t i
     if n != n_word:
         return False
@@ -76,7 +76,7 @@ cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t
 
 
 cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
-    """Behind the name that goes on at `at`; NULL where the end of the input is too near to tell."""
+    """End of the name that continues at `at`; NULL if that needs more input."""
     cdef int kind
     while at < t.end:
         kind = t.kinds[at[0]]
@@ -88,7 +88,7 @@ cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
                 return at if t.final else NULL
             at += 2
         elif at[0] == 0x2E:
-            # A dot at its end does not belong to a name.
+            # A dot at the end does not belong to the name.
             if t.end - at < 2:
                 return at if t.final else NULL
             kind = t.kinds[at[1]]
@@ -101,7 +101,7 @@ cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef int take_name(Scan* t) noexcept nogil:
-    """A name or a keyword, which is what may stand in place of a statement."""
+    """Scan a name or a keyword."""
     cdef const uint8_t* begin = t.at
     cdef const uint8_t* end
     cdef bint at_sign = begin[0] == 0x40
@@ -194,7 +194,7 @@ cdef inline void take_brace(Scan* t, uint8_t byte) noexcept nogil:
 
 
 cdef int take_quote(Scan* t) noexcept nogil:
-    """The opening of a string, or an empty one."""
+    """Scan the opening quotes of a string, or an empty string."""
     cdef const uint8_t* at = t.at
     cdef int64_t left = t.end - at
     t.quote = at[0]
@@ -221,7 +221,7 @@ cdef inline void nest(Scan* t, bint opens) noexcept nogil:
 
 
 cdef int scan_text(Scan* t) noexcept nogil:
-    """Outside of strings, IRIs and comments. Above 0: go on; below: found; 0: used up."""
+    """Scan outside of strings, IRIs and comments. Above 0: continue; below 0: found; 0: the input is used up."""
     cdef const uint8_t* at = t.at
     cdef int kind, status
     while at < t.end:
@@ -310,7 +310,7 @@ cdef int scan_iri(Scan* t) noexcept nogil:
                 t.inside = t.sparql = False
             return 1
         if byte <= 0x20 or byte == 0x3C or byte == 0x22:
-            # It was no IRI.
+            # It was not an IRI.
             t.at = at
             t.state = IN_TEXT
             return 1
@@ -382,7 +382,7 @@ cdef int scan_comment(Scan* t) noexcept nogil:
 
 
 cdef int scan(Scan* t) noexcept nogil:
-    """Go on to the next of what is looked for. `t.at` then is behind it, or USED_UP where the rest begins."""
+    """Continue to the next find. `t.at` is then behind it, or with USED_UP at the start of the rest."""
     cdef int status
     cdef const uint8_t* end
     while True:
@@ -397,7 +397,7 @@ cdef int scan(Scan* t) noexcept nogil:
         elif t.state == IN_NAME:
             end = skip_name(t, t.at)
             if end == NULL:
-                # All but what the next byte may change.
+                # Everything except bytes whose meaning depends on the next byte.
                 t.at = t.end - (1 if (t.end - 1)[0] == 0x2E or (t.end - 1)[0] == 0x5C else 0)
                 return USED_UP
             t.at = end
@@ -438,7 +438,7 @@ cdef class Lexer:
 
     @property
     def depth(self) -> int:
-        """Braces that are open."""
+        """Number of open braces."""
         return self.t.depth
 
     @property
@@ -450,7 +450,7 @@ cdef class Lexer:
         return self.t.deepest
 
     def feed(self, data, bint final=False) -> list:
-        """What is found in the next chunk of bytes; ``final`` where none follows."""
+        """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
         cdef bytes text = self.rest + data if self.rest else bytes(data)
         cdef list found = []
         cdef int what = 1

@@ -31,7 +31,7 @@ ctypedef struct Markup:
     const uint8_t* end
     int state
     uint8_t quote
-    int matched  # of "-->", "]]>", "?>" or "<!--", how many bytes stand before `at`
+    int matched  # number of bytes of "-->", "]]>", "?>" or "<!--" before `at`
     bint slash  # the last byte of the tag was "/"
     int64_t depth  # of elements
     int64_t brackets  # of a DOCTYPE

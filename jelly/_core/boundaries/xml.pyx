@@ -7,7 +7,7 @@ cdef inline bint is_space(uint8_t byte) noexcept nogil:
 
 
 cdef bint skip_to(Markup* t, const char* stop, int n) noexcept nogil:
-    """Step behind `stop`, of which all bytes but the last are the same: "-->" "]]>" "?>". False where the input ends."""
+    """Step behind `stop`, whose bytes are equal except the last: "-->" "]]>" "?>". False if the input ends before it."""
     cdef uint8_t byte
     while t.at < t.end:
         byte = t.at[0]
@@ -29,7 +29,7 @@ cdef bint skip_quoted(Markup* t) noexcept nogil:
 
 
 cdef int skip_content(Markup* t) noexcept nogil:
-    """To behind the next <."""
+    """Step behind the next <."""
     cdef const uint8_t* found
     if t.depth > 0:
         found = <const uint8_t*>memchr(t.at, 0x3C, t.end - t.at)
@@ -96,7 +96,7 @@ cdef int scan_tag(Markup* t) noexcept nogil:
 
 
 cdef int step(Markup* t) noexcept nogil:
-    """One construct, or as much of it as is there. A status other than USED_UP tells of something found."""
+    """Scan one construct, or the part of it that is there. A status other than USED_UP is a find."""
     cdef uint8_t byte = t.at[0]
     if t.state == CONTENT:
         return skip_content(t)
@@ -170,7 +170,7 @@ cdef class DocumentScanner:
         return self.t.depth > 0 or self.t.state != CONTENT
 
     def feed(self, data) -> list:
-        """What ends in the next chunk of bytes."""
+        """The finds in the next chunk of bytes."""
         cdef bytes text = bytes(data)
         cdef const uint8_t* begin = <const uint8_t*><const char*>text
         cdef list found = []

@@ -1,4 +1,4 @@
-"""The different terms of whole datasets, numbered: equal terms have equal numbers, from whatever Batch they come."""
+"""The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches."""
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
@@ -14,8 +14,8 @@ from jelly._core.ntriples.term_writer cimport len_text, put_text
 
 cdef enum:
     MAX_TERMS = 0x7FFFFF00
-    FEW = 16  # items that are sorted by insertion
-    DIGIT = 11  # bits that statements are sorted by at a time
+    FEW = 16  # up to this number, items are sorted by insertion
+    DIGIT = 11  # bits of a digit of the radix sort
 
 
 cdef int init_table(TermTable* t, uint64_t key, uint64_t more_key) noexcept nogil:
@@ -48,7 +48,7 @@ cdef void free_table(TermTable* t) noexcept nogil:
 # ---- what a term says
 
 cdef int64_t count_noncharacters(const uint8_t* at, int64_t n) noexcept nogil:
-    """U+FFFE and U+FFFF, which canonical N-Quads escapes besides the controls: XML 1.1 has no such characters."""
+    """Count U+FFFE and U+FFFF. Canonical N-Quads escapes them besides the controls, as XML 1.1 excludes them."""
     cdef int64_t i, found = 0
     for i in range(n - 2):
         if at[i] == 0xEF and at[i + 1] == 0xBF and at[i + 2] >= 0xBE:
@@ -94,7 +94,7 @@ cdef bint is_xsd_string(BatchData* b, int32_t term) noexcept nogil:
 
 
 cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
-    """Write what an IRI, blank node or literal says behind the text of the table; its length, or a negative code."""
+    """Append the text of an IRI, blank node or literal to that of the table; return its length, or a negative code."""
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
     cdef const uint8_t* text = b.text + b.start[term]
@@ -154,7 +154,7 @@ cdef int grow_slots(TermTable* t) noexcept nogil:
     if slots == NULL:
         return NO_MEMORY
     memset(slots, 0xFF, n * sizeof(InternSlot))
-    # 32 bits of the hash are kept; a table has no more slots than these can tell apart.
+    # 32 bits of the hash are kept, so a table has at most 2**32 slots.
     for i in range(t.n_slots):
         if t.slots[i].term >= 0:
             k = t.slots[i].hash & (n - 1)
@@ -168,7 +168,7 @@ cdef int grow_slots(TermTable* t) noexcept nogil:
 
 
 cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexcept nogil:
-    """The number of the term whose text stands behind that of the table; a negative code where there is no room."""
+    """The number of the term whose text follows that of the table, or a negative code if there is no room."""
     cdef const uint8_t* text = t.text + t.n_text
     cdef uint64_t hash = hash_text(text, n, &t.key, sort)
     cdef int64_t i = <uint32_t>hash & (t.n_slots - 1)
@@ -211,7 +211,7 @@ cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexce
 cdef int32_t number_term(
     TermTable* t, BatchData* b, int32_t term, int32_t* numbers, int blank, int depth, Fault* fault
 ) noexcept nogil:
-    """The number of a term of a Batch, noted in `numbers`; `blank` is the sort of its blank nodes."""
+    """The number of a term of a Batch, also stored in `numbers`; `blank` is the sort of its blank nodes."""
     cdef int32_t inner[3]
     cdef int32_t* parts
     cdef int sort = SORT_TEXT
@@ -286,7 +286,7 @@ cdef int add_statements(
 # ---- sorting
 
 cdef inline uint64_t word_at(const uint8_t* text, int64_t at, int64_t end) noexcept nogil:
-    """Eight bytes as a number that sorts as they do; behind the end stand zeros."""
+    """Eight bytes as a number that sorts as they do; bytes after the end count as zeros."""
     cdef uint64_t word = 0
     cdef int i
     cdef int n = 8 if end - at >= 8 else <int>(end - at) if end > at else 0
@@ -299,7 +299,7 @@ cdef inline uint64_t word_at(const uint8_t* text, int64_t at, int64_t end) noexc
 cdef bint comes_before(
     const uint8_t* text, const int64_t* start, const TextItem* x, const TextItem* y, int64_t depth
 ) noexcept nogil:
-    """Whether a text sorts before another; they are the same up to `depth`, where their words are taken."""
+    """Whether a text sorts before another; they are equal up to `depth`, where their words begin."""
     cdef int64_t n, m
     cdef int order
     if x.word != y.word:
@@ -338,7 +338,7 @@ cdef void take_words(const uint8_t* text, const int64_t* start, TextItem* items,
 
 
 cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, int64_t depth) noexcept nogil:
-    """Texts with the same bytes so far that end within the last eight: they come first, by length. How many they are."""
+    """Move texts that end within the last eight bytes to the front, sorted by length; return their number."""
     cdef int64_t found = 0
     cdef int64_t length, i, k
     cdef TextItem item
@@ -348,7 +348,7 @@ cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, i
             items[i] = items[found]
             length = start[item.term + 1] - start[item.term]
             k = found
-            # Their lengths are eight different ones at most, and equal texts are one term in a table.
+            # They have at most eight different lengths, and equal texts are one term in a table.
             while k > 0 and start[items[k - 1].term + 1] - start[items[k - 1].term] > length:
                 items[k] = items[k - 1]
                 k -= 1
@@ -360,7 +360,7 @@ cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, i
 cdef void sort_from(
     const uint8_t* text, const int64_t* start, TextItem* items, int64_t n, int64_t depth, uint64_t* chance
 ) noexcept nogil:
-    """Multikey quicksort, eight bytes at a time. Calls itself for the smaller parts only, so never deep."""
+    """Multikey quicksort, eight bytes at a time. It recurses only into the smaller parts, so the depth is bounded."""
     cdef int64_t below, above, i, ended, n_below, n_equal, n_above
     cdef uint64_t pivot
     cdef TextItem item
@@ -458,7 +458,7 @@ cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil:
 
 
 cdef int64_t drop_duplicates(Statements* rows) noexcept nogil:
-    """Keep one of each in sorted statements; how many are left."""
+    """Remove duplicates from sorted statements; return the number of remaining ones."""
     cdef int64_t i, kept = 0
     for i in range(rows.n):
         if kept == 0 or not same_statement(&rows.rows[i], &rows.rows[kept - 1]):
