@@ -40,9 +40,9 @@ NO_LIMIT = 1 << 40
 # Frames of Jelly before that of the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
 
-# Bytes of Turtle that are looked through at once, and what each find in them takes.
+# Bytes of Turtle that are looked through at once, and how many each find in them counts for: it takes up to 300.
 PIECE = 1 << 20
-MARK = 200
+MARK = 400
 
 BOM = b"\xef\xbb\xbf"
 

@@ -145,8 +145,9 @@ class _Nodes:
     def has(self, label: str) -> bool:
         """Whether a blank node has a label."""
         builder = BatchBuilder(3)
-        term = builder.term_id(BlankNode(label))
-        return bool(self._index.find(term_hash(builder.batch, self._seed)[term : term + 1])[0] >= 0)
+        node = BlankNode(label)
+        builder.add((node, node, node))
+        return bool(self._index.find(term_hash(builder.batch, self._seed))[0] >= 0)
 
 
 def _find_nodes(sides: tuple[Side, Side], bound: int) -> tuple[_Nodes, Any]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from jelly._formats.registry import Content, find
-from jelly.arrow import Layout, pa
+from jelly._layouts import Layout
+from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.results import read_results
 from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
