@@ -26,6 +26,7 @@ from support.shared import shared
 import jelly
 from jelly import arrow
 from jelly._formats import table_files as tablefiles
+from jelly._layouts import LAYOUTS
 
 SOURCES = {
     "iot-weather": ("iot-weather", "assist-iot-weather-100k.nt.gz"),
@@ -37,7 +38,7 @@ SOURCES = {
 }
 STATEMENTS = int(os.environ.get("JELLY_BENCH_STATEMENTS", 2_000_000))
 ENCODED = 300_000  # what is encoded is kept in memory
-STRINGS = [name for name in arrow.LAYOUTS["flat"] if name != "object_kind"]
+STRINGS = [name for name in LAYOUTS["flat"].columns if name != "object_kind"]
 
 
 class Files:

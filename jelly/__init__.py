@@ -109,7 +109,7 @@ __all__ = [
 name_public(__name__, __all__, globals())
 
 
-# What not every program needs is imported when it is first used; read_arrow and write_arrow need pyarrow, too.
+# These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",

@@ -14,7 +14,7 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code made
 
 
 def name_public(module: str, names: Iterable[str], namespace: dict[str, Any]) -> None:
-    """Let the classes and functions of these ``names`` say ``__module__ == module``, where they are from inside of it.
+    """Set ``__module__`` to ``module`` for the classes and functions of these ``names`` that jelly defines.
 
     >>> import jelly
     >>> jelly.IRI, jelly.Reader.__module__, jelly.read.__module__

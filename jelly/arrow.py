@@ -37,12 +37,13 @@ DuckDB, SQL over a file:
 Parquet out and in:
 
 >>> import os, tempfile
->>> from jelly._formats.table_files import read_table_file, write_table_file
+>>> from pyarrow import parquet
 >>> path = os.path.join(tempfile.mkdtemp(), "people.parquet")
->>> write_table_file(path, jelly.read_arrow(data, format="nt"))
+>>> parquet.write_table(jelly.read_arrow(data, format="nt").read_all(), path)
+>>> jelly.write_arrow(path.replace(".parquet", ".jelly"), parquet.read_table(path))
 3
->>> jelly.write_arrow(path.replace(".parquet", ".jelly"), read_table_file(path))
-3
+
+For files larger than memory there is the command: ``jelly convert people.nt people.parquet``, and back.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from inspect import signature
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -64,6 +65,7 @@ from jelly._io.frame_metadata import with_metadata
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.writer import Writer
+from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
@@ -87,18 +89,9 @@ __all__ = [
     "write_arrow",
 ]
 
-Layout: TypeAlias = Literal["flat", "ntriples"]
 Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
 Keep: TypeAlias = Callable[[Batch], "np.ndarray[Any, np.dtype[np.int64]]"]  # the rows that are meant, in order
 
-LAYOUTS: dict[str, tuple[str, ...]] = {
-    "flat": ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"),
-    "ntriples": ("s", "p", "o", "g"),
-}
-# Columns of a layout that are there where they are asked for.
-OPTIONAL: dict[str, tuple[str, ...]] = {"flat": ("direction",), "ntriples": ()}
-REQUIRED = {"flat": LAYOUTS["flat"][:4], "ntriples": LAYOUTS["ntriples"][:3]}
-GRAPH = {"flat": "graph", "ntriples": "g"}
 KINDS = ("literal", "iri", "bnode", "triple")
 DIRECTIONS = ("ltr", "rtl")
 BATCH_ROWS = 32768
@@ -145,21 +138,24 @@ def schema(
     >>> schema("ntriples", columns=["s", "frame"]).names
     ['s', 'frame']
     """
-    if layout not in LAYOUTS:
-        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
-    known = (*LAYOUTS[layout], *OPTIONAL[layout], "frame", "metadata")
-    chosen = list(LAYOUTS[layout] if columns is None else columns)
-    if direction and layout == "flat" and "direction" not in chosen:
-        chosen.insert(chosen.index("lang") + 1 if "lang" in chosen else len(chosen), "direction")
+    found = find_layout(layout)
+    known = (*found.parts, "frame", "metadata")
+    chosen = list(found.columns if columns is None else columns)
+    if direction:
+        for name in found.optional:
+            if name not in chosen:
+                lang = found.column("lang")
+                chosen.insert(chosen.index(lang) + 1 if lang in chosen else len(chosen), name)
     if unknown := [name for name in chosen if name not in known]:
         raise ValueError(f"unknown columns {', '.join(map(repr, unknown))}: expected some of {', '.join(known)}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError("columns must name at least one column, and each once")
     few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "metadata": _METADATA, "object_kind": few, "direction": few}
+    types = {"frame": pa.int64(), "metadata": _METADATA}
+    types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
     plain = _CODES if dictionary else pa.string()
-    nullable = ("datatype", "lang", "direction", "graph", "g", "metadata")
-    return pa.schema([pa.field(name, types.get(name, plain), nullable=name in nullable) for name in chosen])
+    filled = (*found.required, "frame")
+    return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
 
 
 class RecordBatchBuilder:
@@ -182,7 +178,11 @@ class RecordBatchBuilder:
             type = _CODES if dictionary else pa.string()
             self.schema = pa.schema([pa.field(name, type) for name in self._variables])
         self._dictionary = dictionary
-        self._flat = layout == "flat"
+        self._layout = layout
+        found = find_layout(layout)
+        # Parts whose dictionary may be the Batch's own memory, and their columns in the Batch.
+        self._own = {"subject": "s", "object": "o"} if found.syntax == "plain" else {}
+        self._parts = found.parts
         self._batch_rows = batch_rows
         self._pool = Pool()
         # Columns that are not in use: each keeps its tables from one segment of a file to the next.
@@ -196,7 +196,7 @@ class RecordBatchBuilder:
     def run(self, rows: Iterable[Rows]) -> Iterator[pa.RecordBatch]:
         """The record batches of some rows of Batches."""
         results = self._variables is not None
-        columns = self._idle.pop() if self._idle else ArrowExporter(flat=self._flat, pool=self._pool, results=results)
+        columns = self._idle.pop() if self._idle else ArrowExporter(self._layout, pool=self._pool, results=results)
         try:
             if self.has_metadata:
                 for batch, row, end, metadata in with_metadata(rows):
@@ -257,11 +257,12 @@ class RecordBatchBuilder:
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
         if name == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
-        if name == "direction":
-            return self._directions(columns, row, end)
+        part = self._parts[name]
+        if part == "direction":
+            return self._directions(columns, self.schema.field(name).type, row, end)
         if self._dictionary:
             return self._codes(columns, batch, name, row, end)
-        if name == "object_kind":
+        if part == "object_kind":
             return strings(pa.string(), n, None, *columns.kinds(row, end), 0)
         return self._strings(columns, name, row, end)
 
@@ -275,10 +276,11 @@ class RecordBatchBuilder:
     def _codes(self, columns: ArrowExporter, batch: Batch, name: str, row: int, end: int) -> pa.Array:
         """A dictionary column: the Batch's own memory where that is one, else a dictionary made for the column."""
         n = end - row
-        if name == "object_kind" and self._variables is None:
+        part = None if self._variables is not None else self._parts[name]
+        if part == "object_kind":
             indices = pa.Array.from_buffers(pa.int8(), n, [None, pa.py_buffer(columns.kind_codes(row, end))], 0)
             return pa.DictionaryArray.from_arrays(indices, pa.array(KINDS), safe=False)
-        own = {"subject": "s", "object": "o"}.get(name) if self._variables is None else None
+        own = None if part is None else self._own.get(part)
         if own and self._keep is None and columns.all_differ():
             values = strings(pa.large_string(), batch.n_terms, None, batch.start, batch.text, 0)
             ids = pa.py_buffer(getattr(batch, own)[row:end])
@@ -292,8 +294,7 @@ class RecordBatchBuilder:
         values = strings(pa.large_string(), len(offsets) // 8 - 1, None, offsets, data, 0)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
-    def _directions(self, columns: ArrowExporter, row: int, end: int) -> pa.Array:
-        type = self.schema.field("direction").type
+    def _directions(self, columns: ArrowExporter, type: pa.DataType, row: int, end: int) -> pa.Array:
         buffer = columns.directions(row, end)
         if buffer is None:
             return self._all_null(type, end - row)

@@ -75,9 +75,9 @@ def _statements(batches: Iterable[Batch]) -> Iterator[Any]:
 
 
 def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]:
-    """The statements of Batches by one parser, to which a label means one node in all of them."""
+    """The statements of Batches, parsed by one parser, so that a label is the same node in all of them."""
     makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
-    kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that the parser has got
+    kinds: deque[tuple[int, int]] = deque()  # rows and arity of the Batches that were given to the parser
 
     def pieces() -> Iterator[bytes]:
         for batch in batches:
@@ -97,7 +97,7 @@ def _parsed(batches: Iterable[Batch], settings: dict[str, Any]) -> Iterator[Any]
             kinds[0] = (rows - 1, arity)
             yield quad if arity == 4 else quad.triple
     except SyntaxError as error:
-        error.lineno = None  # is not told of all errors
+        error.lineno = None  # does not get all errors
         raise refusal("pyoxigraph", error, row) from None
 
 

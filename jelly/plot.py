@@ -12,7 +12,7 @@ from jelly.errors import JellyError, MissingExtraError
 from jelly.stats import Counts, Stats
 
 try:
-    # Without pyplot: no window, no display, no state that others share.
+    # Without pyplot: no window, no display, no global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -58,7 +58,7 @@ def plot_stats(found: Stats, path: str | os.PathLike[str], title: str = "") -> N
     figure = _draw(found, title)
     picture = io.BytesIO()
     with warnings.catch_warnings():
-        # Letters that the font does not have become boxes.
+        # Characters that the font does not have are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         figure.savefig(picture, format=suffix[1:], dpi=140)
     sink = Sink(path)
@@ -113,7 +113,7 @@ def _draw(found: Stats, title: str) -> Figure:
         ("Length of literals", found.literal_bytes, "bytes of UTF-8", "literals", "#b9722d"),
     ]  # fmt: skip
     curves = [curve for curve in curves if curve[1]]
-    # Charts side by side get the same number of lines, so that all bars are of one thickness.
+    # Charts side by side get the same number of lines, so that all bars have the same thickness.
     lines = [max(3, *(min(counts.distinct, _BARS) for _, counts, _ in bars[i : i + 2])) for i in range(0, len(bars), 2)]
     first = len(lines)
     heights = [0.27 * n + 0.6 for n in lines] + [3.2] * (-(-len(curves) // 2))
@@ -129,7 +129,7 @@ def _draw(found: Stats, title: str) -> Figure:
     if heights:
         grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
         for i, (name, counts, colour) in enumerate(bars):
-            # A last one alone in its line takes all of it.
+            # A chart that is alone in the last line takes the full width.
             last = i == len(bars) - 1 and i % 2 == 0
             place = grid[i // 2, :] if last else grid[i // 2, i % 2]
             _bar_chart(figure.add_subplot(place), name, counts, colour, found, lines[i // 2])
@@ -163,7 +163,7 @@ def _bar_chart(axes: Any, title: str, counts: Counts, colour: str, found: Stats,
     axes.margins(x=0.14)
     axes.set_ylim(lines - 0.5, -0.5)
     if rest := counts.total - sum(values):
-        # In words: its bar would often dwarf all others.
+        # As text: its bar would often be much longer than all others.
         others = f"{'over ' if counts.folded else ''}{counts.distinct - len(shown):,} others: {rest:,}"
         axes.set_title(others, loc="right", fontsize=8.5, color=_DIM)
     axes.xaxis.set_major_locator(NullLocator())
@@ -171,7 +171,7 @@ def _bar_chart(axes: Any, title: str, counts: Counts, colour: str, found: Stats,
 
 
 def _labels(names: list[str], found: Stats) -> list[str]:
-    """Short names, but longer ones where two would be the same."""
+    """Short names, or longer names if two would be equal."""
     short = [found.shorten(name) for name in names]
     short = [name if short.count(label) > 1 else label for name, label in zip(names, short, strict=True)]
     return [_cut("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in label)) for label in short]
@@ -185,7 +185,7 @@ def _cut(label: str) -> str:
 
 
 def _distribution(axes: Any, title: str, powers: dict[int, int], what: str, of: str, colour: str) -> None:
-    """Bars from each power of two to the next, both axes logarithmic; what is 0 stands before 1."""
+    """Bars from each power of two to the next, both axes logarithmic; the bar of 0 comes before 1."""
     lows = list(powers)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

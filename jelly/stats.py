@@ -43,14 +43,14 @@ _KNOWN = {
     "schema": "https://schema.org/",
 }
 
-# What each kind of term is called; texts are none.
+# Name of each kind of term; texts have none.
 _KINDS = ("", "iri", "bnode", "literal", "literal", "literal", "triple", "", "", "", "variable", "any")
 _POSITIONS = {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}
 _IRI = int(Kind.IRI)
 DEFAULT_GRAPH = "(default graph)"
 
 MAX_KEYS = 1_000_000
-_MAX_TEXT = 1 << 28  # characters of the keys of one counter
+_MAX_TEXT = 1 << 28  # maximum characters of the keys of one counter
 _MAX_NAMESPACES = 10_000
 
 
@@ -166,7 +166,7 @@ class Stats:
         """
         known = _KNOWN | self.namespaces
         found = [(len(iri), f"{prefix}:{name[len(iri) :]}") for prefix, iri in known.items() if name.startswith(iri)]
-        # A prefix that leaves half a path, or nothing, is of no help.
+        # A prefix that leaves half a path, or nothing, is not useful.
         found = [(n, label) for n, label in found if n and name[n:] and not re.search(r"[/#]", name[n:])]
         if found:
             return max(found)[1]
@@ -174,7 +174,7 @@ class Stats:
         if address is None:
             return name
         last = re.split(r"[/#]", address[1])[-1]
-        # What ends like a namespace is told by all of it.
+        # An IRI that ends like a namespace is shown completely.
         return last or address[1]
 
 
@@ -323,7 +323,7 @@ class Counting:
         self.runs = np.zeros(65, np.int64)
         self.sizes = np.zeros(65, np.int64)
         self.namespaces: dict[str, str] = {}
-        # The run that the end of the last Batch cut off.
+        # The run at the end of the last Batch, which may continue.
         self.last: Any = None
         self.run = 0
 
@@ -341,11 +341,11 @@ class Counting:
             return
         self.statements += len(batch)
         n, kind = batch.n_terms, batch.kind
-        uses = np.zeros(n, np.int64)  # of each term in any position
+        uses = np.zeros(n, np.int64)  # occurrences of each term in all positions
         for name in _POSITIONS:
             ids = getattr(batch, name)
             if ids is None:
-                # Statements of a stream of triples have no graph, which is the default graph.
+                # Triples have no graph column; they belong to the default graph.
                 self.graphs.add(DEFAULT_GRAPH, len(batch))
                 self.kinds[name][-1] += len(batch)
                 continue
@@ -395,7 +395,7 @@ class Counting:
         self.sizes += _by_power(start[ids + 1] - start[ids], uses[ids])
 
     def _count_subjects(self, batch: Batch, used: npt.NDArray[np.int64]) -> None:
-        """Statements by subject and by run. Keys are hashes, which take less room than texts."""
+        """Statements by subject and by run. Keys are hashes, which are smaller than texts."""
         subjects = np.flatnonzero(used)
         first: dict[int, int] = {}
         # A term may be in a Batch twice: equal subjects get the same number.
@@ -414,7 +414,7 @@ class Counting:
             lengths[0] += self.run
         elif self.run:
             self.runs += _by_power(np.array([self.run]))
-        # The last run may go on in the next Batch.
+        # The last run may continue in the next Batch.
         self.runs += _by_power(lengths[:-1])
         self.last, self.run = keys[column[-1]], int(lengths[-1])
 
@@ -477,7 +477,7 @@ class Counting:
 
 
 def _tally(batch: Batch, used: npt.NDArray[np.int64], tally: Tally) -> dict[int, str]:
-    """Add the terms that are used to ``tally``; their names by term id."""
+    """Add the used terms to ``tally``. Return their names by term id."""
     ids = np.flatnonzero(used)
     names = {i: _name(batch, i) for i in ids.tolist()}
     for (_, name), n in zip(names.items(), used[ids].tolist(), strict=True):
@@ -495,8 +495,8 @@ def _degrees(nodes: Tally) -> dict[int, int]:
 
 
 def _by_power(values: npt.NDArray[Any], weights: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many values are 0, 1, 2 to 3, 4 to 7 and so on."""
-    # frexp() gives the number of binary digits; exact, as no length reaches 2 ** 53.
+    """Histogram: the number of values that are 0, 1, 2 to 3, 4 to 7 and so on."""
+    # frexp() gives the number of binary digits. It is exact because no length reaches 2 ** 53.
     digits = np.frexp(values.astype(np.float64))[1]
     return np.bincount(digits, weights, minlength=65).astype(np.int64)
 
@@ -565,7 +565,7 @@ def _batches(src: Any, threads: int, progress: Any, settings: dict[str, Any]) ->
         try:
             file = open_seekable(src)
         except (JellyError, OSError):
-            pass  # no index, or nothing that has one: a Reader tells what is wrong
+            pass  # no index, or input that cannot have one: a Reader reports the problem
         else:
             return _parallel(file, threads, progress)
     return _one_by_one(Reader(src, **settings), progress)

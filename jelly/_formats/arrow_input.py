@@ -13,7 +13,8 @@ from typing import Any
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._io.limits import memory_error
-from jelly.arrow import GRAPH, LAYOUTS, MAX_PEEK, OPTIONAL, REQUIRED, Layout, compute, pa
+from jelly._layouts import Layout, find_layout, guess_layout
+from jelly.arrow import MAX_PEEK, compute, pa
 from jelly.errors import JellyFormatError, JellyOptionsError
 
 __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_stream", "validated"]
@@ -21,8 +22,8 @@ __all__ = ["InputTable", "buffers_of", "check_columns", "pyarrow_errors", "to_st
 
 def to_stream(data: Any) -> pa.RecordBatchReader:
     """A reader of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
-    # What pyarrow has, it hands over as it is: the C interface knows no sizes of buffers, so that behind it nobody can
-    # tell any more whether offsets lead out of them.
+    # Objects of pyarrow are used directly: the C interface has no sizes of buffers, so that behind it nobody can
+    # check whether offsets are inside of them.
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.Table):
@@ -40,43 +41,40 @@ def to_stream(data: Any) -> pa.RecordBatchReader:
 
 
 def check_columns(names: list[str], layout: Layout | None = None, patch: bool = False) -> Layout:
-    """The layout that columns with these names have; JellyOptionsError where they are not those of a layout, or with
-    ``patch`` those of a table of changes.
+    """The layout with columns of these names; JellyOptionsError if no layout has them, or with
+    ``patch`` if no table of changes has them.
 
     >>> check_columns(["s", "p", "o"])
     'ntriples'
     """
-    if layout is None:
-        layout = "flat" if {"subject", "predicate", "object"} & set(names) else "ntriples"
-    if layout not in LAYOUTS:
-        raise ValueError(f'layout is {layout!r}: expected "flat" or "ntriples"')
+    found = guess_layout(names) if layout is None else find_layout(layout)
     first, number = (("op",), "patch") if patch else ((), "frame")
     problems = [
         (f"{what} {', '.join(map(repr, wrong))}")
         for what, wrong in (
-            ("missing", [name for name in (*first, *REQUIRED[layout]) if name not in names]),
-            ("unknown", [name for name in names if name not in (*first, *LAYOUTS[layout], *OPTIONAL[layout], number)]),
+            ("missing", [name for name in (*first, *found.required) if name not in names]),
+            ("unknown", [name for name in names if name not in (*first, *found.parts, number)]),
             ("more than once", sorted({name for name in names if names.count(name) > 1})),
         )
         if wrong
     ]
     if problems:
         raise JellyOptionsError(
-            f'the columns are not those of layout="{layout}": {"; ".join(problems)}; '
-            f"expected {', '.join((*first, *LAYOUTS[layout]))} and perhaps {', '.join((*OPTIONAL[layout], number))}"
+            f'the columns are not those of layout="{found.name}": {"; ".join(problems)}; '
+            f"expected {', '.join((*first, *found.columns))} and perhaps {', '.join((*found.optional, number))}"
         )
-    return layout
+    return found.name
 
 
 def validated(
     batches: Iterable[pa.RecordBatch], *, full: bool = True, of_file: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Record batches whose buffers are as long as they must be, with ``full`` also all that they hold: kernels of
-    pyarrow
-    rely on it, and end the process where it is not so. JellyFormatError, or JellyLimitError where memory is short.
+    """Record batches with validated buffers, with ``full`` also validated contents. Kernels of
+    pyarrow rely on both and crash the process otherwise.
+    JellyFormatError, or JellyLimitError without memory.
 
-    An OSError means that a file is broken where they come out of one (``of_file``), else it is the caller's own.
-    What another library handed over through the C interface must be right: that tells no sizes to check against.
+    If the batches come from a file (``of_file``), an OSError means that it is broken, else the caller raised it.
+    Data of another library behind the C interface must be valid: it has no sizes to check against.
     """
     iterator = iter(batches)
     n = 0
@@ -94,21 +92,21 @@ def validated(
 
 @contextmanager
 def pyarrow_errors(what: str, of_file: bool = False) -> Iterator[None]:
-    """Within this, what pyarrow finds wrong with ``what`` is one of our errors."""
+    """Context manager: errors of pyarrow about ``what`` become a JellyError."""
     try:
         yield
-    except MemoryError as error:  # that of pyarrow among them
+    except MemoryError as error:  # also the one of pyarrow
         raise memory_error(error) from None
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise JellyFormatError(f"{what} is broken: {error}") from None
     except OSError as error:
-        if error.errno is not None or not of_file:  # of the disk, or of whoever gives the rows
+        if error.errno is not None or not of_file:  # of the disk, or of the producer of the rows
             raise
         raise JellyFormatError(f"{what} is broken: {error}") from None
 
 
 class InputTable:
-    """A table on its way into Batches: of statements, or with ``patch`` of changes."""
+    """Converts a table of statements, or with ``patch`` of changes, to Batches."""
 
     def __init__(self, data: Any, layout: Layout | None = None, patch: bool = False) -> None:
         stream = to_stream(data)
@@ -116,14 +114,14 @@ class InputTable:
             names = stream.schema.names
         self.layout = check_columns(names, layout, patch)
         self._patch = patch
-        # What no kernel sees, `ArrowImporter` checks itself: in half the time.
+        # Data that no kernel reads is checked by `ArrowImporter`, in half the time.
         self._batches = validated(stream, full=False, of_file=isinstance(data, pa.RecordBatchStreamReader))
         self._first: list[pa.RecordBatch] = []
 
     def has_graphs(self) -> bool:
-        """Whether a graph is named in the first record batches, which are kept."""
+        """Whether the first record batches, which are kept, have named graphs."""
         size = 0
-        graph = GRAPH[self.layout]
+        graph = find_layout(self.layout).column("graph")
         for batch in self._batches:
             self._first.append(batch)
             if graph not in batch.schema.names:
@@ -131,7 +129,7 @@ class InputTable:
             column = batch.column(graph)
             with pyarrow_errors(f"column {graph!r}"):
                 column.validate(full=True)
-            # A dictionary may hold a null value; is_null sees through that.
+            # A dictionary may hold a null value; is_null finds those too.
             if column.null_count < len(column) and not compute.all(column.is_null()).as_py():
                 return True
             size += batch.nbytes
@@ -141,7 +139,7 @@ class InputTable:
 
     def batches(self, quads: bool, transactions: bool = False) -> Iterator[Batch]:
         """The Batches of the table, see `ArrowImporter`."""
-        intake = ArrowImporter(flat=self.layout == "flat", quads=quads, patch=self._patch, transactions=transactions)
+        intake = ArrowImporter(self.layout, quads=quads, patch=self._patch, transactions=transactions)
         while self._first:
             yield from _taken(intake, self._first.pop(0))
         for batch in self._batches:
@@ -183,7 +181,7 @@ def _cast(name: str, array: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 def buffers_of(name: str, array: pa.Array) -> tuple[Any, ...] | None:
-    """What ArrowImporter.load wants to know of a column; None where all of it is null."""
+    """The arguments of ArrowImporter.load for a column; None if all of its values are null."""
     index = None
     type = values = array.type
     if pa.types.is_dictionary(type):

@@ -36,6 +36,7 @@ from typing import Any, Literal
 
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import Format
 from jelly._options import StreamOptions
 from jelly.errors import JellyUnsupportedError
@@ -64,10 +65,7 @@ def open_writer(
     options: StreamOptions | None,
     arity: int,
     *,
-    frame_rows: int,
-    frame_bytes: int,
-    delimited: bool,
-    keyframe_rows: int,
+    framing: Framing,
     keep_labels: bool,
     **settings: Any,
 ) -> BinaryWriter:

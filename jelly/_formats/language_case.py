@@ -12,20 +12,20 @@ from jelly._core.rules.language_tag import is_language_tag
 
 __all__ = ["JsonMarks", "Marks", "Written"]
 
-# RFC 5646, section 2.1: these are whole tags, nothing may follow them.
+# RFC 5646, section 2.1: these are complete tags, nothing may follow them.
 _GRANDFATHERED = frozenset(
     b"en-gb-oed i-ami i-bnn i-default i-enochian i-hak i-klingon i-lux i-mingo i-navajo i-pwn i-tao i-tay i-tsu "
     b"sgn-be-fr sgn-be-nl sgn-ch-de art-lojban cel-gaulish no-bok no-nyn zh-guoyu zh-hakka zh-min zh-min-nan "
     b"zh-xiang".split()
 )
 _TAG = rb"(?=[a-z0-9-]*[A-Z])([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?![A-Za-z0-9])"
-# In the Turtle family, N-Quads among them; in RDF/XML.
+# In the Turtle family with N-Quads; in RDF/XML.
 _AT = re.compile(b"@" + _TAG)
 _XML_LANG = re.compile(rb"xml:lang\s*=\s*[\"']" + _TAG + rb"(?=[\"'])")
 _JSON_LANGUAGE = re.compile(rb'"@language"\s{0,64}:\s{0,64}"' + _TAG + rb'(?=")')
-# Any tag as a string of JSON.
+# A tag as a JSON string.
 _STRING = re.compile(rb'"([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})+|[A-Za-z]{2,3})"')
-# Where a piece must not end: within a tag.
+# A piece must not end within a tag.
 _OPEN_STRING = re.compile(
     rb'(?:"@language"\s{0,64}(?::\s{0,64}(?:"[A-Za-z0-9-]{0,256}"?)?)?|"@?[A-Za-z0-9-]{0,64}"?)\Z'
 )
@@ -33,9 +33,9 @@ _OPEN_AT = re.compile(rb"@[A-Za-z0-9-]{0,64}\Z")
 _OPEN_ELEMENT = re.compile(rb"<[^<]*\Z")
 
 _DIGITS = re.compile(rb"[0-9a-f]{8}")
-# The letters of a longer tag cannot be told by the digits of one subtag.
+# The case of a longer tag does not fit into the digits of one subtag.
 _LONGEST = 31
-# Strings that look like tags; a document that has more is no longer looked at.
+# Maximum number of strings that look like tags; a document with more is not examined further.
 _MANY = 10_000
 
 # Before labels that pyoxigraph could have made up, in the Turtle family and JSON-LD, and in RDF/XML: a mark goes behind
@@ -46,10 +46,10 @@ _OPEN_LABEL = re.compile(rb"_(?::(?:[a-f][0-9a-f]{0,14})?)?\Z")
 
 
 class Written:
-    """Tells labels of blank nodes that a document writes from those that a parser makes up for nodes without one.
+    """Distinguishes labels of blank nodes in a document from labels that a parser makes up for other nodes.
 
-    ``put`` marks those of the document that could be either. What looks like a label and is none gets a mark too:
-    `take` takes out all of them, wherever they are.
+    ``put`` marks labels of the document that could be either. Other text that looks like a label is marked too:
+    `take` removes all marks.
 
     >>> written = Written()
     >>> written.take(written.put(b"_:a123456789abcdef"))
@@ -68,7 +68,7 @@ class Written:
         return data
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a label that goes on in the next piece, and the rest."""
+        """The text up to a label that continues in the next piece, and the rest."""
         return _split(self._open, data)
 
     def take(self, data: bytes) -> bytes:
@@ -76,18 +76,18 @@ class Written:
         return data.replace(self.mark, b"") if self.used else data
 
     def take_str(self, text: str) -> str:
-        """The same of a str."""
+        """`take` for a str."""
         return text.replace(self.mark.decode(), "") if self.used else text
 
 
 class Marks:
-    """Carries the capitals of language tags through software that makes them small.
+    """Carries the capitals of language tags through software that writes tags in lower case.
 
     ``put`` adds to each tag that has capitals a private subtag (RFC 5646, section 2.2.7) with a random word and a
     bit for each of its letters: ``@en-GB`` becomes ``@en-GB-x-1f0c9a52-00000038``. A tag that is too long for that, or
     that nothing may follow, becomes a private tag of its length and its bytes: ``@x-1f0c9a52-00000005-692d414d49``.
-    What looks like a tag and is none, within an IRI, a string or a comment, gets a mark too: `take`, which restores
-    the letters and removes the mark, does so wherever it finds one, so that all other text is again what it was.
+    Text that looks like a tag, in an IRI, a string or a comment, is marked too: `take`, which restores
+    the letters and removes the mark, does so everywhere, so that other text is unchanged afterwards.
 
     >>> marks = Marks()
     >>> marks.take(marks.put(b'"colour"@en-GB').lower())
@@ -96,7 +96,7 @@ class Marks:
 
     def __init__(self, *, xml: bool = False) -> None:
         self.used = False
-        self.word = secrets.token_hex(4)  # that every mark holds
+        self.word = secrets.token_hex(4)  # part of every mark
         self._word = f"x-{self.word}-".encode()
         self._tag, self._open = (_XML_LANG, _OPEN_ELEMENT) if xml else (_AT, _OPEN_AT)
 
@@ -114,13 +114,13 @@ class Marks:
             groups = b"-".join(coded[i : i + 8] for i in range(0, len(coded), 8))
             return b"%b%b%08x-%b" % (match[0][: -len(tag)], self._word, len(tag), groups)
         self.used = True
-        bits = 1 << len(tag)  # the topmost tells the length
+        bits = 1 << len(tag)  # the top bit gives the length
         for i, letter in enumerate(tag):
             bits |= (b"A"[0] <= letter <= b"Z"[0]) << i
         return b"%b-%b%08x" % (match[0], self._word, bits)
 
     def split(self, data: bytes) -> tuple[bytes, bytes]:
-        """The text up to a tag that goes on in the next piece, and the rest."""
+        """The text up to a tag that continues in the next piece, and the rest."""
         return _split(self._open, data)
 
     def take(self, data: bytes) -> bytes:
@@ -149,18 +149,18 @@ class Marks:
         return b"".join(found)
 
     def take_str(self, text: str) -> str:
-        """The same of a str."""
+        """`take` for a str."""
         return self.take(text.encode()).decode()
 
-    # What becomes of a tag that has no mark: nothing more.
+    # A tag without a mark stays.
     of_tag: Callable[[str], str] | None = None
 
 
 class JsonMarks(Marks):
     """The same for JSON-LD: the tags that ``@language`` gives are marked.
 
-    Those of language maps, and of names that a context gives to ``@language``, cannot be told from other strings. They
-    get the capitals that the document has, if all of its strings of these letters have the same.
+    Tags in language maps, and under names that a context gives to ``@language``, look like other strings. They
+    get the capitals of the document, if all of its strings with these letters have the same.
 
     >>> tags = JsonMarks()
     >>> tags.take(tags.put(b'[{"@language": "en-GB"}, {"@language": "EN-gb"}, {"lang": "de-DE"}]').lower())
@@ -184,7 +184,7 @@ class JsonMarks(Marks):
         return super().put(data)
 
     def of_tag(self, tag: str) -> str:
-        """The tag as the document spells it; in lower case where it has several spellings."""
+        """The tag as the document spells it, or in lower case if it has several spellings."""
         return self._known.get(tag, tag) if len(self._known) < _MANY else tag
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader, TextWriter
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, Format
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly._seekable.index import INDEX_KEY, pack_index
@@ -45,32 +46,23 @@ def open_writer(
     options: StreamOptions | None,
     arity: int,
     *,
-    frame_rows: int,
-    frame_bytes: int,
-    delimited: bool,
-    keyframe_rows: int,
+    framing: Framing,
     keep_labels: bool,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
 ) -> StreamEncoder | TextWriter:
     """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
 
-    ``quoted`` is that of `jelly._core.ntriples.text.TextWriter`, for text.
+    ``quoted`` is a keyword of `jelly._core.ntriples.text.TextWriter`, for text.
     """
     if format is not JELLY:
         return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
     if quoted != "rdf-1.2":
         raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
-    return StreamEncoder(
-        options or default_options(arity),
-        frame_rows=frame_rows,
-        frame_bytes=frame_bytes,
-        delimited=delimited,
-        keyframe_rows=keyframe_rows,
-    )
+    return StreamEncoder(options or default_options(arity), **framing)
 
 
 class StreamEncoder(Encoder):
-    """An Encoder that ends a stream with keyframes with their index."""
+    """An Encoder that writes keyframes and ends the stream with their index."""
 
     def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
         """End the stream: the remaining frames, with the index."""

@@ -9,7 +9,7 @@ from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.native import StreamEncoder
-from jelly._formats.protocols import BatchReader, BatchWriter
+from jelly._formats.protocols import BatchReader, BatchWriter, Framing
 from jelly._formats.registry import JELLY_PATCH, RDF_PATCH, Format
 from jelly._options import PatchOptions
 from jelly.errors import JellyOptionsError
@@ -18,7 +18,7 @@ __all__ = ["open_reader", "open_writer"]
 
 
 def open_reader(format: Format, *, delimited: bool | None, **settings: Any) -> BatchReader:
-    """The reader of a format of patches."""
+    """Make a reader of a format of patches."""
     if format is JELLY_PATCH:
         return Decoder(patch=True, delimited=delimited, **settings)
     if format is RDF_PATCH:
@@ -30,22 +30,17 @@ def open_writer(
     format: Format,
     options: PatchOptions,
     *,
-    frame_rows: int,
-    frame_bytes: int,
-    delimited: bool,
-    keyframe_rows: int,
+    framing: Framing,
     marked_bnodes: bool,
     quoted: Literal["rdf-1.2", "rdf-star"],
 ) -> BatchWriter:
     """The writer of a format of patches. JellyOptionsError for what the format does not have."""
-    if format is not JELLY_PATCH and keyframe_rows:
+    if format is not JELLY_PATCH and framing["keyframe_rows"]:
         raise JellyOptionsError(f"{format.title} has no keyframes: only Jelly-Patch can be seekable")
     if format is not RDF_PATCH and quoted != "rdf-1.2":
         raise JellyOptionsError(f"quoted={quoted!r} does not go with {format.title}, only with RDF Patch")
     if format is JELLY_PATCH:
-        return StreamEncoder(
-            options, frame_rows=frame_rows, frame_bytes=frame_bytes, delimited=delimited, keyframe_rows=keyframe_rows
-        )
+        return StreamEncoder(options, **framing)
     if format is RDF_PATCH:
         return TextWriter(quads=True, patch=True, marked=marked_bnodes, quoted=quoted)
     return BinaryWriter("thrift", patch=True)

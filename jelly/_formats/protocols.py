@@ -1,44 +1,54 @@
-"""What readers and writers have in common, whatever their format: bytes become Batches, Batches become bytes."""
+"""Protocols of readers and writers of all formats: bytes become Batches, Batches become bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from jelly._core.base.batch import Batch
 
-__all__ = ["BatchReader", "BatchSource", "BatchWriter"]
+__all__ = ["BatchReader", "BatchSource", "BatchWriter", "Framing"]
+
+
+class Framing(TypedDict):
+    """How a stream of Jelly is cut into frames: keywords of `jelly.Encoder`, for formats that have frames."""
+
+    frame_rows: int
+    frame_bytes: int
+    delimited: bool
+    keyframe_rows: int
 
 
 class BatchReader(Protocol):
-    """A reader that is fed with chunks of bytes, as `jelly._core.base.push_reader.PushReader` is.
+    """A reader that is fed with chunks of bytes, such as `jelly._core.base.push_reader.PushReader`.
 
-    It may also have ``options`` (the stream options once they are read), ``skipped`` and ``n_skipped``.
+    It may also have ``options`` (the stream options once they are read), ``skipped`` and ``n_skipped``; those of query
+    results have ``variables``, which are known with the first Batch.
     """
 
     @property
     def statements(self) -> int:
-        """Statements read so far."""
+        """Number of statements read so far."""
 
     def push(self, data: Any, /) -> None:
-        """Take the next chunk. The one before must be used up: ``pull`` gave None."""
+        """Add the next chunk. The chunk before must be used up: ``pull`` returned None."""
 
     def finish(self) -> None:
-        """Learn that no chunk follows."""
+        """Declare the end of the input."""
 
     def pull(self, flush: bool = False, /) -> Batch | None:
-        """The next full Batch; None where more bytes are needed. With ``flush`` a partial Batch counts as full."""
+        """The next full Batch; None if more bytes are needed. With ``flush`` a partial Batch counts as full."""
 
 
 class BatchSource(Protocol):
-    """A reader that takes the whole source, because the library behind it wants a file."""
+    """A reader that takes the whole source, because its library needs a file."""
 
     @property
     def statements(self) -> int:
-        """Statements read so far."""
+        """Number of statements read so far."""
 
     def batches(self, source: Any, /) -> Iterator[Batch]:
-        """The Batches. Those before an error are given before it is raised."""
+        """The Batches. All Batches before an error are yielded before it is raised."""
 
 
 class BatchWriter(Protocol):
@@ -48,7 +58,7 @@ class BatchWriter(Protocol):
     """
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
-        """The bytes that are finished with this Batch. ``keep_frames`` is for formats that have frames."""
+        """The bytes that this Batch completes. ``keep_frames`` is for formats with frames."""
 
     def close(self) -> bytes:
         """The bytes that end the stream."""

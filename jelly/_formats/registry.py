@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Content(enum.Enum):
-    """What a format holds; the value is the plural that errors use."""
+    """The content of a format; the value is the plural for error messages."""
 
     STATEMENTS = "statements"
     PATCH = "patches"
@@ -53,7 +53,7 @@ class Format:
     ----------
     name, title : str
         The name for ``format=`` and ``--to``, and the name for people.
-    suffixes, media_types, aliases : tuple of str
+    suffixes, media_types : tuple of str
         Other names. The first suffix and the first media type are the ones to write.
     content : Content
         What it holds. A format such as RDF Thrift may be registered for statements and again for query results.
@@ -75,15 +75,16 @@ class Format:
         Statements, patches and query results only: the module that reads and writes it, imported when it is first used.
         It has two functions, which take the Format and the keywords of `Reader` and `Writer`, of `PatchReader` and
         `PatchWriter`, or of `read_results`: ``open_reader(format, **settings)`` returns a
-        `jelly._formats.protocols.BatchReader` or `BatchSource`, ``open_writer(format, options, arity, **settings)`` a
-        `BatchWriter` (without ``arity`` for patches; for query results it is ``open_writer(format, variables)``).
+        `jelly._formats.protocols.BatchReader` or `BatchSource`,
+        ``open_writer(format, options, arity, framing=framing, **settings)`` a `BatchWriter` (without ``arity`` for
+        patches; ``framing`` is a `jelly._formats.protocols.Framing`; for query results it is
+        ``open_writer(format, variables)``).
     """
 
     name: str
     title: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
     content: Content = Content.STATEMENTS
     quads: bool = False
     namespaces: bool = False
@@ -102,7 +103,7 @@ class Format:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Which terms the format can hold, in which positions."""
+        """The terms that the format can hold, by position."""
         return capabilities_of(self.capability or self.name)
 
     def is_called(self, name: str) -> bool:
@@ -118,7 +119,7 @@ class Format:
         bool
             True if it is.
         """
-        return name in (self.name, *self.aliases, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
+        return name in (self.name, *self.media_types) or f".{name.removeprefix('.')}" in self.suffixes
 
     def open_reader(self, **settings: Any) -> Any:
         """Make a reader of this format, see ``codec``.
@@ -364,6 +365,18 @@ RDF_XML_LOG = Format(
     **_LOG,
 )
 
+TAR_LOG = Format(
+    name="tar",
+    title="TAR",
+    suffixes=(".tar",),
+    media_types=("application/x-tar",),
+    quads=True,
+    namespaces=True,
+    binary=True,
+    capability="nq",
+    **_LOG,
+)
+
 # ---- results of SPARQL queries
 
 
@@ -410,7 +423,7 @@ def _by_name(*formats: Format) -> dict[str, Format]:
 
 FORMATS = _by_name(JELLY, NT, NQ, TURTLE, TRIG, RDF_XML, JSON_LD, N3, THRIFT, PROTOBUF)
 PATCH_FORMATS = _by_name(JELLY_PATCH, RDF_PATCH, RDF_PATCH_THRIFT)
-LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG)
+LOG_FORMATS = _by_name(JELLY_LOG, NT_LOG, NQ_LOG, TURTLE_LOG, TRIG_LOG, NDJSON_LD, YAML_LD, RDF_XML_LOG, TAR_LOG)
 RESULT_FORMATS = _by_name(*_RESULTS)
 TABLE_FORMATS = _by_name(*_TABLES)
 TABLE_SUFFIXES = tuple(suffix for format in _TABLES for suffix in format.suffixes)
@@ -422,7 +435,7 @@ _REGISTRY = {
     Content.RESULTS: RESULT_FORMATS,
     Content.TABLE: TABLE_FORMATS,
 }
-# The formats where nothing says which. Results and tables have none.
+# Default formats. Results and tables have none.
 _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
 # Keywords for reading a part of a Jelly file, which must be one stream.
@@ -441,8 +454,8 @@ RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.valu
 def find(format: str | None, path: str = "", *, content: Content = Content.STATEMENTS) -> Format:
     """The format called ``format`` (name, suffix or media type), or else that of the file ``path``.
 
-    Where neither says anything it is Jelly, Jelly-Patch or a Jelly log by the ``content``. JellyError where nothing is
-    called that, and for results and tables where nothing says which.
+    By default it is Jelly, Jelly-Patch or a Jelly log, by the ``content``. JellyError if no format has this
+    name, and for results and tables without a name.
 
     >>> find(None, "data.nq.zst").title, find("text/turtle; charset=utf-8").name
     ('N-Quads', 'ttl')
@@ -472,8 +485,8 @@ def format_of(src: Any, format: str | None = None) -> Format:
 
 
 def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """``settings`` without what is of no use here and known elsewhere: limits, such as one of lines for Jelly, and what
-    only Jelly has.
+    """``settings`` without keywords that only other formats use: limits, such as that of lines for Jelly, and keywords
+    that only Jelly has.
 
     >>> having({"max_line_bytes": 1, "max_names": 2, "base": "a:b"}, FORMATS["jelly"].reading)
     {'max_names': 2, 'base': 'a:b'}

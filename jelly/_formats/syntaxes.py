@@ -16,20 +16,25 @@ import contextlib
 import html
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
 from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF
+from jelly._core.boundaries.xml_text import TextJoiner
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import capabilities_of
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.language_case import JsonMarks, Marks, Written
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._io.limits import guard_json, guard_turtle, guard_xml, memory_error
 from jelly._io.source import Source
@@ -39,6 +44,7 @@ from jelly.errors import (
     JellyLimitError,
     JellyOptionsError,
     JellySyntaxError,
+    JellyTruncatedError,
     JellyUnsupportedError,
     MissingExtraError,
 )
@@ -53,8 +59,8 @@ except ImportError:
 __all__ = [
     "BATCH_BYTES",
     "CLASSES",
-    "PLACE",
     "SYNTAXES",
+    "Parsing",
     "PieceFile",
     "Quads",
     "SyntaxReader",
@@ -131,6 +137,36 @@ PLACE = re.compile(r"\AParser error (?:at|between) .*?: ", re.S)
 _CONTEXT = re.compile(rb'"@(?:context|import)"\s*:\s*')
 
 
+class Parsing:
+    """A document on its way through pyoxigraph, of a file or of a message log: limits, marks, the parser, errors.
+
+    Several documents may have the same ``written``.
+    """
+
+    def __init__(self, format: Format, written: Written | None = None) -> None:
+        self._syntax = SYNTAXES[format]
+        self.tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
+        self.written = Written(xml=format is RDF_XML, word=self.tags.word) if written is None else written
+        # For each piece of the document, the bytes that it stands for.
+        self.check = guard_xml() if format is RDF_XML else guard_json if format is JSON_LD else guard_turtle()
+
+    def put(self, piece: bytes) -> bytes:
+        """A piece of the document with marks."""
+        return self.written.put(self.tags.put(piece))
+
+    def take(self, text: str) -> str:
+        """A text without marks."""
+        return self.written.take_str(self.tags.take_str(text))
+
+    def parse(self, document: Any, **settings: Any) -> Any:
+        """The statements of a marked document: bytes or a file."""
+        return ox.parse(document, self._syntax, **settings)
+
+    def reason(self, error: SyntaxError) -> str:
+        """What an error of the parser says, without the place."""
+        return PLACE.sub("", self.take(error.msg), 1)
+
+
 class SyntaxReader:
     """Reads one of the `SYNTAXES`: see `jelly._formats.registry.Format`.
 
@@ -159,13 +195,13 @@ class SyntaxReader:
         }  # fmt: skip
         self._rows = batch_rows
         self._bytes = batch_bytes
-        self._tags = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
-        self._written = Written(xml=format is RDF_XML, word=self._tags.word)
+        self._parsing = Parsing(format)
+        self._tags, self._written = self._parsing.tags, self._parsing.written
         self._by_line = format in (RDF_XML, JSON_LD)
         self._known: dict[str, str] = {}
         self._given = 0  # bytes that the parser got
         arity = 4 if format.quads else 3
-        self._builder = QuadBatchBuilder(arity, CLASSES, self._taken, self._tags.of_tag, numbered=True)
+        self._builder = QuadBatchBuilder(arity, CLASSES, self._parsing.take, self._tags.of_tag, numbered=True)
         if base is not None:
             ox.parse(b"", ox.RdfFormat.TURTLE, base_iri=base)  # ValueError now, not when it is read
 
@@ -178,7 +214,7 @@ class SyntaxReader:
         """The Batches of a source. What comes before an error is given before it is raised."""
         intake = self._builder
         file: Any = PieceFile(self._pieces(source.chunks()), self._by_line)
-        parser = ox.parse(file, SYNTAXES[self.format], **self._settings)
+        parser = self._parsing.parse(file, **self._settings)
         more = True
         while more:
             broken: JellyError | None = None
@@ -206,7 +242,8 @@ class SyntaxReader:
 
     def _pieces(self, chunks: Iterator[Any]) -> Iterator[bytes]:
         """The bytes of a source, with marks."""
-        check = guard_xml() if self.format is RDF_XML else guard_json if self.format is JSON_LD else guard_turtle()
+        check = self._parsing.check
+        joiner = TextJoiner() if self.format is RDF_XML else None
         size = min(PIECE, self._max_text)
         rest: list[bytes] = []
         n = 0  # bytes of the rest
@@ -215,6 +252,8 @@ class SyntaxReader:
         for chunk in chunks:
             for at in range(0, len(chunk), size):
                 piece = bytes(chunk[at : at + size])
+                if joiner is not None:
+                    piece = joiner.feed(piece)
                 # A tag that goes on is not looked through again for each byte of it.
                 if not begun or (n and self.format is RDF_XML and n < LONGEST_TAG and b"<" not in piece):
                     rest.append(piece)
@@ -241,31 +280,29 @@ class SyntaxReader:
         if last := b"".join(rest):
             check(last)
             yield self._marked(last)
+        if joiner is not None and joiner.begun:
+            raise JellyTruncatedError("the input ends inside the XML document", offset=self._given)
 
     def _marked(self, piece: bytes) -> bytes:
-        piece = self._written.put(self._tags.put(piece))
+        piece = self._parsing.put(piece)
         if self._tags.used or self._written.used:
             # A part of both marks; where there are no marks of tags it is empty.
             self._builder.mark = self._tags.word or self._written.mark.decode()
         return piece
 
-    def _taken(self, text: str) -> str:
-        return self._written.take_str(self._tags.take_str(text))
-
     def _declare(self, prefixes: dict[str, str]) -> None:
         """Note the prefixes that are new."""
         # pyoxigraph has them in no order.
         for name, iri in sorted(prefixes.items()):
-            iri = self._taken(iri)
+            iri = self._parsing.take(iri)
             if self._known.get(name) != iri:
                 self._known[name] = iri
                 self._builder.namespace(name, iri)
 
     def _error(self, error: SyntaxError, file: PieceFile) -> JellySyntaxError:
-        text = self._taken(error.msg)
-        if "LoadDocumentCallback" in text:
-            text = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
-        reason = PLACE.sub("", text, 1)
+        reason = self._parsing.reason(error)
+        if "LoadDocumentCallback" in reason:
+            reason = f"the context {_remote(file.recent())} is not in the document: remote contexts are never fetched"
         if error.lineno is None:
             return JellySyntaxError(reason, line=file.line if self._by_line else None)
         # Marks shift the columns.
@@ -370,8 +407,10 @@ class Quads:
 
     def of(self, batch: Batch) -> Iterator[Any]:
         text = self.text_of(batch)
-        if len(text) > MAX_TOKEN and np.diff(np.asarray(batch.start)).max(initial=0) > MAX_TOKEN // 6:
-            return self._made(batch)
+        return self._made(batch) if has_long_terms(batch, len(text)) else self.parsed(text)
+
+    def parsed(self, text: bytes) -> Iterator[Any]:
+        """The statements of a text from `text_of` or `frames_of`."""
         # An escape stands for what may not be in an IRI (or for a control character): only strict parsers refuse it.
         lenient = self._marks is None or b"\\u00" not in text
         if self._marks is not None:
@@ -390,6 +429,15 @@ class Quads:
         if batch.op is not None:
             raise JellyOptionsError("a patch cannot be written as statements: it has operations")
         return self._text.encode(self._fit(batch))
+
+    def frames_of(self, batch: Batch) -> list[bytes]:
+        """The same of each frame."""
+        return self._text.frames(self._fit(batch))
+
+
+def has_long_terms(batch: Batch, size: int) -> bool:
+    """Whether a term may be too long for a token of pyoxigraph in the N-Quads of a Batch, which have this size."""
+    return size > MAX_TOKEN and int(np.diff(np.asarray(batch.start)).max(initial=0)) > MAX_TOKEN // 6
 
 
 def refusal(title: str, error: SyntaxError, first_row: int, quoted: bool = False) -> JellyUnsupportedError:
@@ -411,6 +459,10 @@ _LETTER = (
 )
 _NAME = rf"{_LETTER}_0-9\u00b7\u0300-\u036f\u203f\u2040-"
 _PREFIX = re.compile(rf"(?:[{_LETTER}](?:[.{_NAME}]*[{_NAME}])?)?")
+_PREFIX_LINES = re.compile(rb"\A(?:@prefix [^\n]*\n)*")
+# What stands between frames on their way through pyoxigraph.
+_RANDOM = secrets.token_hex(12).encode()
+_BETWEEN = re.compile(rb"^\S*:%b[01]>? \S+ \S+ \.\n" % _RANDOM, re.M)
 _XML_RESERVED = re.compile(r"rdf|its|oxprefix|xml.*", re.I | re.S)
 # Namespaces that no prefix but their own may stand for.
 _XML_FIXED = (RDF, "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/")
@@ -420,7 +472,7 @@ _NAMELESS = re.compile(rb"<oxprefix:(?=[ />])")
 _CLASS = re.compile(rb'^\t<oxprefix: xmlns:oxprefix="([^"<\n]*)"([^<>]*?)(/?)>', re.M)
 _CLASS_END = re.compile(rb"^\t</oxprefix:>", re.M)
 _END = b"</rdf:RDF>"
-_LABEL = "where-the-header-ends"
+_STATEMENT = ox.Triple(ox.BlankNode("b"), ox.NamedNode("x:y"), ox.BlankNode("b"))
 
 
 class SyntaxWriter:
@@ -442,7 +494,6 @@ class SyntaxWriter:
         self._marks = Marks()
         self._quads = Quads(format.quads, self._marks, fitted=True)
         self._prefixes: dict[str, str] = {}
-        self._header = b""
         self._begun = False
         self._make = {RDF_XML: self._xml, JSON_LD: self._json}.get(format, self._turtle)
 
@@ -463,6 +514,50 @@ class SyntaxWriter:
         made = self._make(made)
         self._begun = True
         return declared + self._marks.take(made)
+
+    def frames(self, batch: Batch) -> list[bytes]:
+        """The text of each frame of a Batch, in the Turtle family. Prefixes are declared in the first frame that has
+        them."""
+        batch = self._capabilities.fit(batch)
+        before = dict(self._prefixes)
+        names: dict[int, list[tuple[str, str]]] = {}
+        for _, frame, name, iri in batch.namespaces:
+            names.setdefault(frame, []).append((name, iri))
+        made: list[bytes] = []
+        waiting: list[bytes] = []
+        declared = b""
+        try:
+            for i, text in enumerate(self._quads.frames_of(batch)):
+                if any(self._prefixes.get(name) != iri for name, iri in names.get(i, ())):
+                    made += self._together(batch, len(made), declared, waiting)
+                    declared = b"".join([self._declare(name, iri) for name, iri in names[i]])
+                    waiting = []
+                waiting.append(text)
+            made += self._together(batch, len(made), declared, waiting)
+        except JellyError:
+            # What was declared is not written.
+            self._prefixes = before
+            raise
+        return made
+
+    def _together(self, batch: Batch, first: int, declared: bytes, texts: list[bytes]) -> list[bytes]:
+        """Frames from number ``first`` on, of which these are the N-Quads. Statements that occur nowhere else stand
+        between them, so that one call serializes all."""
+        if not texts:
+            return []
+        if has_long_terms(batch, sum(map(len, texts))):
+            rows = np.split(np.arange(len(batch)), batch.frames)[first : first + len(texts)]
+            found = [self._turtle(self._serialized(self._quads.of(select(batch, chosen)))) for chosen in rows]
+        else:
+            # Two of them in sequence have no subject in common: they would become one statement.
+            ends = (b"<x:%b%d> " % (_RANDOM, number) * 3 + b".\n" for number in cycle((0, 1)))
+            text = b"".join([part for pair in zip(texts, ends, strict=False) for part in pair])
+            try:
+                found = _BETWEEN.split(self._turtle(self._serialized(self._quads.parsed(text))))[:-1]
+            except SyntaxError as error:
+                error.lineno = None  # the lines are others
+                raise refusal(self.format.title, error, batch.first_row, len(batch.quoted) > 0) from None
+        return [self._marks.take(part) for part in (declared + found[0], *found[1:])]
 
     def close(self) -> bytes:
         """The end of the document."""
@@ -485,19 +580,18 @@ class SyntaxWriter:
         if self.format is RDF_XML:
             if not self._begun and not _XML_RESERVED.fullmatch(name) and iri not in _XML_FIXED:
                 with contextlib.suppress(ValueError):
-                    _header({name: iri})
+                    _header(name, iri)
                     self._prefixes[name] = iri
             return b""
         try:
-            line = _header({name: iri})
+            line = _header(name, iri)
         except ValueError:  # a relative IRI
             return b""
         self._prefixes[name] = iri
-        self._header = _header(self._prefixes)
         return line
 
     def _turtle(self, made: bytes) -> bytes:
-        return made.removeprefix(self._header)
+        return _PREFIX_LINES.sub(b"", made, count=1)
 
     def _json(self, made: bytes) -> bytes:
         return (b",\n" if self._begun else b"[") + made[1:-1]
@@ -527,11 +621,10 @@ def _as_type(match: re.Match[bytes]) -> bytes:
     return b'\t<rdf:Description%b>\n\t\t<rdf:type rdf:resource="%b"/>%b' % (attributes, iri, end)
 
 
-def _header(prefixes: dict[str, str]) -> bytes:
-    """How pyoxigraph declares prefixes in Turtle."""
-    statement = ox.Triple(ox.BlankNode(_LABEL), ox.NamedNode("x:y"), ox.BlankNode())
-    made = ox.serialize([statement], format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b""
-    return made[: made.index(f"_:{_LABEL}".encode())]
+def _header(name: str, iri: str) -> bytes:
+    """How pyoxigraph declares a prefix in Turtle."""
+    made = ox.serialize([_STATEMENT], format=ox.RdfFormat.TURTLE, prefixes={name: iri}) or b""
+    return made[: made.index(b"\n") + 1]
 
 
 def open_writer(
@@ -539,10 +632,7 @@ def open_writer(
     options: StreamOptions | None,
     arity: int,
     *,
-    frame_rows: int,
-    frame_bytes: int,
-    delimited: bool,
-    keyframe_rows: int,
+    framing: Framing,
     keep_labels: bool,
     **settings: Any,
 ) -> SyntaxWriter:

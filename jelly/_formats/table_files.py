@@ -11,8 +11,9 @@ from typing import Any
 from jelly._formats.arrow_input import pyarrow_errors, to_stream, validated
 from jelly._formats.registry import TABLE_SUFFIXES, table_kind
 from jelly._io.source import Sink
+from jelly._layouts import LAYOUTS, Layout
 from jelly._options import StreamOptions
-from jelly.arrow import BATCH_ROWS, LAYOUTS, Layout, csv, pa, parquet, read_arrow, write_arrow
+from jelly.arrow import BATCH_ROWS, csv, pa, parquet, read_arrow, write_arrow
 from jelly.errors import JellyError
 
 __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
@@ -20,7 +21,7 @@ __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file
 # Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
-# The longest row of CSV that can be read.
+# Maximum bytes of a row of CSV.
 CSV_BLOCK = 1 << 25
 
 
@@ -36,10 +37,10 @@ def convert_table(
     seekable: bool = False,
     **limits: Any,
 ) -> int:
-    """Convert between a file of a table and a file of statements, as their suffixes say; the number of statements.
+    """Convert between a table file and a file of statements, by their suffixes. Return the number of statements.
 
-    ``layout`` and ``threads`` are those of `read_arrow`, ``options`` and ``seekable`` those of `Writer`,
-    ``limits`` those of `Reader`.
+    ``layout`` and ``threads`` are keywords of `read_arrow`, ``options`` and ``seekable`` of `Writer`,
+    ``limits`` of `Reader`.
     """
     return convert_with(
         src,
@@ -50,7 +51,7 @@ def convert_table(
 
 
 def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
-    """Convert between a file of a table and another, which ``read`` makes a table and ``write`` makes of one."""
+    """Convert between a table file and another file, which ``read`` turns into a table or ``write`` makes from one."""
     if table_kind(src) is None:
         return write_table_file(dst, read())
     if table_kind(dst) is None:
@@ -59,7 +60,7 @@ def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[A
 
 
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
-    """The rows of a Parquet, Arrow IPC or CSV file, part by part. In CSV an empty field without quotes is a null."""
+    """The rows of a Parquet, Arrow IPC or CSV file, in parts. In CSV an empty field without quotes is a null."""
     kind = table_kind(path)
     name = str(os.fspath(path))
     try:
@@ -84,7 +85,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
         file = parquet.ParquetFile(name)
         return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
     if kind == "csv":
-        types = {column: pa.string() for columns in (("op", "direction"), *LAYOUTS.values()) for column in columns}
+        types = {"op": pa.string()} | {name: pa.string() for layout in LAYOUTS.values() for name in layout.parts}
         made = csv.open_csv(
             name,
             read_options=csv.ReadOptions(block_size=CSV_BLOCK),
@@ -107,7 +108,7 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
 
 
 class _Out(io.RawIOBase):
-    """A `Sink` as the file that pyarrow wants."""
+    """A `Sink` as a file object for pyarrow."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -121,8 +122,8 @@ class _Out(io.RawIOBase):
 
 
 def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
-    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file; the
-    number of rows. The file gets its name only when it is complete."""
+    """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
+    the number of rows. The file gets its name only when it is complete."""
     kind = table_kind(path)
     if kind is None:
         raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
@@ -153,19 +154,19 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
 
 @contextmanager
 def _writer(kind: str, out: _Out, schema: pa.Schema) -> Iterator[tuple[Callable[[pa.Table], None], bool]]:
-    """Make a writer of a table file, and tell whether it takes single record batches."""
+    """Make a writer of a table file. Also return whether it takes single record batches."""
     if kind == "parquet":
         with parquet.ParquetWriter(out, schema, compression="zstd") as file:
             yield file.write_table, False
     elif kind == "csv":
-        plain = _undictionary(schema)  # CSV knows none
+        plain = _undictionary(schema)  # CSV has none
         with csv.CSVWriter(out, plain) as file:
             yield lambda table: file.write_table(table.cast(plain)), True
     elif kind == "arrows":
         with pa.ipc.new_stream(out, schema) as file:
             yield file.write_table, True
     else:
-        # This format has one dictionary for a column, and here each record batch has its own.
+        # The file format has one dictionary per column, but here each record batch has its own.
         plain = _undictionary(schema)
         with pa.ipc.new_file(out, plain) as file:
             yield lambda table: file.write_table(table.cast(plain)), True

@@ -15,7 +15,7 @@ __all__ = ["COMPRESSIONS", "unpacked", "zstandard"]
 
 CHUNK = 1 << 20
 
-# What an xz file may make us allocate: its dictionary has the size that it says. `xz -9` needs 65 MiB.
+# Maximum bytes that an xz file may allocate: the file gives the size of its dictionary. `xz -9` needs 65 MiB.
 MAX_XZ_MEMORY = 1 << 28
 
 # Suffix and magic bytes.
@@ -23,7 +23,7 @@ COMPRESSIONS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh",
 
 
 def zstandard() -> Any:
-    """The zstandard module; MissingExtraError where it is not installed."""
+    """The zstandard module; MissingExtraError if it is not installed."""
     try:
         return importlib.import_module("zstandard")
     except ImportError:
@@ -33,7 +33,7 @@ def zstandard() -> Any:
 
 
 def unpacked(suffix: str, raw: Any) -> Any:
-    """A file, to be read with read1(), of what the file ``raw`` has compressed as its suffix says."""
+    """A file object with read1() that decompresses the file ``raw``; ``suffix`` names the compression."""
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")
     if suffix == ".bz2":
@@ -42,14 +42,14 @@ def unpacked(suffix: str, raw: Any) -> Any:
 
 
 class _Xz:
-    """What LZMAFile does, with a limit on memory, which that does not offer."""
+    """LZMAFile with a limit on memory."""
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
     def read1(self, size: int) -> bytes:
         while True:
@@ -73,7 +73,7 @@ class _Xz:
 
 
 class _Zstd:
-    """What stream_reader of zstandard does; but that takes a file that is cut off for one that ends."""
+    """stream_reader of zstandard, which accepts files that are cut off, with a check for that."""
 
     def __init__(self, raw: Any) -> None:
         self._blocks = _Blocks(raw)
@@ -90,9 +90,9 @@ class _Zstd:
 
 
 class _Blocks:
-    """The compressed bytes, which are followed from block to block while stream_reader reads them.
+    """The compressed bytes; their blocks are parsed while stream_reader reads them.
 
-    It must not know the stream_reader: the garbage collector does not see what that refers to, and would free neither.
+    It must not refer to the stream_reader: the garbage collector does not see its references and could free neither.
     """
 
     def __init__(self, raw: Any) -> None:

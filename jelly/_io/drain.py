@@ -13,10 +13,10 @@ __all__ = ["drain"]
 
 
 def drain(reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True) -> Iterator[Batch]:
-    """The Batches of a reader that is fed with chunks. Those before an error are given before it is raised.
+    """Feed chunks to a reader and yield its Batches. Batches before an error are yielded before it is raised.
 
-    An error of the chunks (compressed data that are cut off, say) waits until the reader has given what it holds. With
-    ``finish=False`` the end of the chunks is not the end of the stream: what they hold must only end with a frame.
+    An error of the chunks (such as compressed data that is cut off) is raised after the Batches before it. With
+    ``finish=False`` the end of the chunks is not the end of the stream: the chunks must only end with a frame.
     """
     iterator = iter(chunks)
     broken: JellyError | None = None

@@ -1,4 +1,4 @@
-"""Frame metadata for rows: it is at the end of a frame, so rows wait for the end of their frame."""
+"""Metadata of frames for their rows. It is at the end of a frame, so rows wait for the end of their frame."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from jelly.errors import JellyError
 
 __all__ = ["with_metadata"]
 
-# Bytes of metadata that may come with some rows, repeated as they are in every row.
+# Maximum bytes of metadata for a range of rows; every row repeats it.
 MAX_METADATA = 1 << 26
 
-Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and the range of its rows that is meant
+Rows: TypeAlias = tuple[Batch, int, int]  # a Batch and a range of its rows
 Metadata: TypeAlias = dict[int, dict[str, bytes]]  # by the number of the frame in the stream
 
 
@@ -39,7 +39,7 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
             done = batch.first_frame + len(ends)
             metadata = {number: entries for number, entries in metadata.items() if number >= done}
     except JellyError:
-        # What comes before an error is given before it is raised.
+        # Rows before an error are yielded before it is raised.
         for part in held:
             yield from _cut(*part, metadata)
         raise
@@ -48,7 +48,7 @@ def with_metadata(rows: Iterable[Rows]) -> Iterator[tuple[Batch, int, int, Metad
 
 
 def _cut(batch: Batch, row: int, end: int, metadata: Metadata) -> Iterator[tuple[Batch, int, int, Metadata]]:
-    """Parts of some rows of a Batch, none with too much metadata."""
+    """Split a range of rows so that no part has too much metadata."""
     begin, size = row, 0
     for i, stop in enumerate([*batch.frames.tolist(), len(batch)]):
         each = sum(len(key) + len(value) for key, value in metadata.get(batch.first_frame + i, {}).items())

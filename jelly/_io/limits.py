@@ -11,8 +11,8 @@ from jelly.errors import JellyLimitError
 
 __all__ = ["guard_json", "guard_turtle", "guard_xml", "memory_error"]
 
-# Triple terms in triple terms: pyoxigraph uses the stack for them, and ends the process where it has none left, which
-# was seen at 1000 of them in a thread with 512 KiB. (JSON-LD it bounds itself.)
+# Maximum nesting of triple terms: pyoxigraph uses the stack for them and ends the process if it overflows, which
+# happened at 1000 levels in a thread with 512 KiB. (It has its own limit for JSON-LD.)
 MAX_TRIPLE_TERMS = 250
 # Collections, blank nodes, quoted triples and formulas in one another: each takes up to 350 bytes until it ends.
 MAX_NESTED = 100_000
@@ -27,12 +27,12 @@ MAX_TRIPLE_ELEMENTS = 2 * MAX_TRIPLE_TERMS
 
 _REFERENCE = re.compile(rb"&([^\s;&#]+);")
 _ELEMENT = re.compile(rb"<(/?)[^<>]*?(/?)>")
-# What may hold < and > that are no tags, with its end.
+# Constructs that may contain < and > outside of tags, with their ends.
 _NO_MARKUP = {b"<!--": b"-->", b"<![CDATA[": b"]]>"}
 
 
 def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
-    """What a library's MemoryError is to callers. pyoxigraph raises it for a token that is longer than its buffer."""
+    """The error for a MemoryError of a library. pyoxigraph raises it for a token that is longer than its buffer."""
     text = str(error)
     if "buffer" not in text:
         return JellyLimitError(f"not enough memory: {text or 'an allocation failed'}", **place)
@@ -44,9 +44,9 @@ def memory_error(error: MemoryError, **place: Any) -> JellyLimitError:
 
 
 def guard_turtle() -> Callable[[bytes], int]:
-    """A check of a Turtle document piece by piece. It counts triple terms in strings too, where none are expected.
+    """Checks a Turtle document piece by piece. It also counts triple terms in strings, where they are rare.
 
-    Checks give the bytes that a piece stands for.
+    Checks return the expanded size of a piece in bytes.
     """
     depth = 0
     lexer = Lexer()
@@ -76,7 +76,7 @@ def guard_json(piece: bytes) -> int:
 
 
 def guard_xml() -> Callable[[bytes], int]:
-    """A check of an XML document piece by piece; no piece ends within a tag."""
+    """Checks an XML document piece by piece; no piece ends within a tag."""
     known: dict[bytes, bytes] = {}
     depth = 0
     limit = MAX_ELEMENTS
@@ -105,7 +105,7 @@ def guard_xml() -> Callable[[bytes], int]:
 
 
 def _without_markup(piece: bytes) -> bytes:
-    """The piece without comments and CDATA that end in it. (A pattern would look for the end from each beginning.)"""
+    """The piece without comments and CDATA that end in it. (A pattern would search for the end from each start.)"""
     parts = []
     done = 0
     ends = dict(_NO_MARKUP)

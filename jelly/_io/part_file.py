@@ -21,23 +21,23 @@ from typing import Any
 
 __all__ = ["PartFile", "hold"]
 
-# Names that are looked at for part files of dead writers. Listing the directory would find more, but takes time in a
+# Number of names checked for part files of dead writers. Listing the directory would find more, but takes time in a
 # directory of many files. If more writers of one target run at a time, the others take random names, which nobody
 # removes.
 SLOTS = 8
-# Names that are tried; each one fails only where another process has just taken it.
+# Number of names to try. A name fails only if another process has just taken it.
 TRIES = 100
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | _NO_LINK
-# A pipe of that name would block.
+# Opening a pipe of that name would block.
 _LOOK = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
 
 
 def hold(file: Any) -> bool | None:
     """Hold a lock on an open file (an object or a descriptor) until it is closed.
 
-    False where another holds it, None where the system or file system has no such locks.
+    False if another process or thread holds it, None if the system or file system has no such locks.
     """
     try:
         import fcntl
@@ -53,7 +53,7 @@ def hold(file: Any) -> bool | None:
 
 
 def _is_named(path: str, handle: int) -> bool:
-    """Whether ``path`` still means the open file."""
+    """Whether ``path`` still names the open file."""
     try:
         return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(handle))
     except OSError:
@@ -97,7 +97,7 @@ class PartFile:
 
     def _create(self) -> bool:
         """Create and lock the file; False where another process was in between."""
-        # What replaces a private file is private from the beginning. Otherwise the system applies the umask.
+        # A file that replaces a private file is private from the start. Otherwise the system applies the umask.
         try:
             self.handle = os.open(self.path, _CREATE, 0o666 if self._replaced is None else 0o600)
         except FileExistsError:
@@ -106,15 +106,15 @@ class PartFile:
         if held is None:
             return True
         if held and _is_named(self.path, self.handle):
-            # It stays locked until the file has its name, when the caller has closed it.
+            # It stays locked until the caller has closed it and the file has its name.
             self._lock = os.dup(self.handle)
             return True
-        # Who looked for dead writers saw it before it was locked, and removes it.
+        # A process that looked for dead writers saw the file before it was locked, and removes it.
         os.close(self.handle)
         return False
 
     def commit(self) -> None:
-        """Give the file, which the caller has closed, the name of the target, and what the target had for a mode."""
+        """Rename the file, which the caller has closed, to the target, with the mode of the old target."""
         if self._replaced is not None:
             self._take_mode(self._replaced)
         os.replace(self.path, self._target)
@@ -130,12 +130,12 @@ class PartFile:
             with contextlib.suppress(OSError):
                 os.chown(place, replaced.st_uid, -1)
             if os.stat(place).st_gid != replaced.st_gid:
-                # Another group may do no more than everybody may.
+                # Another group gets only the permissions of others.
                 mode = (mode & ~0o070) | ((mode & 0o007) << 3)
         os.chmod(place, mode)
 
     def discard(self) -> None:
-        """Remove the file. In a process forked from that of the writer it is left alone."""
+        """Remove the file, but not in a process forked from that of the writer."""
         if self._process == os.getpid():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)

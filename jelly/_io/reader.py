@@ -1,4 +1,4 @@
-"""Reader: it chooses the format, turns bytes into Batches and Batches into objects, and locates errors."""
+"""Reader: chooses the format, turns bytes into Batches and Batches into objects, and locates errors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ __all__ = ["Frame", "Reader", "loads", "options", "read", "read_batches", "read_
 
 Statement = Triple | Quad
 
+# What a web server is asked for.
+ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
+
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
 
@@ -36,11 +39,12 @@ class Reader(SourceReader):
     Parameters
     ----------
     src : str, os.PathLike, bytes-like, binary file object or iterable of bytes
-        The input. ``"-"`` is standard input. gzip, zstd, bz2 and xz are recognised by the first bytes.
+        The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web.
+        gzip, zstd, bz2 and xz are recognised by the first bytes.
     format : str, optional
         Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, and
-        with pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``. By default the suffix of the file
-        decides; a source without a name is Jelly.
+        with pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``. By default the Content-Type of
+        a body from the web decides, or else the suffix; a source without a name is Jelly.
     delimited : bool, optional
         Jelly only: whether each frame has its length before it. By default the first bytes tell.
     strict : bool, default False
@@ -67,6 +71,11 @@ class Reader(SourceReader):
 
     Notes
     -----
+    Labels of blank nodes are given as they stand, and the scope of a blank node is the input: in all frames the same
+    label is the same node, and in another input it is another one, although equal in Python. Where each frame has a
+    scope of its own, as in a message log, read with `jelly.messages`. In the formats of pyoxigraph, nodes without a
+    label are ``anon0``, ``anon1`` and so on.
+
     ``max_frame_bytes``, ``max_line_bytes`` and ``max_row_bytes`` are raised to 16 times the size of the file if that is
     more, so that a file with one long literal can be read.
 
@@ -91,9 +100,10 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
-        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
+        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
-            self.format = found = find(format, self.source.name)
+            with self.source.named():
+                self.format = found = find(format or self.source.media_type, self.source.name)
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
@@ -258,7 +268,7 @@ class Frame:
 
 
 def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | None = None) -> Iterator[Frame]:
-    """The frames of Jelly that came as Batches; the first of them has number ``index``."""
+    """The frames of Batches of Jelly; the first frame has number ``index``."""
     statements: list[Statement] = []
     namespaces: list[tuple[str, str]] = []
     metadata: dict[str, bytes] = {}
@@ -268,7 +278,7 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
         described = batch.metadata
         row = at = 0
         for i, end in enumerate([*batch.frames.tolist(), None]):
-            if end != row:  # many frames may be empty
+            if end != row:  # there may be many empty frames
                 statements += terms.statements(row, end)
             while at < len(declared) and declared[at][1] == i:
                 namespaces.append(declared[at][2:])
@@ -442,7 +452,7 @@ def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[St
     decoder = Decoder(delimited=delimited, **fitted(limits, JELLY.reading, len(data)))
     statements: list[Statement] = []
     try:
-        # One chunk needs no loop, and a small message is to cost little.
+        # One chunk needs no loop, so that small messages are cheap.
         decoder.push(data)
         decoder.finish()
         while (batch := decoder.pull(True)) is not None:

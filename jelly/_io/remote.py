@@ -1,25 +1,31 @@
-"""Remote files: any URL that fsspec can open, with the package that its scheme needs."""
+"""Remote files: bodies of web addresses, and any URL that fsspec can open, with the package that its scheme needs."""
 
 from __future__ import annotations
 
+import errno
 import importlib
 import re
-from collections.abc import Mapping
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from http.client import HTTPException
 from typing import Any, BinaryIO
 
-from jelly.errors import MissingExtraError
+from jelly._version import __version__
+from jelly.errors import JellyTruncatedError, MissingExtraError
 
-__all__ = ["is_url", "list_url", "open_url"]
+__all__ = ["Body", "is_url", "list_url", "open_url"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
-# Where fsspec keeps the time of the last change.
+# Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is for fsspec: it begins with a scheme.
+    """Whether a path begins with a scheme, so that fsspec opens it.
 
     >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
     (True, False)
@@ -40,18 +46,18 @@ def _filesystem(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def open_url(url: str, storage: Mapping[str, Any]) -> BinaryIO:
-    """The file at a URL, for reading. ``storage`` goes to the file system of fsspec: keys, endpoints.
+    """Open the file at a URL for reading. ``storage`` goes to the file system of fsspec: keys, endpoints.
 
-    FileNotFoundError where there is none.
+    FileNotFoundError if there is none.
     """
     filesystem, path = _filesystem(url, storage)
     return filesystem.open(path, "rb")  # type: ignore[no-any-return]
 
 
 def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float]] | None:
-    """URL, bytes and time of change of a file, of what is in a directory at any depth, or of what a pattern finds.
+    """URL, bytes and time of change of a file, of all files in a directory, or of the files that match a pattern.
 
-    The time is that of the POSIX epoch, 0 where it is not known; so are the bytes. None where there is nothing.
+    The time is in seconds since the POSIX epoch. Time and bytes are 0 if unknown. None if there is nothing.
     """
     filesystem, path = _filesystem(url, storage)
     # A question mark is part of a web address.
@@ -63,7 +69,7 @@ def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float
                 return None
         else:
             info = filesystem.info(path)
-            # A web server does not tell what is a directory; a link list ends with a slash.
+            # A web server does not say what is a directory; the address of a list of links ends with a slash.
             folder = info["type"] == "directory" or (url.endswith("/") and filesystem.isdir(path))
             found = list(filesystem.find(path, detail=True).values()) if folder else [info]
     except FileNotFoundError:
@@ -80,3 +86,52 @@ def _time(info: Mapping[str, Any]) -> float:
         except ValueError:
             return 0.0
     return value.timestamp() if isinstance(value, datetime) else float(value)
+
+
+class Body:
+    """What a web server gives for an address, read as it comes.
+
+    ``media_type`` is its Content-Type.
+    """
+
+    def __init__(self, url: str, accept: str) -> None:
+        headers = {"Accept": accept, "User-Agent": f"jelly-rdf/{__version__}"}
+        with _as_os_error(url):
+            self._response = urllib.request.urlopen(urllib.request.Request(url, headers=headers))
+        self._url = url
+        self.media_type = self._response.headers.get("Content-Type") or ""
+        length = self._response.headers.get("Content-Length") or ""
+        self._length = int(length) if re.fullmatch("[0-9]{1,18}", length) else None
+        self._read = 0
+
+    def read(self, size: int) -> bytes:
+        """At most so many of the next bytes, and none at the end."""
+        try:
+            with _as_os_error(self._url):
+                data: bytes = self._response.read1(size)
+        except HTTPException as error:
+            raise JellyTruncatedError(f"the body is cut off: {error}", offset=self._read) from None
+        self._read += len(data)
+        if not data and self._length is not None and self._read < self._length:
+            raise JellyTruncatedError(f"the body is cut off: {self._length} bytes were announced", offset=self._read)
+        return data
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._response.close()
+
+
+_NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
+
+
+@contextmanager
+def _as_os_error(url: str) -> Iterator[None]:
+    """Within this, errors name the address, as those of files name the path: FileNotFoundError, where there is none."""
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise OSError(_NUMBERS.get(error.code, errno.EIO), f"HTTP {error.code} {error.reason}", url) from None
+    except urllib.error.URLError as error:
+        number = getattr(error.reason, "errno", None) or errno.EIO
+        raise OSError(number, str(getattr(error.reason, "strerror", None) or error.reason), url) from None

@@ -13,7 +13,7 @@ __all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Bytes that one thing in the input may have by default: a frame of Jelly, a line of N-Triples, N-Quads or RDF Patch, a
+# Default maximum bytes of one item of the input: a frame of Jelly, a line of N-Triples, N-Quads or RDF Patch, a
 # row of RDF Thrift or RDF Protobuf, a message of a log.
 LIMITS = {"max_frame_bytes": 1 << 28, "max_line_bytes": 1 << 26, "max_row_bytes": 1 << 28, "max_message_bytes": 1 << 28}
 
@@ -22,7 +22,7 @@ UNPACKED = 16
 
 
 def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -> None:
-    """Raise JellyArgumentError where a keyword is not among those known. ``of`` says what has no such keyword.
+    """Raise JellyArgumentError for an unknown keyword. ``of`` names the thing that does not have it.
 
     >>> refuse_unknown(["seekabl"], ["format", "seekable"])
     Traceback (most recent call last):
@@ -37,10 +37,10 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -
 
 
 def checked(*others: Collection[str]) -> Callable[[F], F]:
-    """Let a function refuse keywords that neither it nor ``others`` know, before it does anything.
+    """Decorator: refuse keywords that neither the function nor ``others`` have, before it is called.
 
-    ``others`` are the keywords that it hands on. Python's own TypeError would be no JellyError, and would name the
-    function that the keyword was handed on to.
+    ``others`` are the keywords that it passes on. The TypeError of Python is not a JellyError, and would name the
+    function that the keyword is passed to.
     """
 
     def decorate(function: F) -> F:
@@ -60,10 +60,10 @@ def checked(*others: Collection[str]) -> Callable[[F], F]:
 
 
 def fitted(limits: dict[str, Any], names: Collection[str], size: int | None) -> dict[str, Any]:
-    """``limits``, and those of ``names`` that an input of ``size`` bytes needs and that are not given.
+    """``limits``, with those of ``names`` that are not given raised for an input of ``size`` bytes.
 
-    What is written with our defaults is read with our defaults: a file that is one long literal is no danger to the
-    memory beyond its own size.
+    Files written with default settings can be read with default settings: a file of one long literal needs no more
+    memory than its size.
 
     >>> fitted({}, ["max_line_bytes"], 1 << 30), fitted({}, ["max_line_bytes"], 1000)
     ({'max_line_bytes': 17179869184}, {})

@@ -9,7 +9,7 @@ from jelly.errors import JellyError, JellyFormatError
 
 __all__ = ["HEAD", "compression_of", "explain", "looks_like", "refuse_other"]
 
-# Bytes that are looked at.
+# Number of bytes that are examined.
 HEAD = 512
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
@@ -23,15 +23,15 @@ _STATEMENT = re.compile(rf"{_SUBJECT}[ \t]+<[^<>\"\s]*>[ \t]+")
 _QUAD = re.compile(
     rf"(?:{_SUBJECT}|\"(?:[^\"\\\n]|\\.)*\"(?:@[\w-]+|\^\^<[^<>\"\s]*>)?)[ \t]+({_SUBJECT}[ \t]*)\.", re.A
 )
-# Compact Thrift: a row that is a triple, a quad or a prefix, with the term or string that it begins with.
+# Compact Thrift: a row (triple, quad or prefix) and the start of its first term or string.
 _THRIFT = re.compile(rb"\x2c\x1c[\x1c\x2c\x3c]\x18|\x2c\x1c\x1c\x1c|\x3c\x1c[\x1c\x2c]\x18|\x1c\x18[\x00-\x20]")
 
-# What a format reads besides itself.
+# Formats that the reader of another format also reads.
 _READS = {"nq": {"nt"}, "ttl": {"nt"}, "n3": {"nt", "ttl"}, "trig": {"nt", "ttl"}}
 
 
 def looks_like(head: bytes) -> tuple[str, str] | None:
-    """A title and, for a format that can be read, its name, else ""; None where nothing is sure.
+    """A title and the name of the format ("" if it cannot be read); None if the input is not recognised.
 
     >>> looks_like(b'<a:s> <a:p> "o" .'), looks_like(b"PAR1..."), looks_like(b"hello")
     (('N-Triples', 'nt'), ('a Parquet file', ''), None)
@@ -41,6 +41,8 @@ def looks_like(head: bytes) -> tuple[str, str] | None:
     for magic, title in _BINARY.items():
         if head.startswith(magic):
             return title, ""
+    if head[257:262] == b"ustar":
+        return "a TAR archive", "tar"
     if _is_jelly(head):
         return "Jelly", "jelly"
     if _THRIFT.match(head):
@@ -81,7 +83,7 @@ def _text(text: str) -> tuple[str, str] | None:
 
 
 def _is_jelly(head: bytes) -> bool:
-    """A frame, with its length or bare, whose first row holds the options."""
+    """Whether it is a frame, with or without its length, whose first row holds the options."""
     for at in {0, _after_number(head, 0)}:
         row = _after_number(head, at + 1)
         if head[at : at + 1] == b"\x0a" and head[row : row + 1] == b"\x0a" and row - at <= 4:
@@ -96,11 +98,11 @@ def _after_number(head: bytes, at: int) -> int:
 
 
 def explain(error: JellyError, head: bytes, expected: str, names: Collection[str] = (), keyword: str = "") -> None:
-    """Let an error say what the input looks like, where that is not what was ``expected``.
+    """Add to an error what the input looks like, if that differs from ``expected``.
 
-    ``names`` are the formats that could have been asked for, with ``keyword``.
+    ``names`` are the formats that ``keyword`` accepts.
     """
-    # What is wrong behind the first frame is wrong with Jelly.
+    # An error after the first frame is an error in Jelly.
     if not isinstance(error, JellyFormatError) or error.frame:
         return
     if not head:
@@ -116,7 +118,7 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
 
 
 def refuse_other(head: bytes) -> None:
-    """Refuse what is surely no Jelly file, where only a plain one will do."""
+    """Refuse files that are certainly not uncompressed Jelly."""
     if (packed := compression_of(head)) is not None:
         raise JellyError(f"the file is compressed ({packed}): only a plain Jelly file can have an index")
     if not head:

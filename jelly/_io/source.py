@@ -44,38 +44,50 @@ Progress = Callable[[int, "int | None", int], object]
 Entered = TypeVar("Entered")
 Rows = TypeVar("Rows", bound=Sized)
 
-# Ends of pipes that a shell gives by name, as `>(command)` does.
+# Names of open descriptors. Shells use them for pipes such as `>(command)`.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
-# Decompressed bytes that any input may have, and so many more for each byte of it: 1 KB of bz2 can stand for a
-# gigabyte. gzip stays below this (1032 for one), and so do data that mean something.
+# Maximum decompressed bytes of any input, and additional bytes for each of its bytes: 1 KB of bz2 can expand to a
+# gigabyte. gzip stays below this limit (1032 per byte), and so does useful data.
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096
+
+_WEB = re.compile("https?://[^/?#]+", re.I)
+# What servers say of files that they do not know; then the suffix tells more.
+_ANY = re.compile(
+    r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
+)
+# Short for .tar.gz and so on.
+_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
 
 def split_suffix(name: str) -> tuple[str, str]:
-    """The format's and the compression's suffix of a file name, each "" where there is none.
+    """The suffixes of format and compression of a file name, each "" if there is none.
 
-    >>> split_suffix("data/people.nt.gz")
-    ('.nt', '.gz')
+    >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
+    (('.nt', '.gz'), ('.ttl', ''))
     """
+    if (host := _WEB.match(name)) is not None:
+        name = re.split("[?#]", name[host.end() :])[0]
     stem, last = os.path.splitext(os.path.basename(name))
+    if last.lower() in _TAR:
+        return ".tar", _TAR[last.lower()]
     if last.lower() in COMPRESSIONS:
         return os.path.splitext(stem)[1].lower(), last.lower()
     return last.lower(), ""
 
 
 def lock(file: Any) -> bool:
-    """Hold a lock on an open file until it is closed, or the process ends; False where another holds it.
+    """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
 
-    Where the system has no such locks (Windows), it is always had.
+    On systems without such locks (Windows) the result is True.
     """
     return hold(file) is not False
 
 
 def descriptor_of(path: str) -> int | None:
-    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` stands for; None for other paths.
+    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` names; None for other paths.
 
     >>> descriptor_of("/dev/fd/63"), descriptor_of("/dev/stdout"), descriptor_of("/dev/null")
     (63, 1, None)
@@ -87,12 +99,12 @@ def descriptor_of(path: str) -> int | None:
 
 
 def open_local(path: str) -> BinaryIO:
-    """The file at a path, for reading."""
+    """Open the file at a path for reading."""
     return open(path, "rb")
 
 
 class _Raw(io.RawIOBase):
-    """Counts what is read, and can give the first bytes back."""
+    """Counts the bytes read, and can return to the first bytes."""
 
     def __init__(self, read: Callable[[int], Any]) -> None:
         self._read = read
@@ -127,7 +139,7 @@ class _Raw(io.RawIOBase):
 
 
 def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
-    """A read() over an iterator of chunks; each call gives at most what is at hand."""
+    """A file with read() over an iterator of chunks; each call returns at most the rest of a chunk."""
     iterator = iter(chunks)
     rest = memoryview(b"")
 
@@ -150,24 +162,35 @@ class Source:
     ``chunks()`` gives the decompressed bytes. ``name`` is the file's name or "", ``size`` the bytes that there are to
     read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
     they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
+
+    A str that begins with http:// or https:// is an address, of which the body is read. ``media_type`` is the type that
+    its server tells, or what a file object of a library for the web has in ``headers``, if that is a format; else None.
+    ``accept`` is what the server is asked for.
     """
 
-    def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION) -> None:
+    def __init__(self, src: Any, max_expansion: int = MAX_EXPANSION, accept: str = "*/*") -> None:
         if max_expansion < 1:
             raise ValueError("max_expansion must be at least 1")
         self._max_expansion = max_expansion
         self._src = src
         self.name = ""
         self.size: int | None = None
-        # The first bytes, decompressed, and what they are expected to be: the arguments of `explain` behind them.
+        # The first decompressed bytes, and the further arguments of `explain` for them.
         self.head = b""
         self.expected: tuple[str, Collection[str], str] | None = None
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
+        media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
-        if isinstance(src, str | os.PathLike):
+        if isinstance(src, str) and _WEB.match(src):
+            from jelly._io.remote import Body
+
+            self.name = src
+            body = Body(src, accept)
+            read, self._close, media_type = body.read, body.close, body.media_type
+        elif isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size
@@ -179,6 +202,10 @@ class Source:
         elif hasattr(src, "read"):
             name = getattr(src, "name", "")
             self.name = name if isinstance(name, str) else ""
+            told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
+            if isinstance(told, str):
+                media_type = told
+                self.name = self.name or str(getattr(src, "url", "") or "")
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
         elif hasattr(src, "__iter__"):
@@ -188,6 +215,7 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
             )
         self._raw = _Raw(read)
+        self.media_type = None if _ANY.fullmatch(media_type.partition(";")[0].strip().lower()) else media_type or None
 
     @property
     def bytes_read(self) -> int:
@@ -214,7 +242,7 @@ class Source:
                 src.seek(place)
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
-        """The bytes in chunks of about ``size``; bytes given as a whole come as a whole. Closes a file it opened."""
+        """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""
         try:
             for data in self._chunks(size):
                 if len(self.head) < HEAD:
@@ -236,7 +264,7 @@ class Source:
             return
         try:
             with contextlib.closing(unpacked(suffix, self._raw)) as file:
-                # read1: what was read before an error must not be lost.
+                # read1: bytes before an error must not be lost.
                 n = 0
                 while data := file.read1(size):
                     n += len(data)
@@ -252,26 +280,26 @@ class Source:
         except MemoryError as error:
             raise memory_error(error, offset=self.bytes_read) from None
         except Exception as error:
-            # Each library has an error of its own; bz2 has a bare OSError, which a failing disk has with a number.
+            # Each library has its own error. bz2 raises OSError without a number; the error of a disk has a number.
             broken = isinstance(error, lzma.LZMAError | zlib.error) or type(error).__name__ == "ZstdError"
             if not broken and not (isinstance(error, OSError) and error.errno is None):
                 raise
             raise JellyFormatError(f"the compressed data is broken: {error}", offset=self.bytes_read) from None
 
     def watched(self, batches: Iterable[Rows], progress: Progress | None) -> Iterator[Rows]:
-        """Batches that are read from here. After each, ``progress`` is told of the bytes read, the bytes there are and
+        """Batches read from this source. After each, ``progress`` is called with the bytes read, the size and
         the rows so far."""
         rows = 0
         for batch in batches:
             yield batch
             rows += len(batch)
-            del batch  # before the next one takes memory
+            del batch  # before the next Batch takes memory
             if progress is not None:
                 progress(self.bytes_read, self.size, rows)
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
-        """Within this, errors that name no source get the name of this one, and what it looks like."""
+        """Context manager: add the name of this source, and what it looks like, to errors without a source."""
         try:
             yield
         except JellyError as error:
@@ -302,11 +330,11 @@ class SourceReader:
 class Sink:
     """Something to write bytes to: a path, ``-`` for standard output, or a binary file object.
 
-    A path gets its final name only when ``close()`` is reached without an error; ``abort()`` removes what was written.
-    A file that is replaced keeps its mode, a link stays one. Pipes, devices and ``/dev/fd/N`` are written to as they
-    are. The suffix of a path chooses the compression.
+    A file gets its final name only if ``close()`` is reached without an error; ``abort()`` removes it.
+    A replaced file keeps its mode, a link stays a link. Pipes, devices and ``/dev/fd/N`` are written
+    directly. The suffix of a path chooses the compression.
 
-    ``label`` is what errors call it: the path, ``standard output``, or what a file object has for a ``name``.
+    ``label`` is its name in errors: the path, ``standard output``, or the ``name`` of a file object.
     """
 
     def __init__(self, dst: Any) -> None:
@@ -324,7 +352,7 @@ class Sink:
             try:
                 self._file = self._create(self.name)
             except OSError as error:
-                error.filename = self.name  # nobody knows the name of the part file
+                error.filename = self.name  # the name of the part file is internal
                 raise
         elif hasattr(dst, "write"):
             if isinstance(dst, io.TextIOBase):
@@ -337,7 +365,7 @@ class Sink:
 
     @property
     def is_live(self) -> bool:
-        """Whether others see what is written before it is complete."""
+        """Whether other processes see the output before it is complete."""
         return self._part is None
 
     def _create(self, path: str) -> Any:
@@ -364,7 +392,7 @@ class Sink:
 
     def _open(self, path: str) -> BinaryIO:
         if (descriptor := descriptor_of(path)) is not None:
-            # To open it anew would cut off what the shell has put there before.
+            # Opening it again would truncate the output that the shell has put there before.
             return open(os.dup(descriptor), "wb")
         try:
             mode = os.stat(path).st_mode
@@ -375,11 +403,11 @@ class Sink:
         if not stat.S_ISREG(mode):
             # A device or a pipe: there is nothing to rename.
             return open(path, "wb")
-        # A link stays one: what it leads to is replaced.
+        # A link stays a link: its target is replaced.
         target = os.path.realpath(path)
         folder = os.path.dirname(target)
         if not os.path.exists(folder):
-            named = os.path.dirname(path)  # of a link it is another
+            named = os.path.dirname(path)  # it differs for a link
             missing = folder if os.path.exists(named or ".") else named
             raise FileNotFoundError(errno.ENOENT, f"the directory {missing} does not exist")
         self._part = PartFile(target)
@@ -387,7 +415,7 @@ class Sink:
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
-        """Within this, errors that name no source get the name of this destination."""
+        """Context manager: add the name of this destination to errors without a source."""
         try:
             yield
         except JellyError as error:
@@ -395,7 +423,7 @@ class Sink:
             raise
 
     def _place(self, error: OSError) -> None:
-        """Name the destination in an error of the system: the disk is full, say."""
+        """Add the name of the destination to an error of the system, such as a full disk."""
         if error.filename is None and self.label:
             error.filename = self.label
 
@@ -412,7 +440,7 @@ class Sink:
     def _write(self, data: bytes) -> None:
         taken: int | None = self._file.write(data)
         if isinstance(self._file, io.RawIOBase):
-            # A file without a buffer may take a part only.
+            # A file without a buffer may write only a part.
             while taken is not None and taken < len(data):
                 more = self._file.write(data[taken:])
                 taken = None if more is None else taken + more
@@ -420,7 +448,7 @@ class Sink:
                 raise BlockingIOError("the destination does not wait until it can take more: use a blocking file")
 
     def flush(self) -> None:
-        """Hand what was written so far to the operating system, where the destination can."""
+        """Pass the bytes written so far to the operating system, if the destination supports that."""
         flush = getattr(self._file, "flush", None)
         if flush is not None:
             try:
@@ -430,7 +458,7 @@ class Sink:
                 raise
 
     def close(self) -> None:
-        """Flush, close what was opened here, and give the file its name."""
+        """Flush, close files opened here, and give the file its name."""
         try:
             while self._opened:
                 self._opened.pop().close()
@@ -446,7 +474,7 @@ class Sink:
             self.flush()
 
     def part(self) -> str:
-        """Close a file that is not `is_live`, but leave it without its name, and give its path; `abort` removes it."""
+        """Close a file that is not `is_live` without renaming it, and return its path; `abort` removes it."""
         assert self._part is not None, "what others see already is no part"
         try:
             while self._opened:
@@ -457,13 +485,13 @@ class Sink:
         return self._part.path
 
     def abort(self) -> None:
-        """Close, and remove the file that is not finished."""
+        """Close and remove the unfinished file."""
         if self._part is not None and self._opened:
-            # What waits in the buffer goes away with the file; a forked process must not write it either.
+            # The buffer is dropped with the file; a forked process must not write it either.
             with contextlib.suppress(OSError):
                 self._opened[0].raw.close()
         while self._opened:
-            # The disk may be full; the file goes away anyhow.
+            # The disk may be full; the file is removed anyway.
             with contextlib.suppress(OSError, ValueError):
                 self._opened.pop().close()
         if self._part is not None:
@@ -522,7 +550,7 @@ class SinkWriter:
         )
 
     def _put(self, data: Callable[[], bytes]) -> None:
-        """Write what ``data`` makes; its errors name the destination."""
+        """Write the result of ``data``; its errors name the destination."""
         with self._sink.named():
             made = data()
         self._sink.write(made)
@@ -532,7 +560,7 @@ class SinkWriter:
             raise ValueError(f"the {type(self).__name__} is closed")
 
     def _finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining bytes."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Writer: it chooses the format, turns objects into Batches and Batches into bytes, and locates errors."""
+"""Writer: chooses the format, turns objects into Batches and Batches into bytes, and locates errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -12,6 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, WRITING, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter
@@ -21,7 +22,7 @@ from jelly.errors import JellyArgumentError
 
 __all__ = ["COLLECT_ROWS", "Writer", "arity_of", "dumps", "write"]
 
-# Rows of a Batch that is filled from Python objects: small enough for the caches.
+# Maximum rows of a Batch of Python objects: small enough for the caches.
 COLLECT_ROWS = 8192
 
 
@@ -80,6 +81,12 @@ class Writer(SinkWriter):
     JellyOptionsError
         If ``options`` do not allow a statement.
 
+    Notes
+    -----
+    Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
+    same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
+    refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
+
     Examples
     --------
     >>> import io, jelly
@@ -108,21 +115,20 @@ class Writer(SinkWriter):
         **settings: Any,
     ) -> None:
         _check_options(options)
-        self._settings: dict[str, Any] = {
-            "keep_labels": keep_labels,
-            "frame_rows": frame_rows,
-            "frame_bytes": frame_bytes,
-            "delimited": delimited,
-            "keyframe_rows": keyframe_rows if seekable else 0,
-            **settings,
-        }
+        self._framing = Framing(
+            frame_rows=frame_rows,
+            frame_bytes=frame_bytes,
+            delimited=delimited,
+            keyframe_rows=keyframe_rows if seekable else 0,
+        )
+        self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
         self._given = options
         self._library = library
         self._collector: BatchBuilder | None = None
         self._encoder: Any = None
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
-        self._pending = 0  # frames that ended in the collector
+        self._pending = 0  # number of frames that ended in the collector
         self.statements = 0
         self._sink = Sink(dst)
         try:
@@ -142,10 +148,10 @@ class Writer(SinkWriter):
     def _start(self, arity: int) -> None:
         """Make the encoder. The arity is that of the first statement."""
         with self._sink.named():
-            self._encoder = self.format.open_writer(self._given, arity, **self._settings)
+            self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
 
     def _collect(self, arity: int) -> BatchBuilder:
-        """The collector of objects, made for the given arity unless the stream has another one."""
+        """The BatchBuilder, made for the given arity unless the stream has another arity."""
         self._check_open()
         if self._encoder is None:
             self._start(arity)
@@ -183,8 +189,7 @@ class Writer(SinkWriter):
         statements : iterable of Triple, Quad or sequences of terms
             The statements.
         """
-        # The rows of query results could be taken for statements.
-        iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+        iterator = iterate(statements)
         if self._collector is None:
             for first in iterator:
                 self.add(first)
@@ -238,7 +243,7 @@ class Writer(SinkWriter):
         """
         collector = self._collect(3)
         collector.end_frame(metadata)
-        # Frames without statements take no rows, yet they are to be written in time.
+        # Frames without statements have no rows, but must be written in time too.
         self._pending += 1
         if self._pending >= self._rows:
             self._flush()
@@ -287,6 +292,11 @@ class Writer(SinkWriter):
         """Stop writing and remove the unfinished file."""
         self._collector = None
         super().abort()
+
+
+def iterate(statements: Iterable[Any]) -> Iterator[Any]:
+    """Iterate over statements. A Batch of query results is refused: its rows could be taken for statements."""
+    return StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
 
 
 def arity_of(statement: Any) -> int:
@@ -371,7 +381,7 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     True
     """
     _check_options(options)
-    iterator = StatementIterator([statements]) if isinstance(statements, Batch) else iter(statements)
+    iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
     if options is None:

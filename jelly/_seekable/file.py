@@ -74,7 +74,7 @@ class IndexedFile(Generic[Item]):
         raise NotImplementedError
 
     def _between(self, start: int, stop: int) -> Iterator[Item]:
-        """The items ``start`` to ``stop``, which are within the file."""
+        """The items ``start`` to ``stop``. The caller has checked the range."""
         raise NotImplementedError
 
     @property

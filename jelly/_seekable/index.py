@@ -41,7 +41,7 @@ KEYFRAME_ROWS = 1 << 17
 _MAGIC = b"JELLYIDX"
 _HEAD = struct.Struct("<6q")
 _TAIL = struct.Struct("<qq8s")
-# By the kind of stream: version, numbers of the head, numbers of a keyframe.
+# By kind of stream: version, number of integers in the head, number of integers per keyframe.
 _RDF, _PATCH = (1, 6, 3), (2, 7, 4)
 # An index of this size has some 2.8 million keyframes.
 _MAX_INDEX = 1 << 26
@@ -52,15 +52,15 @@ T = TypeVar("T")
 
 
 class CorruptIndex(Exception):
-    """Why an index cannot be trusted."""
+    """The reason why an index cannot be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keyframe:
     """A frame from which a stream can be read: byte ``offset``, number of its first ``statement``, its ``frame``.
 
-    In a stream of patches the statements are all rows, the ends of patches among them, and ``place`` is 4 times the
-    number of patches that end before, plus 0 where a patch begins, 1 inside one, 2 inside a transaction of one.
+    In a stream of patches all rows count as statements, also the ends of patches, and ``place`` is 4 times the
+    number of patches that end before, plus 0 at the start of a patch, 1 inside a patch, 2 inside a transaction.
     """
 
     offset: int
@@ -81,18 +81,18 @@ class Index:
     statements: int
     frames: int
     size: int
-    # The decoder's state at a keyframe by its number, for files that have no real keyframes.
+    # Returns the decoder state at the keyframe of a number, for files without real keyframes.
     state: Callable[[int], bytes] | None = None
     place: int = 0
 
     @property
     def patches(self) -> int:
-        """The number of patches; the last need not be ended, and a FLAT stream is one even if it is empty."""
+        """Number of patches. The last one need not have an end; a FLAT stream is one patch even if it is empty."""
         return 1 if self.options.is_flat else (self.place + 3) // 4
 
     def check(self, last_offset: int) -> None:
         """Raise CorruptIndex if the keyframes are not in order, not within the file, or need more bytes than it has."""
-        # A row and a frame take at least one byte, so that a list of the file never needs unexpected memory.
+        # Rows and frames take at least one byte, so a list of them never needs unexpected memory.
         counts = self.statements, self.frames, self.place // 4
         if min(counts) < 0 or max(counts) > self.size:
             raise CorruptIndex("it counts what the file cannot hold")
@@ -110,7 +110,7 @@ class Index:
             raise CorruptIndex("its keyframes are not within the file")
 
     def segments(self) -> list[tuple[Keyframe, Keyframe]]:
-        """Each keyframe with the end of what can be read from it: that is where the next one begins."""
+        """Each keyframe with the end of its segment, which is the start of the next keyframe."""
         end = Keyframe(self.size, self.statements, self.frames, self.place)
         return list(zip(self.keyframes, [*self.keyframes[1:], end], strict=True))
 
@@ -128,7 +128,7 @@ def pack_index(
     frames: int,
     place: int = 0,
 ) -> bytes:
-    """The value of the index. ``keyframes`` are those after the first frame."""
+    """Encode the index. ``keyframes`` are those after the first frame."""
     version, n_head, n_key = _kind(options)
     numbers = [version, checksum_options(options), last_frame, statements, frames, len(keyframes), place][:n_head]
     for key in keyframes:
@@ -147,9 +147,9 @@ def checksum_options(options: StreamOptions | PatchOptions) -> int:
 
 
 def read_index(file: Any, size: int, options: Callable[[], StreamOptions | PatchOptions]) -> Index | None:
-    """The index at the end of a file, or None where there is none. One that is damaged is ignored with a warning.
+    """The index at the end of a file, or None. A damaged index is ignored with a warning.
 
-    ``file`` is a binary file that can seek, ``options`` gives the stream options of its first frame.
+    ``file`` is a seekable binary file, ``options`` returns the stream options of its first frame.
     """
     if size < _TAIL.size:
         return None
@@ -190,7 +190,7 @@ def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOpti
 
 
 def _frame_end(file: Any, offset: int) -> int:
-    """Where the frame at ``offset`` ends by its length."""
+    """End of the frame at ``offset``, from its length."""
     file.seek(offset)
     head = file.read(_MAX_LENGTH)
     length = shift = 0
@@ -230,7 +230,7 @@ def first_options(file: Any, patch: bool = False, limits: Mapping[str, Any] | No
 def read_segment(
     read_at: Callable[[int, int], bytes], index: Index, segment: tuple[Keyframe, Keyframe], **limits: Any
 ) -> Iterator[Batch]:
-    """The Batches from one keyframe to the next. JellyFormatError where the index does not fit what is there."""
+    """The Batches from one keyframe to the next. JellyFormatError if the index does not match the file."""
     start, end = segment
     known: dict[str, Any] = {} if start.offset == 0 else {
         "options": index.options, "first_row": start.statement, "first_frame": start.frame, "offset": start.offset,
@@ -239,9 +239,9 @@ def read_segment(
     if known and index.state is not None:
         known["state"] = index.state(index.keyframes.index(start))
     decoder = Decoder(delimited=True, patch=isinstance(index.options, PatchOptions), **known, **limits)
-    # In parts: a segment of long literals is large, and memory that was touched before is quicker.
+    # In parts: a segment of long literals is large, and reusing memory is faster.
     chunks = (read_at(at, min(CHUNK, end.offset - at)) for at in range(start.offset, end.offset, CHUNK))
-    # Before the end of the file a transaction may go on.
+    # Before the end of the file a transaction may continue.
     yield from drain(decoder, chunks, finish=end.offset == index.size)
     found = Keyframe(decoder.offset, decoder.statements, decoder.frames, decoder.place)
     if found != end:
@@ -259,7 +259,7 @@ def _place(key: Keyframe) -> str:
 
 
 def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: int = 4) -> Iterator[T]:
-    """What ``tasks`` yield, in order, worked on by some threads; each waits where ``depth`` items are not taken yet."""
+    """The items of all ``tasks`` in order, made by threads. Each waits while ``depth`` of its items are not taken."""
     stop = Event()
     end = object()
     queues: deque[Queue[Any]] = deque()
@@ -298,7 +298,7 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                     raise error
         finally:
             stop.set()
-            # A thread that waits for room in the queue gets it, and then sees that it must stop.
+            # A thread that waits for room in the queue gets room, and then sees that it must stop.
             for queue in queues:
                 with suppress(Empty):
                     while True:
@@ -315,7 +315,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     def read_part(size: int, offset: int) -> bytes:
         if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
-        with lock:  # Windows, and what is no local file
+        with lock:  # Windows, and files that are not local
             file.seek(offset)
             return bytes(file.read(size))
 

@@ -1,4 +1,4 @@
-"""An index beside a Jelly file that has none: ``x.jelly.idx``, made by one scan.
+"""An index for a Jelly file without one, in a file beside it: ``x.jelly.idx``, made by one scan.
 
 Such a file has no keyframes, so for each place where reading may start the sidecar keeps the state of the decoder
 there. Layout, numbers little-endian: the magic number, a CRC-32 and the length of the head; the head (version, size of
@@ -33,21 +33,21 @@ SUFFIX = ".idx"
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
-# By the kind of stream: version, numbers of the head, numbers of a keyframe; then come those of its state.
+# By kind of stream: version, number of integers in the head, and per keyframe, before those of its state.
 _RDF, _PATCH = (1, 7, 3), (2, 8, 4)
 _STATE = 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
-# Bytes at either end of the Jelly file that are compared.
+# Number of bytes compared at each end of the Jelly file.
 _ENDS = 1 << 16
-# Statements from one place to the next, at least.
+# Minimum statements from one place to the next.
 _DISTANCE = 1 << 18
 _CHUNK = 1 << 20
 
 
 def checksum_ends(file: Any, size: int) -> int:
-    """A checksum of the first and the last of ``size`` bytes of a file, which may have more."""
+    """A checksum of the first and last bytes of the first ``size`` bytes of a file."""
     length = min(size, _ENDS)
     file.seek(0)
     crc = zlib.crc32(file.read(length))
@@ -67,9 +67,9 @@ def make_sidecar(
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
-    With ``patch`` it is one of Jelly-Patch, for `jelly.patch.open`.
-    ``progress`` is called with bytes read and bytes in all. A place comes at the end of a ``chunk`` of bytes, at least
-    ``distance`` statements after the last. ``limits`` are those of the `Decoder`. JellyError where the file is
+    With ``patch`` it is a file of Jelly-Patch, for `jelly.patch.open`.
+    ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
+    ``distance`` statements after the place before. ``limits`` are those of the `Decoder`. JellyError if the file is
     compressed, not delimited, or broken.
     """
     name = os.fspath(path)
@@ -124,7 +124,7 @@ def read_sidecar(
     options: Callable[[], StreamOptions | PatchOptions],
     opener: Callable[[str], BinaryIO] = open_local,
 ) -> Index | None:
-    """The index in the sidecar of ``path``, which ``file`` is; None where there is none. A stale one is ignored."""
+    """The index in the sidecar of ``path``, which is open as ``file``; None without one. An outdated one is ignored."""
     try:
         sidecar = opener(path + SUFFIX)
     except FileNotFoundError:
@@ -151,7 +151,7 @@ def _parse(
     expected, n_head, n_key = _PATCH if isinstance(options, PatchOptions) else _RDF
     if version != expected or len(numbers) != n_head + n * (n_key + _STATE):
         raise CorruptIndex("it is of another version")
-    # Its time of change says nothing: a copy has another one.
+    # The time of change is not compared: a copy has another time.
     if file.seek(0, os.SEEK_END) != size or checksum_ends(file, size) != ends:
         raise CorruptIndex("the file has changed since; make it anew with `jelly index`")
     if checksum_options(options) != checksum:
@@ -167,7 +167,7 @@ def _parse(
 def _states(
     path: str, places: list[tuple[int, ...]], opener: Callable[[str], BinaryIO]
 ) -> Callable[[int], bytes]:
-    """A function that reads the state at a keyframe, by its number; number 0 has none."""
+    """A function that reads the state at a keyframe by its number. Keyframe 0 has no state."""
 
     def state(number: int) -> bytes:
         damaged = JellyFormatError("a saved state of the decoder is damaged", source=path)

@@ -1,37 +1,39 @@
-"""Blank nodes of two datasets that stand in the same way in them, found by structure and not by label.
+"""Matches the blank nodes of two datasets by structure, not by label.
 
-Each blank node gets a colour, a hash of the statements it stands in with the colours of the other blank nodes there,
-until no round tells more of them apart (colour refinement). Nodes that have a colour alone on both sides are the same;
-they then count as known, and what hangs together without them is compared part by part. Where a part still has nodes of
-one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one statement more.
+Each blank node gets a colour: a hash of its statements and of the colours of the other blank nodes in them.
+Rounds repeat until the colours divide no further (colour refinement). Nodes with a unique colour on both sides match.
+They then count as known; the components without them are compared one by one. If a component still has nodes of
+one colour, a bounded search tries them. Quoted triples with blank nodes count as nodes with one more statement.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jelly._core.base.batch import Batch
-from jelly._core.base.constants import Kind
-from jelly._core.ntriples.statement_table import StatementTable, relabel
+from jelly._core.ntriples.statement_table import StatementTable
 from jelly._tools.compare import TOO_MUCH_ALIKE, TooMuchAlike, map_component
-from jelly.errors import JellyError, JellyLimitError, JellyWarning
+from jelly.errors import JellyError, JellyWarning
 
-__all__ = ["Matching", "differences", "match_statements", "relabel_to_match"]
+__all__ = ["Matching", "components", "differences", "match_labels", "match_statements"]
 
 _OPEN_TRIPLE = 4  # in StatementTable.sorts
-# Statements looked at in all rounds of refinement together, and patterns in the search for all parts together.
-MAX_ROUNDS_WORK = 100_000_000
+# Statements looked at in all rounds of refinement together, where a round counts for some, and patterns in the search
+# for all parts together.
+MAX_ROUNDS_WORK = 50_000_000
+ROUND_WORK = 10_000
 MAX_SEARCH_WORK = 500_000
 MAX_COMPARE_WORK = 5_000_000
-# Rounds in which nodes are matched by what they share with nodes that are matched already.
+# Rounds in which nodes are matched by what they share with nodes that are matched already, and statements in them all.
 MAX_VOTES = 100
+MAX_VOTES_WORK = 20_000_000
 
 _Ints = npt.NDArray[np.int32]
 _Hashes = npt.NDArray[np.uint64]
@@ -50,14 +52,24 @@ def _mixed(x: _Hashes) -> _Hashes:
     return found
 
 
+def _distinct(numbers: Any, n: int) -> Any:
+    """The different numbers among some below n, sorted."""
+    if len(numbers) > n >> 5:
+        marks = np.zeros(n, bool)
+        marks[numbers] = True
+        return np.flatnonzero(marks)
+    numbers = np.sort(numbers)
+    return numbers[np.concatenate([np.ones(min(1, len(numbers)), bool), numbers[1:] != numbers[:-1]])]
+
+
 @dataclass
 class Matching:
-    """Nodes of two datasets, and which are the same.
+    """A matching of the nodes of two datasets.
 
     ``nodes`` are the terms of a `StatementTable` that are blank nodes, or quoted triples with some: first those of the
-    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the place of the node that node ``i``
-    is the same as, or -1. ``complete`` says that the statements with blank nodes are the same in both under it.
-    ``too_much_alike`` says that the search was given up for some.
+    first dataset, ``n_left`` of them, then those of the second. ``other[i]`` is the index of the node that node ``i``
+    matches, or -1. ``complete``: with this matching both datasets have the same statements with blank nodes.
+    ``too_much_alike``: the search for some nodes was given up.
     """
 
     nodes: _Ints
@@ -68,7 +80,7 @@ class Matching:
 
 
 class _Pattern:
-    """Statements with blank nodes as numbers: of nodes where ``is_node``, else of terms."""
+    """Statements with blank nodes as numbers: indexes of nodes if ``is_node``, else numbers of terms."""
 
     def __init__(self, table: StatementTable) -> None:
         sorts = table.sorts
@@ -79,63 +91,121 @@ class _Pattern:
         kind = np.concatenate([side[1] for side in sides])
         known = rows >= 0
         self.is_node = known & is_node_term[np.where(known, rows, 0)]
-        place = np.full(len(sorts), -1, np.int64)
-        left = np.unique(rows[: self.n_rows][self.is_node[: self.n_rows]])
-        right = np.unique(rows[self.n_rows :][self.is_node[self.n_rows :]])
+        place = np.full(len(sorts), -1, np.int32)
+        halves = [slice(self.n_rows), slice(self.n_rows, None)]
+        left, right = (_distinct(rows[half][self.is_node[half]], len(sorts)) for half in halves)
         self.nodes = np.concatenate([left, right])
         self.n_left = len(left)
-        place[self.nodes] = np.arange(len(self.nodes))
+        place[self.nodes] = np.arange(len(self.nodes), dtype=np.int32)
         self.is_triple = sorts[self.nodes] == _OPEN_TRIPLE
         self.rows = np.where(self.is_node, place[np.where(known, rows, 0)], rows)
         self.kind = kind
         # What a statement says besides its nodes, and which of these are the same one.
-        ground = np.where(self.is_node, -2, self.rows).astype(np.uint64)
-        self.shape = _mixed((_mixed(ground + _SLOT) * _SLOT).sum(axis=1, dtype=np.uint64) + kind.astype(np.uint64))
+        said = kind.astype(np.uint64)
+        for i in range(4):
+            ground = np.where(self.is_node[:, i], -2, self.rows[:, i]).astype(np.uint64)
+            said += _mixed(ground + _SLOT[i]) * _SLOT[i]
+        self.shape = _mixed(said)
         for i in range(4):
             for k in range(i):
                 same = self.is_node[:, i] & self.is_node[:, k] & (self.rows[:, i] == self.rows[:, k])
-                self.shape = self.shape + same * _SLOT[i] * np.uint64(2 * k + 3)
+                self.shape += same * _SLOT[i : i + 1] * np.uint64(2 * k + 3)
 
-    def refined(self, colours: _Hashes) -> tuple[_Hashes, bool]:
-        """Colours that no further round would divide, and True; or those of as many rounds as the bound allows."""
-        slots = [np.flatnonzero(self.is_node[:, slot]) for slot in range(4)]
-        nodes = [self.rows[rows, slot] for slot, rows in enumerate(slots)]
-        n = len(np.unique(colours))
+    def _seen(self, rows: Any, colours: _Hashes) -> _Hashes:
+        """What some statements say, with the colours of their nodes."""
+        seen: _Hashes = self.shape[rows]
+        for slot in range(4):
+            some = self.is_node[rows, slot]
+            seen[some] += _mixed(colours[self.rows[rows[some], slot]] + _SLOT[slot])
+        return _mixed(seen)
+
+    def refined(self) -> tuple[_Hashes, bool]:
+        """Colours that no further round would divide, and True; or those of as many rounds as the bound allows.
+
+        A round looks only at the statements of nodes that got another colour in the round before. Of a colour that is
+        divided, one part keeps it.
+        """
+        n = len(self.nodes)
+        colour = self.is_triple.astype(np.int64)
+        n_colours = 2
+        hashes = _mixed(colour.astype(np.uint64))
+        size = np.zeros(n + 3, np.int64)  # how many nodes have a colour, and the sum that they all have
+        size[:2] = np.bincount(colour, minlength=2)
+        sum_of = np.zeros(n + 3, np.uint64)
+        # The statements of each node, one after the other.
+        entries, slots = np.nonzero(self.is_node)
+        of_node = self.rows[entries, slots]
+        entries = entries[np.argsort(of_node, kind="stable")]
+        begin = np.concatenate([[0], np.cumsum(np.bincount(of_node, minlength=n))])
+        del of_node, slots
+        rows = np.arange(len(self.rows))
+        seen = np.zeros(len(rows), np.uint64)
+        sums = np.zeros(n, np.uint64)
         work = 0
-        while work < MAX_ROUNDS_WORK:
-            work += len(self.shape) + len(colours)
-            seen = self.shape.copy()
-            for slot, rows in enumerate(slots):
-                seen[rows] += _mixed(colours[nodes[slot]] + _SLOT[slot])
-            seen = _mixed(seen)
-            sums = np.zeros(len(colours), np.uint64)
-            for slot, rows in enumerate(slots):
-                np.add.at(sums, nodes[slot], _mixed(seen[rows] ^ _SLOT[slot]))
-            colours = _mixed(_mixed(colours) + sums)
-            after = len(np.unique(colours))
-            if after <= n:
-                return colours, True
-            n = after
-        return colours, False
+        first = True
+        while len(rows):
+            work += len(rows) + ROUND_WORK
+            if work > MAX_ROUNDS_WORK:
+                return hashes, False
+            now = self._seen(rows, hashes)
+            for slot in range(4):
+                some = self.is_node[rows, slot]
+                change = _mixed(now[some] ^ _SLOT[slot])
+                if not first:
+                    change -= _mixed(seen[rows[some]] ^ _SLOT[slot])
+                np.add.at(sums, self.rows[rows[some], slot], change)
+            seen[rows] = now
+            looked_at = _distinct(self.rows[rows][self.is_node[rows]], n)
+            # Groups of nodes with one colour and one sum: for each the place of its first node in the order.
+            order = looked_at[np.lexsort((sums[looked_at], colour[looked_at]))]
+            old, total = colour[order], sums[order]
+            starts = np.concatenate([[True], (old[1:] != old[:-1]) | (total[1:] != total[:-1])])
+            group = np.cumsum(starts) - 1
+            at = np.flatnonzero(starts)
+            old, total = old[at], total[at]
+            count = np.diff(np.concatenate([at, [len(order)]]))
+            of_colour = np.bincount(old, count, minlength=n_colours).astype(np.int64)
+            whole = size[old] == of_colour[old]  # no other node has the colour
+            largest = np.zeros(len(at), bool)
+            by_size = np.lexsort((-count, old))
+            largest[by_size[np.concatenate([[True], old[by_size][1:] != old[by_size][:-1]])]] = True
+            keeps = np.where(whole, largest, total == sum_of[old])
+            sum_of[old[keeps]] = total[keeps]
+            fresh = np.flatnonzero(~keeps)
+            np.subtract.at(size, old[fresh], count[fresh])
+            size[n_colours : n_colours + len(fresh)] = count[fresh]
+            sum_of[n_colours : n_colours + len(fresh)] = total[fresh]
+            into = old.copy()
+            into[fresh] = np.arange(n_colours, n_colours + len(fresh))
+            n_colours += len(fresh)
+            changed = order[~keeps[group]]
+            colour[changed] = into[group[~keeps[group]]]
+            hashes[changed] = _mixed(colour[changed].astype(np.uint64))
+            lengths = begin[changed + 1] - begin[changed]
+            ends = np.cumsum(lengths)
+            places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin[changed] - ends + lengths, lengths)
+            rows = _distinct(entries[places], len(self.rows))
+            first = False
+        return hashes, True
 
 
 def _with_parts(table: StatementTable, side: int, sorts: npt.NDArray[np.int8]) -> tuple[_Ints, npt.NDArray[np.int8]]:
-    """The statements of a side, then one for each quoted triple with blank nodes and its parts; 1 marks these."""
+    """The statements of a side, then one for each quoted triple with blank nodes and its parts, marked with 1."""
     rows = table.open_statements(side)
     found = [rows]
     seen = np.zeros(len(sorts) + 1, bool)
-    terms = np.unique(rows)
+    terms = _distinct(rows[rows >= 0], len(sorts))
     while len(terms := terms[(terms >= 0) & (sorts[terms] == _OPEN_TRIPLE) & ~seen[terms]]):
         seen[terms] = True
         parts = table.parts(terms)
         found.append(np.column_stack([terms, parts]).astype(np.int32))
-        terms = np.unique(parts)
+        terms = _distinct(parts[parts >= 0], len(sorts))
     kind = np.zeros(sum(map(len, found)), np.int8)
     kind[len(rows) :] = 1
     return np.concatenate(found), kind
 
 
-def _components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """For each of n nodes the least node that it hangs together with, where each x hangs together with its y."""
     least = np.arange(n)
     while True:
@@ -150,7 +220,7 @@ def _components(n: int, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> n
 
 
 def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
-    """The nodes that stand in one statement, two by two: the first with each of the others."""
+    """Pairs of nodes of the same statement: the first node with each other node."""
     first = np.argmax(slots, axis=1)
     lead = rows[np.arange(len(rows)), first]
     x = [lead[slots[:, slot]] for slot in range(4)]
@@ -161,8 +231,8 @@ def _pairs(slots: npt.NDArray[np.bool_], rows: npt.NDArray[np.int64]) -> tuple[A
 def match_statements(table: StatementTable, max_work: int = MAX_SEARCH_WORK) -> Matching:
     """Match the blank nodes of the statements that `StatementTable.open_statements` gives.
 
-    Nodes are matched where what they hang together with is the same in both datasets, and those that have a place of
-    their own in both. ``max_work`` bounds the search among nodes that are alike, in statements looked at.
+    Matches all nodes of components that are equal in both datasets, and nodes whose position is
+    unique in both. ``max_work`` bounds the search among similar nodes: the number of statements examined.
     """
     return _matched(table, max_work)[0]
 
@@ -172,20 +242,20 @@ def _matched(table: StatementTable, max_work: int) -> tuple[Matching, _Pattern]:
     n = len(pattern.nodes)
     left = np.arange(n) < pattern.n_left
     other = np.full(n, -1, np.int64)
-    colours, whole = pattern.refined(_mixed(pattern.is_triple.astype(np.uint64)))
+    colours, whole = pattern.refined()
     _match_single(colours, left, other)
-    # What hangs together without the nodes that are known, and what it looks like.
+    # The components without the known nodes, and a signature of each.
     open_nodes = other < 0
     open_slots = pattern.is_node & open_nodes[np.where(pattern.is_node, pattern.rows, 0)]
     some = open_slots.any(axis=1)
-    least = _components(n, *_pairs(open_slots[some], pattern.rows[some]))
-    alike = _match_components(pattern, colours, left, other, least, open_nodes, max_work)
+    least = components(n, *_pairs(open_slots[some], pattern.rows[some]))
+    alike = _matchcomponents(pattern, colours, left, other, least, open_nodes, max_work)
     complete = _is_complete(pattern, other)
     return Matching(pattern.nodes, pattern.n_left, other, complete, not complete and (alike or not whole)), pattern
 
 
 def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDArray[np.int64]) -> None:
-    """Match the nodes whose colour no other node of their side has."""
+    """Match the nodes whose colour is unique on their side."""
     values, index = np.unique(colours, return_inverse=True)
     counts = [np.bincount(index[side], minlength=len(values)) for side in (left, ~left)]
     alone = ((counts[0] == 1) & (counts[1] == 1))[index]
@@ -197,7 +267,7 @@ def _match_single(colours: _Hashes, left: npt.NDArray[np.bool_], other: npt.NDAr
     other[y] = x
 
 
-def _match_components(
+def _matchcomponents(
     pattern: _Pattern,
     colours: _Hashes,
     left: npt.NDArray[np.bool_],
@@ -206,21 +276,21 @@ def _match_components(
     open_nodes: npt.NDArray[np.bool_],
     max_work: int,
 ) -> bool:
-    """Match parts that look the same; whether the search was given up for some."""
+    """Match components with equal signatures. Return whether the search was given up for some."""
     nodes = np.flatnonzero(open_nodes)
     if not len(nodes):
         return False
     signature = np.zeros(len(colours), np.uint64)
     np.add.at(signature, least[nodes], _mixed(colours[nodes]))
     looks = signature[least[nodes]]
-    # By looks, then part by part, then by colour: where colours tell all nodes of a part apart, both sides are in step.
+    # By signature, component, colour: if all colours in a component are unique, both sides have the same order.
     order = [nodes[side][np.lexsort((colours[nodes[side]], least[nodes[side]], looks[side]))]
              for side in (left[nodes], ~left[nodes])]
     looks_of = [signature[least[each]] for each in order]
     known, counts = np.unique(looks_of[0], return_counts=True)
     theirs, their_counts = np.unique(looks_of[1], return_counts=True)
     common = dict(zip(theirs.tolist(), their_counts.tolist(), strict=True))
-    # A colour that a part has twice
+    # A colour that a component has twice
     twice = [np.zeros(len(each), bool) for each in order]
     for each, found in zip(order, twice, strict=True):
         found[1:] = (least[each][1:] == least[each][:-1]) & (colours[each][1:] == colours[each][:-1])
@@ -239,7 +309,7 @@ def _match_components(
         x = order[0][begin[0] : begin[0] + n]
         y = order[1][begin[1] : begin[1] + common[look]]
         if look not in hard:
-            m = min(len(x), len(y))  # the parts are all of one size
+            m = min(len(x), len(y))  # the components all have the same size
             other[x[:m]] = y[:m]
             other[y[:m]] = x[:m]
             continue
@@ -253,7 +323,7 @@ def _match_components(
 
 
 class _Search:
-    """Tries to match parts in which several nodes have the same colour."""
+    """Tries to match components in which several nodes have the same colour."""
 
     def __init__(
         self,
@@ -272,11 +342,14 @@ class _Search:
         order = np.argsort(part, kind="stable")
         self._rows, self._part = self._rows[order], part[order]
 
-    def _patterns(self, part: int) -> list[tuple[Any, tuple[int, ...]]]:
-        """The statements of a part: what they say besides its nodes, and these."""
+    def _patterns(self, part: int, work: int) -> list[tuple[Any, tuple[int, ...]]]:
+        """The statements of a part: what they say besides its nodes, and these. TooMuchAlike where they are more than
+        the work that is left."""
         pattern, other = self._pattern, self._other
-        found = []
+        found: list[tuple[Any, tuple[int, ...]]] = []
         low, high = np.searchsorted(self._part, [part, part + 1])
+        if high - low > work:
+            raise TooMuchAlike
         for row in self._rows[low:high].tolist():
             shape: list[Any] = [int(pattern.kind[row])]
             labels = []
@@ -286,7 +359,7 @@ class _Search:
                     labels.append(node)
                     shape.append(None)
                 elif pattern.is_node[row, slot]:
-                    # Known: both sides call it by the name of the first.
+                    # Known node: both sides use the name of the first side.
                     shape.append(("known", node if node < pattern.n_left else int(other[node])))
                 else:
                     shape.append(node)
@@ -295,9 +368,9 @@ class _Search:
 
     def match(self, x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], work: list[int]) -> None:
         left, right = np.unique(self._least[x]), np.unique(self._least[y])
-        others = [(int(part), self._patterns(int(part))) for part in right]
+        others = [(int(part), self._patterns(int(part), work[0])) for part in right]
         for part in left.tolist():
-            ours = self._patterns(part)
+            ours = self._patterns(part, work[0])
             fixed = {node: int(self._colours[node]) for _, labels in ours for node in labels}
             for i, (_, theirs) in enumerate(others):
                 there = {node: int(self._colours[node]) for _, labels in theirs for node in labels}
@@ -310,7 +383,7 @@ class _Search:
 
 
 def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
-    """Whether both sides have the same statements, with the nodes of the first called as in the second."""
+    """Whether both sides have the same statements if nodes of the first are named as in the second."""
     n = pattern.n_rows
     if (other < 0).any() or 2 * pattern.n_left != len(other) or 2 * n != len(pattern.rows):
         return False
@@ -321,10 +394,10 @@ def _is_complete(pattern: _Pattern, other: npt.NDArray[np.int64]) -> bool:
 
 
 def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iterator[tuple[str, str | None]]:
-    """What tells the two datasets of a table apart, as multisets and up to the names of blank nodes.
+    """The differences of the two datasets of a table, as multisets and up to the names of blank nodes.
 
-    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it where only the blank nodes
-    do not fit. JellyError where the blank nodes are too much alike to find out within ``max_work``.
+    Pairs of "left" or "right" and a statement, as text, that only that side has; None for it if only the blank nodes
+    differ. JellyError if the blank nodes are too similar to match within ``max_work``.
 
     >>> import jelly
     >>> table = StatementTable()
@@ -360,10 +433,10 @@ def differences(table: StatementTable, max_work: int = MAX_COMPARE_WORK) -> Iter
 
 
 def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
-    """Match nodes that share statements in which nothing else is open and no third node stands, most shared first."""
+    """Match nodes that share statements without other open nodes or a third node, most shared statements first."""
     name = np.arange(len(other))
     in_left = np.arange(len(pattern.rows)) < pattern.n_rows
-    for _ in range(MAX_VOTES):
+    for _ in range(min(MAX_VOTES, 1 + MAX_VOTES_WORK // (1 + len(pattern.rows)))):
         name[pattern.n_left :] = np.where(other[pattern.n_left :] >= 0, other[pattern.n_left :], -1)
         node = np.where(pattern.is_node, pattern.rows, 0)
         is_open = pattern.is_node & (other[node] < 0)
@@ -388,78 +461,68 @@ def _match_by_votes(pattern: _Pattern, other: npt.NDArray[np.int64]) -> None:
                 other[a], other[b] = b, a
 
 
-def relabel_to_match(
+def match_labels(
     old: Iterable[Batch],
     new: Iterable[Batch],
     *,
-    on_alike: Literal["warn", "raise"] = "warn",
+    is_taken: Callable[[str], bool] = lambda label: False,
     max_work: int = MAX_SEARCH_WORK,
-) -> list[Batch]:
-    """The second dataset with the blank nodes called as in the first, where they stand in the same way in both.
+) -> dict[str, str]:
+    """Labels for the blank nodes of the second dataset, as in the first where nodes stand in the same way in both.
 
-    A dataset that is the same but for its labels then has the same statements, so a difference of the two is empty.
-    Where the datasets differ, blank nodes are matched that hang together with the same things, and then those that
-    share statements which no other blank node has. Nodes that are not matched keep their labels, unless a label is
-    wanted for another node: then they get a new one. The dataset stays the same: labels are only names.
+    With these labels (see `relabel`) a dataset that is the same but for its labels has the same statements, so a
+    difference of the two is empty. Where the datasets differ, blank nodes are matched that hang together with the same
+    things, and then those that share statements which no other blank node has. Nodes that are not matched keep their
+    labels, unless a label is wanted for another node: then they get a new one. The dataset stays the same: labels are
+    only names.
 
     Parameters
     ----------
     old, new : iterable of Batch
-        The two datasets. ``new`` is held in memory.
-    on_alike : {"warn", "raise"}, default "warn"
-        What to do where blank nodes are too much alike to be told apart within ``max_work``: keep their labels with a
-        `JellyWarning`, or raise.
+        The two datasets. No statement may be there twice.
+    is_taken : callable, optional
+        Whether a new label is not to be used, besides those of ``old`` and ``new``.
     max_work : int, default 500,000
-        How many statements the search among blank nodes that are alike may look at, a few microseconds each.
+        How many statements the search among blank nodes that are alike may look at, a few microseconds each. Where
+        that is not enough, they keep their labels, with a `JellyWarning`.
 
     Returns
     -------
-    list of Batch
-        The Batches of ``new``, those without blank nodes as they are.
-
-    Raises
-    ------
-    JellyLimitError
-        With ``on_alike="raise"``, where the search takes more than ``max_work``.
+    dict of str to str
+        New labels by those in ``new``, without those that stay.
 
     Examples
     --------
     >>> import jelly
     >>> old = jelly.read_batches(b"<a:s> <a:p> _:x .\\n_:x <a:q> _:y .", format="nt")
     >>> new = jelly.read_batches(b"_:b1 <a:q> _:b2 .\\n<a:s> <a:p> _:b1 .", format="nt")
-    >>> (batch,) = relabel_to_match(old, new)
-    >>> batch.term(batch.s[0]), batch.term(batch.o[0])
-    ('_:x', '_:y')
+    >>> match_labels(old, new)
+    {'b1': 'x', 'b2': 'y'}
     """
-    if on_alike not in ("warn", "raise"):
-        raise ValueError(f'on_alike is {on_alike!r}: expected "warn" or "raise"')
-    batches = list(new)
     table = StatementTable()
-    for batch in old:
-        table.add(batch, 0)
-    for batch in batches:
-        table.add(batch, 1)
+    for side, batches in enumerate((old, new)):
+        for batch in batches:
+            table.add(batch, side)
     table.take_differences()
     matching, pattern = _matched(table, max_work)
     if matching.too_much_alike:
-        reason = (
-            "some blank nodes are too much alike to be matched: the search takes more than"
-            f" {max_work} statements; raise max_work to search longer"
+        warnings.warn(
+            "some blank nodes are too much alike to be matched by structure within bounds. They keep their labels",
+            JellyWarning,
+            stacklevel=2,
         )
-        if on_alike == "raise":
-            raise JellyLimitError(reason)
-        warnings.warn(f"{reason}. They keep their labels", JellyWarning, stacklevel=2)
     if not matching.complete:
         _match_by_votes(pattern, matching.other)
-    names = _names(table, matching, pattern)
-    return [relabel(batch, names) if names and (batch.kind == int(Kind.BNODE)).any() else batch for batch in batches]
+    return _names(table, matching, pattern, is_taken)
 
 
-def _names(table: StatementTable, matching: Matching, pattern: _Pattern) -> dict[str, str]:
+def _names(
+    table: StatementTable, matching: Matching, pattern: _Pattern, is_taken: Callable[[str], bool]
+) -> dict[str, str]:
     """The new labels of the nodes of the second dataset, by those they have."""
     labels = [table.label(term) if not triple else "" for term, triple in
               zip(matching.nodes.tolist(), pattern.is_triple.tolist(), strict=True)]
-    taken = set(labels[: matching.n_left])
+    taken = set(labels)
     found: dict[str, str] = {}
     used: set[str] = set()
     rest: list[str] = []
@@ -474,7 +537,7 @@ def _names(table: StatementTable, matching: Matching, pattern: _Pattern) -> dict
         found[labels[i]] = labels[same]
     for label in rest:
         name, n = label, 0
-        while name in used or (n and name in taken):
+        while name in used or (n and (name in taken or is_taken(name))):
             n += 1
             name = f"{label}.{n}" if label[-1:].isalnum() else f"{label}{n}"
         used.add(name)

@@ -1,20 +1,25 @@
-"""Compares two streams: statement by statement, or as sets up to the labels of blank nodes."""
+"""Statements compared one by one, and parts of datasets up to the labels of blank nodes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from jelly._core.terms.model import BlankNode, DefaultGraph, QuotedTriple
-from jelly.errors import JellyError
 
-__all__ = ["TOO_MUCH_ALIKE", "BlankNodeBijection", "TooMuchAlike", "as_quad", "difference", "map_component"]
+__all__ = [
+    "TOO_MUCH_ALIKE",
+    "BlankNodeBijection",
+    "Pattern",
+    "Terms",
+    "TooMuchAlike",
+    "as_quad",
+    "map_component",
+    "refine",
+]
 
 _DEFAULT = DefaultGraph()
-_BLANK = None  # stands for a blank node in a pattern
-# Patterns looked at in the search for one component before it counts as too symmetrical to compare.
-_MAX_WORK = 20_000_000
 
 TOO_MUCH_ALIKE = "the blank nodes are too much alike to be compared without an order"
 
@@ -28,13 +33,13 @@ class TooMuchAlike(Exception):
 
 
 def as_quad(statement: Iterable[Any]) -> Terms:
-    """Four terms; a triple stands in the default graph."""
+    """Four terms; a triple belongs to the default graph."""
     terms = tuple(statement)
     return terms if len(terms) == 4 else (*terms, _DEFAULT)
 
 
 class BlankNodeBijection:
-    """A one-to-one map of blank nodes that grows as statements are found to be the same.
+    """A one-to-one map of blank nodes that grows as statements are found to be equal.
 
     >>> from jelly import BlankNode
     >>> renaming = BlankNodeBijection()
@@ -49,7 +54,7 @@ class BlankNodeBijection:
         self._back: dict[str, str] = {}
 
     def same(self, x: Terms, y: Terms) -> bool:
-        """Whether the terms are the same, with blank nodes mapped as before or for the first time."""
+        """Whether the terms are equal, with blank nodes mapped as before or for the first time."""
         new: list[tuple[str, str]] = []
         if len(x) == len(y) and all(self._same(a, b, new) for a, b in zip(x, y, strict=True)):
             return True
@@ -72,99 +77,17 @@ class BlankNodeBijection:
         return bool(x == y)
 
 
-def difference(left: Iterable[Terms], right: Iterable[Terms]) -> Iterator[tuple[str, Terms | None]]:
-    """What tells two multisets of quads apart, up to the names of blank nodes: ("left" or "right", a statement that
-    only that side has, or None where only the blank nodes do not fit). Nothing where they are equal.
-
-    JellyError where the blank nodes are too much alike to find out.
-    """
-    sides = _Side(left), _Side(right)
-    plain = [Counter(side.plain) for side in sides]
-    for name, here, there in (("left", plain[0], plain[1]), ("right", plain[1], plain[0])):
-        for statement in (here - there).elements():
-            yield name, statement
-    try:
-        equal = _isomorphic(*sides)
-    except TooMuchAlike:
-        raise JellyError(TOO_MUCH_ALIKE) from None
-    if not equal:
-        shapes = [Counter(shape for shape, _ in side.patterns) for side in sides]
-        told = False
-        for i, name in enumerate(("left", "right")):
-            for shape in (shapes[i] - shapes[1 - i]).elements():
-                told = True
-                yield name, tuple(_shown(term) for term in shape)
-        if not told:
-            yield "left", None
-
-
-class _Side:
-    """The statements of one side: those without blank nodes, and the patterns of the others by component."""
-
-    def __init__(self, statements: Iterable[Terms]) -> None:
-        self.plain: list[Terms] = []
-        self.patterns: list[Pattern] = []
-        parent: dict[str, str] = {}
-        for statement in statements:
-            labels: list[str] = []
-            shape = tuple(_pattern(term, labels) for term in statement)
-            if not labels:
-                self.plain.append(statement)
-                continue
-            self.patterns.append((shape, tuple(labels)))
-            for label in labels:
-                parent.setdefault(label, label)
-                _union(parent, labels[0], label)
-        groups: dict[str, list[Pattern]] = {}
-        for pattern in self.patterns:
-            groups.setdefault(_root(parent, pattern[1][0]), []).append(pattern)
-        # Components do not know each other, so each is looked at alone; by signature those that may be equal.
-        self.components: dict[Any, list[list[Pattern]]] = {}
-        for group in groups.values():
-            signature = hash(tuple(sorted(_refine(group, {}).values())))
-            self.components.setdefault((len(group), signature), []).append(group)
-
-
-def _pattern(term: Any, labels: list[str]) -> Any:
-    if isinstance(term, BlankNode):
-        labels.append(term.value)
-        return _BLANK
-    if isinstance(term, QuotedTriple):
-        inner: list[str] = []
-        shape = tuple(_pattern(part, inner) for part in term)
-        if inner:
-            labels += inner
-            return shape
-    return term
-
-
-def _shown(part: Any) -> Any:
-    """A part of a pattern as something to print."""
-    if part is _BLANK:
-        return BlankNode("")
-    return QuotedTriple(*(_shown(inner) for inner in part)) if isinstance(part, tuple) else part
-
-
-def _root(parent: dict[str, str], label: str) -> str:
-    while parent[label] != label:
-        parent[label] = parent[parent[label]]
-        label = parent[label]
-    return label
-
-
-def _union(parent: dict[str, str], x: str, y: str) -> None:
-    x, y = _root(parent, x), _root(parent, y)
-    if x != y:
-        parent[y] = x
-
-
-def _refine(group: list[Pattern], colours: dict[str, int]) -> dict[str, int]:
+def refine(group: list[Pattern], colours: dict[str, int], work: list[int]) -> dict[str, int]:
     """Colours of the blank nodes that depend on how they stand in the patterns, not on their names. Equal structures
-    get equal colours; the reverse need not hold."""
+    get equal colours; the reverse need not hold. TooMuchAlike where it takes more than ``work``, which is counted down
+    by the patterns looked at."""
     shapes = [(hash(shape), labels) for shape, labels in group]
     colours = {label: colours.get(label, 0) for _, labels in shapes for label in labels}
     n = len(set(colours.values()))
     while True:
+        work[0] -= len(group)
+        if work[0] < 0:
+            raise TooMuchAlike
         sums = dict.fromkeys(colours, 0)
         for shape, labels in shapes:
             seen = hash((shape, *(colours[label] for label in labels), *(labels.index(label) for label in labels)))
@@ -177,36 +100,15 @@ def _refine(group: list[Pattern], colours: dict[str, int]) -> dict[str, int]:
         n = after
 
 
-def _isomorphic(left: _Side, right: _Side) -> bool:
-    if {key: len(found) for key, found in left.components.items()} != {
-        key: len(found) for key, found in right.components.items()
-    }:
-        return False
-    for key, groups in left.components.items():
-        others = list(right.components[key])
-        for group in groups:
-            work = [_MAX_WORK + len(group)]
-            for i, other in enumerate(others):
-                if map_component(group, {}, other, {}, work) is not None:
-                    del others[i]
-                    break
-            else:
-                return False
-    return True
-
-
 def map_component(
     x: list[Pattern], fixed_x: dict[Any, int], y: list[Pattern], fixed_y: dict[Any, int], work: list[int]
 ) -> dict[Any, Any] | None:
-    """The blank nodes of one component as those of the other, or None: refine; where some stay alike, try each pair.
+    """Map the blank nodes of one component to the other, or None: refine colours, then try pairs of equal colour.
 
-    ``fixed_x`` and ``fixed_y`` are colours to begin with. TooMuchAlike where more patterns are looked at than ``work``
-    allows, which is counted down.
+    ``fixed_x`` and ``fixed_y`` are initial colours. TooMuchAlike if more patterns are examined than ``work``
+    allows, which this function decreases.
     """
-    work[0] -= len(x)
-    if work[0] < 0:
-        raise TooMuchAlike
-    colours_x, colours_y = _refine(x, fixed_x), _refine(y, fixed_y)
+    colours_x, colours_y = refine(x, fixed_x, work), refine(y, fixed_y, work)
     classes_x, classes_y = _classes(colours_x), _classes(colours_y)
     if {c: len(labels) for c, labels in classes_x.items()} != {c: len(labels) for c, labels in classes_y.items()}:
         return None

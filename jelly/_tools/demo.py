@@ -1,7 +1,7 @@
 """``python -m jelly._tools.demo``: converts real text to Jelly and back, and prints sizes and speeds.
 
-The data are a sample that comes with the package, a library catalogue made up here, and files of ../shared/data where
-those are there. Every file is checked to come back with the same statements.
+The data are a sample in the package, a made-up library catalogue, and files of ../shared/data if they
+exist. Every file must have the same statements after the round trip.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["catalogue", "main"]
 
 SAMPLE_SIZE = 200
 CATALOGUE_SIZE = 20_000
-# Seconds that a measurement of one speed may take; the best of its runs counts.
+# Maximum seconds to measure one speed; the best run counts.
 PATIENCE = 0.4
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -49,7 +49,7 @@ _BRANCHES = ("central", "harbour", "hill", "university")
 
 
 def catalogue(size: int, seed: int = 1) -> Iterator[Quad]:
-    """Statements of a made-up library catalogue, always the same ones: books and people in the default graph, copies
+    """Statements of a made-up library catalogue, always the same: books and people in the default graph, copies
     (blank nodes) in the named graph of a branch.
 
     >>> len(list(catalogue(100))), next(catalogue(1)).s
@@ -103,7 +103,7 @@ def as_text(size: int) -> bytes:
 
 
 def _inputs() -> Iterator[tuple[str, str, bytes]]:
-    """Name, format and text."""
+    """The inputs: name, format and text."""
     yield "sample", "nq", files("jelly").joinpath("data").joinpath("demo.nq").read_bytes()
     yield "catalogue", "nq", as_text(CATALOGUE_SIZE)
     for name in FILES:
@@ -113,7 +113,7 @@ def _inputs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def _speed(statements: int, work: Callable[[], object]) -> float:
-    """Million statements a second."""
+    """Million statements per second."""
     best = float("inf")
     deadline = time.perf_counter() + PATIENCE
     while True:
@@ -126,7 +126,7 @@ def _speed(statements: int, work: Callable[[], object]) -> float:
 
 
 def _measure(name: str, format: str, text: bytes) -> tuple[bool, list[str]]:
-    """Whether the statements came back, and the row of the table."""
+    """Whether the statements are the same after the round trip, and the row of the table."""
     out, back = io.BytesIO(), io.BytesIO()
     statements = convert(text, out, from_format=format).statements
     data = out.getvalue()

@@ -25,7 +25,7 @@ from jelly.errors import JellyError
 __all__ = ["FrameInspection", "Inspection", "inspect"]
 
 UNKNOWN_ROW = "the row has no field that this version knows"
-_ROWS = 3  # before the rows of each kind stand offset, size and bytes of metadata
+_ROWS = 3  # offset, size and bytes of metadata come before the rows of each kind
 _STATEMENTS = slice(_ROWS + 1, _ROWS + 3)  # triples and quads, or statements added and deleted
 
 
@@ -129,7 +129,7 @@ class Inspection:
 
 
 class _Frames(Sequence[FrameInspection]):
-    """The counts of frames as the counter has them: an object for each would take ten times the memory."""
+    """The counts of frames as arrays of the counter: objects would take ten times the memory."""
 
     def __init__(self, kinds: tuple[str, ...]) -> None:
         self._kinds = kinds
@@ -139,7 +139,7 @@ class _Frames(Sequence[FrameInspection]):
         self._n = 0
 
     def take(self, counter: RowCounter) -> None:
-        """Keep what the counter has counted since the last call."""
+        """Append the counts of the counter since the last call."""
         table, keys = counter.take_frames()
         for index, key, value, size in keys:
             self._keys.setdefault(index, {})[key] = _shown(value, size)
@@ -264,7 +264,7 @@ def inspect(
         max_frames=max_frames,
         patch=patch,
     )
-    # The Decoder reads the options; after them it is not needed any more.
+    # The Decoder reads the options; after them it is not needed.
     decoder = Decoder(delimited=delimited, batch_rows=1, patch=patch, **limits)
     decoder.quiet = True
     options: StreamOptions | PatchOptions | None = None
@@ -301,7 +301,7 @@ def inspect(
 
 
 def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:
-    """What is wrong, unless the settings take it for right."""
+    """The problems of the stream, except those that the settings allow."""
     found = []
     if (other := counter.rows["other"]) and settings.get("unknown_rows") != "skip":
         found.append(f"{other} rows have no field that this version knows" if other > 1 else UNKNOWN_ROW)
@@ -312,7 +312,7 @@ def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:
 
 
 def restart_problem(times: int) -> str:
-    """What is wrong where another stream seems to begin, for the first of some times."""
+    """The message if another stream seems to begin inside the file, which happened ``times`` times."""
     more = f" (and {times - 1} times more)" if times > 1 else ""
     return (
         f"another stream seems to begin here{more}, as in files that were joined with cat; read on as one, statements "
@@ -321,7 +321,7 @@ def restart_problem(times: int) -> str:
 
 
 def _find_options(decoder: Decoder) -> StreamOptions | PatchOptions | None:
-    """The options, as soon as the Decoder has them. What is wrong behind them is left for `validate`."""
+    """The options, as soon as the Decoder has them. Later errors are left to `validate`."""
     try:
         while decoder.options is None and decoder.pull() is not None:
             pass
@@ -332,8 +332,8 @@ def _find_options(decoder: Decoder) -> StreamOptions | PatchOptions | None:
 
 
 def _shown(value: bytes, size: int) -> str:
-    """A value that has ``size`` bytes, of which these are the first, as something to look at."""
-    # Where it was cut, the last character may not be whole.
+    """A printable form of a value of ``size`` bytes, of which these are the first."""
+    # The last character may be cut off.
     ends = range(len(value), len(value) - 4 if size > len(value) else len(value) - 1, -1)
     for end in ends:
         with contextlib.suppress(UnicodeDecodeError):

@@ -34,18 +34,18 @@ _SLOTS = tuple(slot.name.lower() for slot in Slot)
 
 
 def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
-    """By kind whether it is one of these."""
+    """For each kind of term, whether it is one of these."""
     return np.isin(np.arange(max(Kind) + 1), kinds)
 
 
-# By slot, the kinds of terms that RDF 1.1 and RDF-star allow there.
+# Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
 _ALLOWED = (
     _marked(Kind.IRI, Kind.BNODE, Kind.TRIPLE),
     _marked(Kind.IRI),
     _marked(Kind.IRI, Kind.BNODE, Kind.LITERAL, Kind.LANG, Kind.TYPED, Kind.TRIPLE),
     _marked(Kind.IRI, Kind.BNODE),
 )
-# Statements that differ are shown up to this number; one that is missing makes all after it differ.
+# Maximum number of differing statements to show; after a missing statement all others differ.
 _SHOWN = 10
 
 
@@ -152,7 +152,7 @@ def validate(
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
     known = format_to_check(format, source.name)
     if known is not JELLY:
-        source.close()  # only its name was wanted
+        source.close()  # only its name was needed
         if options is not None or delimited is not None or joined:
             raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
     wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
@@ -170,7 +170,7 @@ def validate(
     if known is not JELLY:
         return _validate_text(src, known, check, progress, limits)
     check.skips_unknown = limits.get("unknown_rows") == "skip"
-    # Rows of no known kind are told of, and what is behind them checked.
+    # Rows of unknown kinds are reported, and the rows after them are checked.
     limits = fitted(limits, JELLY.reading, source.size) | {"unknown_rows": "skip"}
     limits.pop("max_expansion", None)  # the source has it
     decoder = Decoder(delimited=delimited, joined=joined, **limits)
@@ -202,7 +202,7 @@ def validate(
 
 
 def format_to_check(format: str | None, name: str) -> Format:
-    """The format; a file whose suffix says nothing is taken for Jelly."""
+    """The format; Jelly if the suffix of the file is unknown."""
     try:
         return find(format, name)
     except JellyError:
@@ -218,7 +218,7 @@ def _validate_text(
     progress: Callable[[int, int | None, int], object] | None,
     limits: dict[str, Any],
 ) -> list[Problem]:
-    """`validate` for what is not Jelly."""
+    """`validate` for formats other than Jelly."""
     by_line = format.name in ("nt", "nq")
     with Reader(src, format=format.name, on_error="skip" if by_line else "raise", **limits) as reader:
         try:
@@ -237,19 +237,19 @@ def _validate_text(
 
 
 def _in_order(problem: Problem) -> float:
-    # What has no place comes last.
+    # Problems without a place come last.
     place = problem.offset if problem.line is None else problem.line
     return inf if place is None else place
 
 
 class _Check:
-    """The problems found so far, and where the statements of the present chunk stand."""
+    """The problems found so far, and the positions of the statements of the current chunk."""
 
     def __init__(self, limit: int, wanted: StreamOptions | None) -> None:
         self.problems: list[Problem] = []
         self.compare: _InOrder | _AnyOrder | None = None
-        self.failed = False  # the error is not one of the stream
-        self.skips_unknown = False  # rows of no known kind are no problem
+        self.failed = False  # the error is not an error of the stream
+        self.skips_unknown = False  # rows of unknown kinds are not a problem
         self._limit = limit
         self._wanted = wanted
         self._rows = np.empty((0, 3), np.int64)
@@ -281,7 +281,7 @@ class _Check:
 
     def compare_with(self, batch: Batch) -> None:
         if self.compare is not None:
-            self.failed = True  # an error from here on is one of the other file
+            self.failed = True  # errors from here on belong to the other file
             self.compare.take(batch)
             self.failed = False
 
@@ -299,7 +299,7 @@ class _Check:
             else:
                 counter.feed(chunk)
         except JellyError:
-            pass  # the Decoder says it better
+            pass  # the message of the Decoder is better
         places = counter.take_places()
         kinds = places[:, 0]
         self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
@@ -327,7 +327,7 @@ class _Check:
         self.compare_end()
 
     def place(self, statement: int) -> tuple[int, int, int] | tuple[()]:
-        """Frame, row and offset of a statement of the present chunk."""
+        """Frame, row and offset of a statement of the current chunk."""
         row = statement - (self._first or 0)
         return tuple(self._rows[row].tolist()) if row < len(self._rows) else ()
 
@@ -363,7 +363,7 @@ class _Check:
             self._report(batch, columns, is_generalized, "generalized_statements")
 
     def _report(self, batch: Batch, columns: list[Any], test: Callable[[int, Any], Any], flag: str) -> None:
-        """A problem for each statement that has a term for which `test` holds."""
+        """Add a problem for each statement with a term for which `test` is true."""
         masks = []
         for slot, ids in enumerate(columns):
             mask = test(slot, ids)
@@ -382,7 +382,7 @@ def _shown(value: Any) -> str:
 
 
 def _generalized_terms(batch: Batch) -> Any:
-    """For each term whether it is a quoted triple that only generalized RDF has, at any depth."""
+    """For each term, whether it is a quoted triple that only generalized RDF allows, at any depth."""
     kinds, quoted = batch.kind, batch.quoted
     wrong = np.zeros(len(kinds), bool)
     if not len(quoted):
@@ -400,7 +400,7 @@ def _generalized_terms(batch: Batch) -> Any:
 
 
 def _rows_of(batch: Batch, frame: int | None) -> tuple[int, int]:
-    """The first row of a frame in this Batch, and the one behind its last."""
+    """The first row of a frame in this Batch, and the row after its last."""
     if frame is None:
         return 0, len(batch)
     ends = [0, *batch.frames.tolist(), len(batch)]
@@ -449,7 +449,7 @@ class _InOrder:
 
 
 class _AnyOrder:
-    """Compares as multisets. Each different term is held once, and 16 bytes for each statement of both."""
+    """Compares as multisets. Memory: each different term once, and 16 bytes for each statement of both."""
 
     def __init__(self, theirs: Iterator[Batch], frame: int | None, check: _Check) -> None:
         self._theirs, self._frame, self._check = theirs, frame, check

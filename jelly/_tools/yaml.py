@@ -15,7 +15,7 @@ except ImportError:
 
 __all__ = ["dump_yaml", "load_documents"]
 
-# Maximum nesting of a value, and maximum number of values that aliases stand for in one document.
+# Maximum nesting of a value, and maximum number of values that the aliases of a document repeat.
 MAX_DEPTH = 128
 MAX_ALIASED = 10_000
 
@@ -31,7 +31,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def dump_yaml(value: Any) -> str:
-    """A value of dicts, lists and scalars as YAML, its keys in their order.
+    """A value of dicts, lists and scalars as YAML. Keys keep their order.
 
     >>> dump_yaml({"a": [1, "x"]})
     'a:\\n- 1\\n- x\\n'
@@ -43,9 +43,9 @@ def dump_yaml(value: Any) -> str:
 def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
     """The documents of a YAML stream, dicts, lists, str, int, float, bool and None by the core schema of YAML 1.2.
 
-    Keys are strings and stand once in a mapping; tags other than those of the core schema are refused.
-    JellySyntaxError with the line, counted from ``first_line``; JellyLimitError where values are nested deeper than 128
-    or aliases stand for more than 10 000 values.
+    Keys are strings and unique in a mapping; tags outside of the core schema are refused.
+    JellySyntaxError with the line, counted from ``first_line``; JellyLimitError if values are nested deeper than 128
+    or aliases repeat more than 10 000 values.
 
     >>> list(load_documents(b"a: [no, 010]\\n---\\n"))
     [{'a': ['no', 10]}, None]
@@ -62,7 +62,7 @@ def load_documents(text: bytes, first_line: int = 1) -> Iterator[Any]:
 
 
 class _Document:
-    """One document, made from its events: nothing is built that a limit forbids."""
+    """One document, built from its events. Limits are checked before anything is built."""
 
     def __init__(self, events: Iterator[Any], first_line: int) -> None:
         self._events = events

@@ -22,7 +22,7 @@ def main() -> None:
         sys.exit("error: the command needs the click package: python -m pip install 'jelly-rdf[cli]'")
     except KeyboardInterrupt:
         sys.exit(130)
-    # Asked to end, or left alone by its terminal, the command takes the file away that it was writing.
+    # If the command is asked to end, or its terminal goes away, it removes the file that it was writing.
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:

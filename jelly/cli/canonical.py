@@ -20,7 +20,7 @@ _ALGORITHMS = ("sha256", "sha384")
 
 
 class _Nowhere:
-    """A destination of bytes that nobody needs."""
+    """A file that discards its bytes."""
 
     def write(self, data: bytes) -> int:
         return len(data)

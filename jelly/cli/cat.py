@@ -69,7 +69,7 @@ def cat(
 
 
 class _Input:
-    """A file that is looked at before it is read."""
+    """A file whose start is examined before it is read."""
 
     def __init__(self, file: str, settings: dict[str, Any]) -> None:
         self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, **settings)
@@ -77,7 +77,7 @@ class _Input:
         self._looked: Iterator[jelly.Batch] | None = None
 
     def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:
-        """The stream options for what the file shows at its beginning; None where it has nothing."""
+        """The stream options for the statements at the start of the file; None if there are none."""
         reader = stack.enter_context(self._open())
         batches = reader.batches()
         first = next(batches, None)
@@ -86,7 +86,7 @@ class _Input:
             options = choose_options(None, reader, first.arity)
             options = widened(options, missing(options, first, changes))
         if self._again:
-            reader.close()  # there may be more files than a process can have open
+            reader.close()  # there may be more files than a process can open
         else:
             self._looked = batches if first is None else chain([first], batches)
         return options

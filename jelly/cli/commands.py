@@ -25,6 +25,7 @@ from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    layout_option,
     limits_of,
     parse_range,
     progress_bar,
@@ -45,7 +46,7 @@ from jelly.stats import stats
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
-HEAD_ROWS = 4096  # statements decoded at a time where few are wanted
+HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
 # Lookup tables and the options that set their sizes.
@@ -182,9 +183,7 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
-@click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
-)
+@layout_option
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1), default=1,
     help="Number of threads that read a Jelly file with an index.",
@@ -250,7 +249,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
-    """The prefixes that are to be declared, by name."""
+    """The prefixes to declare, by name."""
     pairs = [declared.partition("=") for declared in given["namespaces"]]
     if pairs and not target.namespaces:
         raise click.UsageError(f"--prefix does not go with {target.title}, which has no prefixes")

@@ -14,10 +14,12 @@ from typing import Any, TypeVar, cast
 import click
 
 from jelly._io.source import descriptor_of, split_suffix
+from jelly._layouts import LAYOUTS
 
 __all__ = [
     "STATEMENTS",
     "can_have_index",
+    "layout_option",
     "limits_of",
     "parse_range",
     "progress_bar",
@@ -30,7 +32,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What reading a file may be told, by the keyword of the functions: sizes, and switches with the value that they give.
+# Options for reading files, by the keyword of the functions: sizes, and switches with their values.
 _LIMITS = {
     "max_frame_bytes": "Maximum bytes of a Jelly frame.",
     "max_line_bytes": "Maximum bytes of a line of N-Triples, N-Quads or RDF Patch.",
@@ -81,7 +83,7 @@ def _option_of(name: str) -> str:
 
 
 def reading_options(*names: str) -> Callable[[F], F]:
-    """Options for the keywords of reading called ``names``; the command gets those given as ``limits``, a dict."""
+    """Add options for the reading keywords ``names``; the command gets the given ones as the dict ``limits``."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
@@ -103,7 +105,7 @@ def reading_options(*names: str) -> Callable[[F], F]:
 
 
 def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -> dict[str, Any]:
-    """``limits``, all of which one of the inputs must know."""
+    """Return ``limits``, after a check that at least one of the inputs has each of them."""
     for name in limits:
         if not any(name in each for each in known):
             raise click.UsageError(f"{_option_of(name)} does not go with {what or 'any of these files'}")
@@ -116,9 +118,13 @@ quoted_option = click.option(
     help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
 )
 
+layout_option = click.option(
+    "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
+)
+
 
 def say(text: str, colour: str | None = None) -> None:
-    """A line on standard error; colours only on a terminal, and never with NO_COLOR."""
+    """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
@@ -135,14 +141,14 @@ def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int 
 
 
 def can_have_index(dst: str) -> bool:
-    """Whether an index would be of use: not in a stream, a device, or a compressed file."""
+    """Whether an index is useful: not in a stream, a device, or a compressed file."""
     if dst == "-" or split_suffix(dst)[1] or descriptor_of(dst) is not None:
         return False
     return os.path.isfile(dst) or not os.path.exists(dst)
 
 
 def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
-    """A:B with either left out."""
+    """A range A:B; A and B are optional."""
     start, colon, stop = value.partition(":")
     if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
         raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")

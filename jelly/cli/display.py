@@ -24,13 +24,13 @@ except ImportError as error:
 
 __all__ = ["progress", "show_inspection", "show_report", "show_result_stats", "show_stats", "show_table"]
 
-# Work that is done sooner shows no bar.
+# No bar is shown for work that is done sooner.
 PATIENCE = 0.5
 
 
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], object]]:
-    """A bar on standard error that goes away at the end; a spinner where the size is not known."""
+    """A bar on standard error that disappears at the end; a spinner if the size is unknown."""
     began = time.monotonic()
     bar: Progress | None = None
     task: TaskID | None = None
@@ -47,7 +47,7 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], obje
         if statements is not None:
             rate = statements / max(time.monotonic() - began, 1e-9) / 1e6
             counts = f": {statements:,} statements, {rate:.2f} M/s"
-        # The total too: where there are several files, one comes after the other.
+        # Also the total: several files are read one after the other.
         bar.update(task, completed=done, total=total, description=what + counts)
 
     try:
@@ -75,7 +75,7 @@ def show_table(head: list[str], rows: list[list[str]]) -> None:
 
 
 def show_report(report: dict[str, Any]) -> None:
-    """A table of what a job did, on standard output."""
+    """Print the results of a job as a table on standard output."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column(justify="right", overflow="fold")

@@ -11,10 +11,10 @@ from jelly.errors import JellyError
 
 __all__ = ["INTERRUPTED", "in_options", "message", "silence_stdout"]
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 
-# What the functions of the package call otherwise than the options of the command.
+# Keywords whose options on the command line have other names.
 _IN_OPTIONS = [
     (re.compile(pattern), option)
     for pattern, option in (
@@ -28,6 +28,7 @@ _IN_OPTIONS = [
         (r"\bpass force=True\b", "use --force"),
         (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
         (r'\bdialect="(\w+)"', r"--dialect \1"),
+        (r"\bpass members=\.\.\.", "use --members"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),
@@ -41,14 +42,14 @@ _IN_OPTIONS = [
 
 
 def in_options(text: str) -> str:
-    """A text that speaks of keywords as the command line does, of options."""
+    """A message with the names of options instead of keywords."""
     for pattern, option in _IN_OPTIONS:
         text = pattern.sub(option, text)
     return text
 
 
 def message(error: BaseException) -> str:
-    """What to tell about an error, on one line: what is wrong, in which file, where."""
+    """The message for an error on one line: what is wrong, in which file, and where."""
     if isinstance(error, JellyError):
         text = in_options(error.reason)
         place = [
@@ -67,18 +68,18 @@ def message(error: BaseException) -> str:
     elif isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, OSError | ValueError):
-        # What was asked for cannot be done: no bug, so no need to look where.
+        # The request cannot be fulfilled. This is not a bug, so the place in the code is not shown.
         text = in_options(str(error))
     elif isinstance(error, MemoryError):
         text = "out of memory"
     else:
         text = f"{type(error).__name__}: {error} (JELLY_TRACEBACK=1 shows where)"
-    # Names and texts from a file must not steer the terminal.
+    # Names and texts from a file must not control the terminal.
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def silence_stdout() -> None:
-    """Send what is left to write nowhere, so that the interpreter does not complain at its end."""
+    """Discard unwritten output, so that the interpreter prints no error when it exits."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -16,7 +16,6 @@ from jelly.errors import JellyError
 
 __all__ = ["messages"]
 
-_FORMATS = ("jelly", "nt", "nq", "ttl", "trig", "ndjsonld", "yamlld", "rdf")
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -24,12 +23,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def messages() -> None:
     """Work with logs of RDF Messages.
 
-    Formats: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML and Jelly.
+    Formats: N-Triples, N-Quads, Turtle and TriG with delimiters, NDJSON-LD, YAML-LD, RDF/XML, Jelly, and TAR
+    archives of files of any format.
     """
 
 
 def _reading(command: _F) -> _F:
-    """The options of a log that is read."""
+    """The options for reading a log."""
     for option in (
         click.option(
             "--from", "from_format", metavar="FORMAT", help="Format or media type of the input (default: by suffix)."
@@ -38,6 +38,9 @@ def _reading(command: _F) -> _F:
             "--dialect",
             type=click.Choice(["comment", "directive"]),
             help="What delimits messages: # @message or MESSAGE (default: as announced by VERSION, else comments).",
+        ),
+        click.option(
+            "--members", metavar="FORMAT", help="Format of the files in a TAR archive (default: by suffix of each)."
         ),
         click.option(
             "--trailing", type=click.Choice(["open", "close"]), default="open",
@@ -65,6 +68,9 @@ _writing = (
         "--to-dialect", type=click.Choice(["comment", "directive"]),
         help="What delimits messages in the output.",
     ),
+    click.option(
+        "--to-members", metavar="FORMAT", help="Format of the files in a TAR archive that is written (default: nq)."
+    ),
 )
 
 
@@ -89,7 +95,8 @@ def _settings(
 @_reading
 @_writing[0]
 @_writing[1]
-def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, **reading: Any) -> None:
+@_writing[2]
+def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, to_members: str | None, **reading: Any) -> None:
     """Convert the log SRC to DST. Suffixes choose the formats; "-" is standard input or output."""
     from jelly.messages import convert_messages
 
@@ -102,6 +109,7 @@ def convert(src: str, dst: str, to_format: str | None, to_dialect: Any, **readin
             from_format=from_format,
             to_format=to_format,
             to_dialect=to_dialect,
+            to_members=to_members,
             progress=progress,
             **settings,
         )
@@ -127,9 +135,10 @@ def count(files: tuple[str, ...], **reading: Any) -> None:
 @_reading
 @_writing[0]
 @_writing[1]
-def cat(files: tuple[str, ...], to_format: str | None, to_dialect: Any, **reading: Any) -> None:
+@_writing[2]
+def cat(files: tuple[str, ...], to_format: str | None, to_dialect: Any, to_members: str | None, **reading: Any) -> None:
     """Print the messages of several logs as one log."""
-    _put_together(files, "-", to_format or "nq", to_dialect, reading)
+    _put_together(files, "-", to_format or "nq", to_dialect, to_members, reading)
 
 
 @messages.command(short_help="Merge logs, one after the other.")
@@ -138,17 +147,25 @@ def cat(files: tuple[str, ...], to_format: str | None, to_dialect: Any, **readin
 @_reading
 @_writing[0]
 @_writing[1]
-def merge(files: tuple[str, ...], dst: str, to_format: str | None, to_dialect: Any, **reading: Any) -> None:
+@_writing[2]
+def merge(
+    files: tuple[str, ...], dst: str, to_format: str | None, to_dialect: Any, to_members: str | None, **reading: Any
+) -> None:
     """Write the messages of several logs, in order, to the log DST."""
-    _put_together(files, dst, to_format, to_dialect, reading)
+    _put_together(files, dst, to_format, to_dialect, to_members, reading)
 
 
 def _put_together(
-    files: tuple[str, ...], dst: str, to_format: str | None, to_dialect: Any, reading: dict[str, Any]
+    files: tuple[str, ...],
+    dst: str,
+    to_format: str | None,
+    to_dialect: Any,
+    to_members: str | None,
+    reading: dict[str, Any],
 ) -> None:
     from jelly.messages import MessageReader, MessageWriter
 
-    with MessageWriter(dst, format=to_format, dialect=to_dialect) as writer:
+    with MessageWriter(dst, format=to_format, dialect=to_dialect, members=to_members) as writer:
         for file in files:
             for message in MessageReader(file, **_settings(**reading)):
                 writer.write(message)
@@ -173,7 +190,10 @@ def split(src: str, directory: Path, to_format: str | None, **reading: Any) -> N
 @messages.command(short_help="Check that logs can be read to the end.")
 @click.argument("files", nargs=-1, required=True)
 @_reading
-@click.option("--strict", is_flag=True, help="Allow only RDF 1.1, and one object per line of NDJSON-LD.")
+@click.option(
+    "--strict", is_flag=True,
+    help="Allow only RDF 1.1, no # @message inside a statement, and one object per line of NDJSON-LD.",
+)
 def validate(files: tuple[str, ...], strict: bool, **reading: Any) -> None:
     """Read logs and print the first error of each, with message and line. The exit code is 1 if there is one."""
     failed = False

@@ -17,6 +17,7 @@ from jelly._formats.registry import SEEKING, Content, find, format_of, having, t
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    layout_option,
     limits_of,
     parse_range,
     progress_bar,
@@ -51,7 +52,7 @@ _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
 def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
-    """The options asked for, or None to keep those of the input."""
+    """The requested options, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
     return patches.PatchOptions(
@@ -61,14 +62,14 @@ def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | N
 
 
 def _target(dst: str, to_format: str | None) -> str | None:
-    """The format to write; text where it goes to standard output."""
+    """The format to write; text on standard output."""
     if dst == "-" and to_format in ("jellyp", "trp") and sys.stdout.isatty():
         raise click.UsageError("the format is binary: give a file or a pipe instead of the terminal")
     return to_format or ("rdfp" if dst == "-" else None)
 
 
 def _reading(file: str, from_format: str | None, limits: dict[str, Any]) -> dict[str, Any]:
-    """The keywords to read patches with."""
+    """The keywords for reading patches."""
     found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
     return {"format": found.name} | having(limits, found.reading)
 
@@ -80,7 +81,7 @@ def _patches(files: tuple[str, ...], from_format: str | None, limits: dict[str, 
 
 
 def _seekable(dst: str, target: str | None) -> bool:
-    """Whether to write an index where nothing else is said."""
+    """Whether to write an index by default."""
     return can_have_index(dst) and find(target, dst, content=Content.PATCH).name == "jellyp"
 
 
@@ -94,9 +95,9 @@ def patch() -> None:
       jelly patch convert change.jellyp - | less
       jelly patch slice log.jellyp 1000:1010
 
-    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
-    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
-    patch contains their statements too. Apply a patch only to the file it was made from, or to a conversion of it.
+    A patch names blank nodes by their labels in the file it was made from. Nodes without a label, such as [] in Turtle,
+    get the labels anon0, anon1 and so on by their position in the file. Apply a patch only to the file it was made
+    from, or to a conversion of it.
     """
 
 
@@ -118,9 +119,7 @@ def patch() -> None:
     default=None,
     help="Write an index for random access (default for uncompressed files).",
 )
-@click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", help="Columns of a table (default: flat)."
-)
+@layout_option
 @_limits
 def convert(
     src: str,
@@ -200,7 +199,7 @@ def inspect(file: str, from_format: str | None, as_json: bool, limits: dict[str,
 
 
 def _index(file: str) -> dict[str, int] | None:
-    """What the index or sidecar of a file tells; None where it has none."""
+    """The contents of the index or sidecar of a file; None without one."""
     try:
         with patches.open(file) as opened:
             keyframes = len(opened.index.keyframes)
@@ -294,7 +293,10 @@ def apply_(
 @_type
 @_triples
 @click.option("--namespaces/--no-namespaces", default=True, help="Also compare prefixes, if both formats have them.")
-@click.option("--match-blank-nodes", is_flag=True, help="Match blank nodes by their place, not by label. Needs memory.")
+@click.option(
+    "--match-blank-nodes/--no-match-blank-nodes", default=True,
+    help="Match blank nodes by their place where labels fit worse.",
+)
 @click.option(
     "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
     help="Memory limit in MiB.",
@@ -316,9 +318,10 @@ def diff(
 
     The number of additions and deletions is printed on standard error.
 
-    Blank nodes are compared by their labels. Nodes without a label, such as [] in Turtle, get the labels anon0, anon1
-    and so on by their position in the file. If such a node is added or removed, later nodes get other labels, and the
-    patch contains their statements too. With --match-blank-nodes labels do not matter.
+    Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
+    patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
+    --no-match-blank-nodes only labels count: nodes without one, such as [] in Turtle, are called anon0, anon1 and so on
+    by their position in the file.
     """
     settings["memory"] <<= 20
     target = _target(dst, to_format)

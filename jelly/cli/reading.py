@@ -42,10 +42,10 @@ def format_of(value: str | None, name: str, option: str) -> Format:
 def settings_of(
     files: Sequence[str], from_format: str | None, limits: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """The keywords to read each file with: its format, and what this knows of what `reading_options` gave.
+    """The keywords for reading each file: its format, and the options of `reading_options` that it has.
 
-    A name that tells no format is a mistake in the call, to be told before anything is read; so is an option that is of
-    no use for any of them.
+    A name without a known format is a mistake in the call, reported before anything is read; so is an option that is of
+    no use for any file.
     """
     formats = [format_of(from_format, file, "--from") for file in files]
     limits_of(limits, *(format.reading for format in formats))
@@ -53,7 +53,7 @@ def settings_of(
 
 
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of the commands that write one stream of Jelly from what may hold more than it shows at first."""
+    """Options of commands that write one stream of Jelly from input whose kinds of statements may appear late."""
     options = [
         click.option("--physical", type=click.Choice(PHYSICAL), help="Physical stream type of the Jelly output."),
         click.option("--generalized", is_flag=True, help="Allow generalized statements in the Jelly output."),
@@ -66,7 +66,7 @@ def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wide_changes(given: dict[str, Any]) -> dict[str, Any]:
-    """The stream options that `wide_options` ask for."""
+    """The stream options of `wide_options`."""
     changes: dict[str, Any] = {}
     if given["physical"]:
         changes["physical_type"] = jelly.PhysicalType[given["physical"].upper()]
@@ -86,7 +86,7 @@ _WIDE = {
 
 @contextlib.contextmanager
 def wide_advice() -> Iterator[None]:
-    """Within this, what turned up late is an error that names the options of the command line."""
+    """Context manager: errors for kinds of statements that appear late name the options of the command."""
     try:
         yield
     except LateError as error:

@@ -23,12 +23,12 @@ from jelly.cli.reading import from_option, settings_of, wide_advice, wide_change
 
 __all__ = ["cli"]
 
-REFRESH = 0.5  # seconds between two looks at the counters
+REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
 
 
 def _tls(**files: str | None) -> Any:
-    """The TLS that some files make, or None."""
+    """The TLS settings from files, or None."""
     from jelly.grpc import Tls
 
     return Tls(**files) if any(files.values()) else None
@@ -106,7 +106,7 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
       jelly serve --store topics/
       jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
     """
-    # What gRPC writes to standard error by itself, of a port in use say, is told by the error.
+    # gRPC also writes to standard error, for example if a port is in use. The exception has the same information.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from jelly.grpc import AsyncServer, Broker, Topics
     from jelly.grpc import tokens as known_tokens
@@ -149,7 +149,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _load(topics: Any, name: str, file: str, settings: dict[str, Any]) -> None:
-    """Fill a topic from a file, unless the store has it already."""
+    """Fill a topic from a file, unless the store already has the topic."""
     topic = topics.get(name, create=True)
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is not loaded")
@@ -162,9 +162,9 @@ def _load(topics: Any, name: str, file: str, settings: dict[str, Any]) -> None:
 def _batches(
     reader: jelly.Reader, progress: Callable[[int, int | None, int | None], object] | None
 ) -> tuple[Iterator[Any], jelly.StreamOptions | None]:
-    """The Batches of a reader, with a look at the progress after each, and the options of the stream."""
+    """The Batches of a reader, with an update of the progress after each, and the options of the stream."""
     batches = reader.source.watched(reader.batches(), progress)
-    first = list(islice(batches, 1))  # the options stand before it
+    first = list(islice(batches, 1))  # the options come before it
     return chain(first, batches), reader.options
 
 
@@ -173,7 +173,7 @@ def _published(
     changes: dict[str, Any],
     progress: Callable[[int, int | None, int | None], object] | None,
 ) -> tuple[Iterator[Any], jelly.StreamOptions]:
-    """The Batches to publish, and options for all of them as far as the first shows."""
+    """The Batches to publish, and options for all of them, chosen by the first Batch."""
     batches = reader.source.watched(reader.batches(), progress)
     first = next(batches, None)
     options = choose_options(changes, reader, 3 if first is None else first.arity)
@@ -201,7 +201,7 @@ async def _serve(server: Any, topics: Any) -> None:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(done.wait(), REFRESH)
             if sys.stderr.isatty():
-                # To the beginning of the line, and clear it.
+                # Return to the start of the line, and clear it.
                 click.echo(f"\r\x1b[K{_counts(broker)}, {broker.subscribers:,} subscribers", err=True, nl=False)
     if sys.stderr.isatty():
         click.echo(err=True)
@@ -311,7 +311,7 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
 
 @contextlib.contextmanager
 def _signals_close(feed: Any) -> Iterator[None]:
-    """Within this, SIGINT and SIGTERM close the feed, so that what has come is kept; a second one interrupts.
+    """Context manager: SIGINT and SIGTERM close the feed, so that received messages are kept; a second one interrupts.
 
     An exception in the handler could leave a lock of grpcio held, and later users of that lock would wait forever.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from jelly.cli.commands import cli
-from jelly.cli.common import progress_bar, say, shape_option, show
+from jelly.cli.common import layout_option, progress_bar, say, shape_option, show
 from jelly.cli.errors import message
 from jelly.cli.reading import from_option
 from jelly.errors import JellyError
@@ -69,9 +69,7 @@ def spark_() -> None:
     help="Output directory, which all executors must be able to access.",
 )
 @click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
-@click.option(
-    "--layout", type=click.Choice(["flat", "ntriples"]), default="flat", show_default=True, help="Columns of Parquet."
-)
+@layout_option
 @click.option(
     "--partition-by", type=click.Choice(["predicate", "graph"]),
     help="Write one Parquet directory per value, as Hive does.",
@@ -144,7 +142,7 @@ def stats_(
 
 
 def _tell(errors: list[JellyError]) -> None:
-    """What was left out, on standard error."""
+    """Print the skipped sources on standard error."""
     if errors:
         say(f"skipped broken input, {len(errors):,} errors:", "yellow")
     for error in errors[:_SHOWN]:

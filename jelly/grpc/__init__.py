@@ -21,6 +21,10 @@ call metadata. ``jelly-topic`` names the topic of a publication (by default the 
 existing message) choose the messages of a subscription; the broker answers with ``jelly-first``, the number of the
 first message it sends.
 
+Labels of blank nodes pass through clients, servers and brokers as they are. Their scope is what the publisher says it
+is: the frame in a grouped stream, the publication in a flat one. A topic does not tell apart the labels of several
+publications; publishers of a flat topic choose labels that no other one uses.
+
 A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly``, that only grows. Any reader of Jelly can read it. Spark
 can follow it (``spark.readStream.format("jelly").option("follow", "true")``, from the start and then by offset), and
 ``jelly spark ingest`` can archive it.

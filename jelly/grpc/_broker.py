@@ -72,7 +72,7 @@ class Broker(AsyncHandler):
                 if len(batch) == 0 and not batch.namespaces and not batch.metadata and not call.options.is_grouped:
                     continue  # only the options
             if not started:
-                # Another may have been the first to publish meanwhile.
+                # Another publication may have created the topic meanwhile.
                 topic.offer(call.options)
                 started = True
             if batch.nbytes < BIG:
@@ -160,20 +160,20 @@ class Broker(AsyncHandler):
 
 
 def _served(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
-    """The options for a subscriber, see `serve_options`; one that asks for version 1 gets no namespaces."""
+    """The options for a subscriber, see `serve_options`; a subscriber that asks for version 1 gets no namespaces."""
     if requested is not None and requested.version == 1:
         own = own.replace(version=1)
     return serve_options(own, requested)
 
 
 class _Reading:
-    """One subscriber's way through a topic; ``number`` is the next message."""
+    """The position of a subscriber in a topic; ``number`` is the next message."""
 
     def __init__(self, topic: Topic, requested: StreamOptions | None, number: int) -> None:
         self.topic = topic
         self.number = number
         self.has_begun = False
-        # Whether the subscriber has read the topic's own frames since a keyframe, so that the next needs no change.
+        # Whether the subscriber has read unchanged frames since a keyframe, so that the next frame needs no change.
         self.is_plain = False
         self._requested = requested
         self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
@@ -184,9 +184,9 @@ class _Reading:
         return self.has_begun and self.topic.is_in_memory(self.number)
 
     def take(self) -> list[bytes]:
-        """The messages up to the end of a segment; none where the next is still to come.
+        """The messages up to the end of a segment; empty if the next one was not published yet.
 
-        Who starts in the middle of a segment, or wants smaller tables, needs them encoded anew.
+        For a start in the middle of a segment, or smaller tables, they must be encoded again.
         """
         start, frames = self.topic.read(self.number)
         own = self.topic.options
@@ -205,7 +205,7 @@ class _Reading:
         return frames[skip:]
 
     def recode(self, frame: bytes) -> bytes:
-        """A frame for a subscriber that needs it anew."""
+        """A frame encoded again for a subscriber that cannot use it unchanged."""
         assert self._coder is not None
         decoder, encoder = self._coder
         (frame,) = encoder.encode(decoder.decode(frame))

@@ -22,15 +22,15 @@ from jelly.grpc._protocol import FIRST, FOLLOW, PUBLISH, START, SUBSCRIBE, TOPIC
 __all__ = ["AsyncClient", "AsyncFeed", "Client", "Feed"]
 
 MAX_MESSAGE = 1 << 28
-# Seconds before the first new attempt and the longest wait; each wait is twice the last, give or take a fifth.
+# Seconds before the first new attempt, and the longest wait. Each wait is twice the last, plus or minus 20 %.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-# Any answer tells that there is a server, also that it does not know the method.
+# Any answer shows that there is a server, even that the method is unknown.
 PROBE = "/grpc.health.v1.Health/Check"
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What both clients are told."""
+    """Settings of both clients."""
 
     address: str
     tls: Tls | None
@@ -49,7 +49,7 @@ class _Settings:
             ("grpc.http2.max_pings_without_data", 0),
             # Clients of one process that have the same settings would share a connection.
             ("grpc.use_local_subchannel_pool", 1),
-            # It must not be less eager to connect than `_Attempts`.
+            # gRPC must not wait longer than `_Attempts` before it connects again.
             ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
             ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 1000)),
         ]
@@ -67,14 +67,14 @@ class _Settings:
 
 
 def _error(error: Any) -> JellyServiceError:
-    """What a call that failed raises."""
+    """The exception for a failed call."""
     code = error.code()
     kind = JellyTimeoutError if code == grpc.StatusCode.DEADLINE_EXCEEDED else JellyServiceError
     return kind(f"{code.name}: {error.details()}", code.name)
 
 
 class _Attempts:
-    """When to try again, up to a deadline."""
+    """Decides when to try again, up to a deadline."""
 
     def __init__(self, retries: int, timeout: float | None) -> None:
         self.retries = retries
@@ -87,7 +87,7 @@ class _Attempts:
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
 
     def wait(self, error: Any) -> float:
-        """Seconds until the next attempt. Raises where there must be none."""
+        """Seconds until the next attempt. Raises the error if there must be no other attempt."""
         if error.code() != grpc.StatusCode.UNAVAILABLE or self.failed >= self.retries:
             raise _error(error) from None
         self.failed += 1
@@ -97,12 +97,12 @@ class _Attempts:
         return wait
 
     def connect(self, error: Any) -> float | None:
-        """After a call that should show whether anybody is there: None if so, or seconds until the next attempt."""
+        """After a failed probe: None if it shows that there is a server, else the seconds until the next attempt."""
         return self.wait(error) if error.code() == grpc.StatusCode.UNAVAILABLE else None
 
 
 class _Progress:
-    """How far a subscription has come, over all attempts."""
+    """The progress of a subscription over all attempts."""
 
     def __init__(
         self, settings: _Settings, topic: str, options: StreamOptions | None, start: int | str | None, follow: bool,
@@ -114,19 +114,19 @@ class _Progress:
         self.follow = follow
         self.attempts = _Attempts(settings.retries, timeout)
         self.given = metadata
-        self.number: int | None = None  # of the next message, where the server tells numbers
+        self.number: int | None = None  # of the next message, if the server sends numbers
         self.received = 0
         self.decoder = FrameDecoder()
 
     def arguments(self) -> dict[str, Any]:
-        """Of the next attempt."""
+        """The arguments of the next attempt."""
         start = self.start if self.number is None else self.number
         metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
         self.decoder = FrameDecoder()
         return {"metadata": metadata, "timeout": self.attempts.left}
 
     def began(self, metadata: Any) -> None:
-        """The server has answered."""
+        """Take the initial metadata of the server."""
         first = metadata_of(metadata).get(FIRST, "")
         if first.isdigit():
             self.number = int(first)
@@ -138,17 +138,17 @@ class _Progress:
             self.number += 1
 
     def wait(self, error: Any) -> float:
-        """Seconds until the next attempt. Raises where there must be none."""
-        if self.received > 0 and self.number is None:  # nobody knows where to go on
+        """Seconds until the next attempt. Raises the error if there must be no other attempt."""
+        if self.received > 0 and self.number is None:  # the position is unknown
             raise _error(error) from None
         return self.attempts.wait(error)
 
 
 class _BaseFeed:
-    """A subscription and how far it has come."""
+    """A subscription and its progress."""
 
     def __init__(self, client: Any, method: Any, progress: _Progress) -> None:
-        self._client = client  # which must not be closed because nobody else holds it
+        self._client = client  # keeps the client alive, as it closes when it is freed
         self._method = method
         self._progress = progress
         self._call: Any = None
@@ -196,7 +196,7 @@ class Feed(_BaseFeed):
             while not self._closed.is_set():
                 self._call = self._method(progress.request, **progress.arguments())
                 try:
-                    if self._closed.is_set():  # by a thread that did not see this call
+                    if self._closed.is_set():  # by a thread that did not have this call yet
                         return
                     progress.began(self._call.initial_metadata())
                     for frame in self._call:
@@ -576,7 +576,7 @@ class AsyncClient(_BaseClient[AsyncFeed]):
                     sent += 1
                 await call.done_writing()
             except asyncio.InvalidStateError:
-                pass  # the server has ended the call: it says why
+                pass  # the server has ended the call; its status says why
             await call
         except grpc.RpcError as error:
             raise _error(error) from None

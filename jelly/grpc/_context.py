@@ -29,10 +29,10 @@ __all__ = ["Call", "Publication", "Refusal", "Subscription", "Tls", "grpc", "sta
 
 log = logging.getLogger("jelly.grpc")
 
-# Frames of more bytes are dealt with in a thread of their own, so that the event loop goes on.
+# Frames of more bytes are handled in another thread, so that they do not block the event loop.
 BIG = 1 << 17
 
-# Longest message of a status: gRPC has a limit for all headers.
+# Maximum characters of the message of a status: gRPC has a limit for all headers.
 MAX_DETAIL = 1000
 
 _EXHAUSTED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
@@ -67,10 +67,10 @@ class Refusal(JellyError):
 
 
 def status_of(error: BaseException) -> tuple[Any, str]:
-    """The status code with which a call ends that failed with this error, and the message.
+    """The status code and the message for a call that failed with this error.
 
-    What is wrong with a stream is INVALID_ARGUMENT, as the specification asks; an error that nobody foresaw is INTERNAL
-    and told to the log alone.
+    Errors in a stream are INVALID_ARGUMENT, as the specification asks. Unexpected errors are INTERNAL
+    and described only in the log.
     """
     codes = grpc.StatusCode
     if isinstance(error, Refusal):
@@ -218,7 +218,7 @@ class Publication(Call):
 
     def _decode(self, frame: bytes) -> Batch:
         batch = self._decoder.decode(inflate(frame, self._max_bytes))
-        # Frames of nothing may come before the options, which name the topic.
+        # Empty frames may come before the options, which name the topic.
         if not self._checked and (self._topic or self.options is not None):
             self._check(self, "publish", self.topic)
             self._checked = True
@@ -324,7 +324,7 @@ def tokens(known: Mapping[str, str]) -> Authenticate:
     >>> tokens({"s3cret": "ann"})({"authorization": "Bearer s3cret"})
     'ann'
     """
-    # Every token is compared, each in constant time.
+    # All tokens are compared, each in constant time.
     pairs = [(token.encode(), name) for token, name in known.items()]
 
     def authenticate(metadata: Mapping[str, str]) -> str | None:

@@ -18,7 +18,7 @@ from jelly.grpc._protocol import serve_options
 
 __all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
 
-# Statements of a frame in a flat stream.
+# Statements per frame in a flat stream.
 FRAME_ROWS = 256
 
 
@@ -265,7 +265,7 @@ class Fitting:
         self._encoder: FrameEncoder | None = None
 
     def fit(self, frame: bytes) -> list[bytes]:
-        """The next frame as it is to be sent. JellyOptionsError where no stream can be what was asked for."""
+        """The frames to send for the next frame. JellyOptionsError if the requested options cannot be fulfilled."""
         if self._decoder is None:
             return [frame]
         batch = self._decoder.decode(frame)

@@ -1,4 +1,4 @@
-"""The wire protocol besides frames: names, the subscription message, and which stream answers which request.
+"""The wire protocol except frames: names, the subscription message, and the options of a stream for a request.
 
 A message of the two methods that carries statements is a bare RdfStreamFrame, handled as bytes.
 """
@@ -56,7 +56,7 @@ def put_varint(value: int) -> bytes:
 
 
 def take_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint and where it ends. JellyFormatError where there is none.
+    """A varint and its end. JellyFormatError if there is none.
 
     >>> take_varint(b"\\xac\\x02", 0)
     (300, 2)
@@ -70,19 +70,6 @@ def take_varint(data: bytes, at: int) -> tuple[int, int]:
     raise JellyFormatError("expected a varint", offset=at)
 
 
-def split_frames(data: bytes) -> Iterator[bytes]:
-    """The frames of a delimited stream, whole ones only, without their lengths.
-
-    >>> list(split_frames(b"\\x01a\\x02bc"))
-    [b'a', b'bc']
-    """
-    at = 0
-    while at < len(data):
-        size, at = take_varint(data, at)
-        yield data[at : at + size]
-        at += size
-
-
 def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
     """An RdfStreamSubscribe.
 
@@ -94,7 +81,7 @@ def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
         name = topic.encode()
         packed += bytes([_TOPIC_TAG]) + put_varint(len(name)) + name
     if options is not None:
-        # A version left open is any that we read.
+        # Without a version: any version that jelly reads.
         row = options_row(options if options.version else options.replace(version=2))
         packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
     return packed
@@ -153,9 +140,9 @@ def _text(value: bytes, what: str) -> str:
 
 
 def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
-    """Topic and requested options of an RdfStreamSubscribe; unknown fields are passed over.
+    """Topic and requested options of an RdfStreamSubscribe; unknown fields are ignored.
 
-    JellyFormatError, JellyOptionsError or JellyUnsupportedError where it is not one.
+    JellyFormatError, JellyOptionsError or JellyUnsupportedError if it is malformed.
 
     >>> unpack_subscribe(pack_subscribe("news", StreamOptions.small(physical_type=1)))[1].max_name_table_size
     128
@@ -194,7 +181,7 @@ def unpack_options(data: bytes) -> StreamOptions:
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
-    """The options with which a stream that has the options ``own`` can be sent to one who asked for ``requested``.
+    """The options for sending a stream with the options ``own`` to a subscriber who asked for ``requested``.
 
     Physical type, logical type, name and version must be equal where they are asked for; a stream without a name gets
     the one that was asked for. Tables become as small as asked for. A stream that may have generalized statements or
@@ -226,15 +213,15 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     )
 
 
-# What a stream of triples is as one of quads.
+# Logical types of streams of triples as streams of quads.
 _AS_QUADS = {LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS, LogicalType.GRAPHS: LogicalType.DATASETS}
 
 
 def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
-    """Refuse, with JellyOptionsError, a stream whose statements do not go into one with the options ``own``.
+    """Refuse, with JellyOptionsError, a stream whose statements do not fit into a topic with the options ``own``.
 
-    Triples go into a stream of quads. Whether a stream that may have quoted triples, generalized statements or
-    namespaces does have some, its statements show: the topic refuses those that it cannot hold.
+    Triples fit into a stream of quads. Quoted triples, generalized statements and
+    namespaces are checked later, when statements with them arrive.
 
     >>> accept_options(StreamOptions(physical_type=1), StreamOptions(physical_type=2))
     Traceback (most recent call last):

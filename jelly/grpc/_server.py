@@ -31,7 +31,7 @@ from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE, inflate
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
 MAX_MESSAGE = 16 << 20
-CALL_END = 0.01  # seconds that gRPC is given to see that a call which was cancelled has ended
+CALL_END = 0.01  # seconds for gRPC to notice that a cancelled call has ended
 
 
 class Handler:
@@ -96,7 +96,7 @@ class AsyncHandler:
 
 
 class _Settings:
-    """What both servers are told, and what follows from that."""
+    """Settings of both servers, and the parts that depend on them."""
 
     def __init__(
         self,
@@ -130,14 +130,14 @@ class _Settings:
             ("grpc.so_reuseport", 0),
             ("grpc.http2.min_ping_interval_without_data_ms", 5000),
             ("grpc.keepalive_permit_without_calls", 1),
-            # Half-open connections: a peer that does not answer is gone.
+            # Half-open connections: a peer that does not answer counts as gone.
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 10_000),
             ("grpc.server_handshake_timeout_ms", 10_000),
         ]
 
     def install(self, server: Any, subscribe: Any, publish: Any, is_async: bool) -> tuple[Any, str]:
-        """Add the methods of the service and bind the address; the health servicer, and the address."""
+        """Add the methods of the service and bind the address. Return the health servicer and the address."""
         methods = {
             "SubscribeRdf": grpc.unary_stream_rpc_method_handler(subscribe),
             "PublishRdf": grpc.stream_unary_rpc_method_handler(publish),
@@ -146,7 +146,7 @@ class _Settings:
         return _add_extras(server, is_async), self.bind(server)
 
     def bind(self, server: Any) -> str:
-        """Bind the address; what it is with the port that was chosen."""
+        """Bind the address. Return it with the chosen port."""
         try:
             if self.tls is not None:
                 port = server.add_secure_port(self.address, self.tls.of_server())
@@ -165,13 +165,13 @@ class _Settings:
         return Publication(context, self.authenticate, requests, self.check, self.max_bytes, **self.limits)
 
     def check(self, call: Call, action: str, topic: str) -> None:
-        """Ask the hook whether the client may do that."""
+        """Ask ``authorize`` whether the client may do this."""
         if self.authorize is not None and not self.authorize(call.identity, action, topic):
             raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {action} to {topic!r}")
 
 
 def _bind_error(address: str, error: RuntimeError) -> OSError:
-    """Why an address cannot be had, which gRPC does not tell."""
+    """The reason why an address is not available, which gRPC does not give."""
     host, _, port = address.rpartition(":")
     try:
         places = socket.getaddrinfo(host.strip("[]") or None, port, type=socket.SOCK_STREAM)
@@ -194,7 +194,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _add_extras(server: Any, is_async: bool) -> Any:
-    """Add health checking and reflection; the health servicer."""
+    """Add health checking and reflection. Return the health servicer."""
     try:
         from google.protobuf.descriptor_pb2 import FileDescriptorSet
         from google.protobuf.descriptor_pool import DescriptorPool
@@ -206,7 +206,7 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         ) from None
     servicer = health.aio.HealthServicer() if is_async else health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    # A descriptor pool of its own: the program may have loaded other classes of the same names.
+    # A separate descriptor pool: the program may have loaded other classes with the same names.
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(resources.files("jelly").joinpath("data/service.binpb").read_bytes()).file:
         pool.Add(file)
@@ -233,7 +233,7 @@ def _refusing(method: str, code: Any, detail: str, is_async: bool) -> Any:
 
 
 class _AuthInterceptor:
-    """Lets nobody in whom ``authenticate`` does not know, but for health checks."""
+    """Refuses calls of clients that ``authenticate`` does not know, except health checks."""
 
     is_async = False
 

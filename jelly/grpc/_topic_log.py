@@ -5,7 +5,7 @@ number of messages a new **segment** begins with a keyframe that repeats the str
 any segment, or continue from the one before. So frames are passed to subscribers unchanged, wherever they start.
 
 In a store each topic is a file of delimited Jelly, a message log that every reader of Jelly reads. It is only ever
-appended to; what a crash left behind its last whole frame is cut off when the store is opened again, and put beside it.
+appended to. If a crash left bytes after the last complete frame, opening the store moves them to another file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from jelly._core.base.batch import Batch
+from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._io.source import lock
 from jelly._options import StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._protocol import accept_options, put_varint, split_frames, take_varint
+from jelly.grpc._protocol import accept_options, put_varint, take_varint
 
 __all__ = ["Missed", "Topic", "Topics"]
 
@@ -35,13 +36,13 @@ SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
 _MAX_LENGTH = 10  # bytes of a varint
 _SUFFIX = ".jelly"
-NAMESPACES = 2  # the version that has namespaces
-# File names have at most 255 bytes on the systems that matter.
+NAMESPACES = 2  # the first version with namespaces
+# File names have at most 255 bytes on common systems.
 _MAX_NAME = 240
 
 
 class Missed(JellyError, LookupError):
-    """Messages that a subscriber wanted are not kept any more, or have never been there."""
+    """Messages that a subscriber asked for are no longer kept, or never existed."""
 
 
 class _Segment:
@@ -54,7 +55,7 @@ class _Segment:
         self.offset = offset
         self.count = 0
         self.size = 0  # bytes, with the lengths
-        self.frames: list[bytes] | None = []  # None: in the file alone
+        self.frames: list[bytes] | None = []  # None: only in the file
 
 
 class Topic:
@@ -170,7 +171,7 @@ class Topic:
             try:
                 (frame,) = self._encoder.encode(batch)
                 if not frame and segment.count:
-                    # A frame of no bytes would look like the zeros that some file systems leave after a crash.
+                    # An empty frame would look like the zeros that some file systems leave after a crash.
                     self._encoder = None
                     segment = self._writable()
                     assert self._encoder is not None
@@ -178,7 +179,7 @@ class Topic:
                 data = put_varint(len(frame)) + frame
                 self._write(data)
             except BaseException:
-                # The encoder has forgotten or counted what nobody will read: the next message starts anew.
+                # The state of the encoder includes rows that no reader gets, so the next message begins a segment.
                 self._encoder = None
                 if segment.count == 0:
                     self._segments.pop()
@@ -211,7 +212,7 @@ class Topic:
             self.append(batch)
 
     def _writable(self) -> _Segment:
-        """The last segment, or a new one where that is full, or was begun before."""
+        """The last segment, or a new segment if it is full or its encoder is gone."""
         last = self._segments[-1] if self._segments else None
         full = last is None or last.count >= SEGMENT_MESSAGES or last.size >= SEGMENT_BYTES
         if last is not None and not full and self._encoder is not None:
@@ -229,7 +230,7 @@ class Topic:
                 self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
             try:
                 rest = memoryview(data)
-                while rest:  # a disk that fills takes a part; why no more of it, the next attempt tells
+                while rest:  # a disk that gets full takes a part; the next attempt raises the reason
                     rest = rest[self._file.write(rest) :]
             except OSError:
                 self._file.truncate(self._size)
@@ -237,7 +238,7 @@ class Topic:
         self._size += len(data)
 
     def _trim(self) -> None:
-        """Let go of what is not kept. Of a file only the last segment stays in memory."""
+        """Drop messages that are not kept. With a file only the last segment stays in memory."""
         if self.path is not None:
             if len(self._segments) > 1:
                 self._segments[-2].frames = None
@@ -295,7 +296,7 @@ class Topic:
             data = file.read(size)
         if len(data) < size:
             raise JellyFormatError(f"{self.path} became shorter", offset=offset)
-        return first, list(split_frames(data))[:count]
+        return first, [frame for _, frame in split_frames([data], DELIMITED)][:count]
 
     def _find(self, number: int) -> _Segment | None:
         if number == self.end:
@@ -351,9 +352,9 @@ class Topic:
                 self._file = None
 
     def _recover(self, path: Path) -> None:
-        """Find the segments of a file and cut off what is behind its last whole frame.
+        """Find the segments of a file and cut off bytes after its last complete frame.
 
-        Everything is decoded: what subscribers will be sent is what a reader accepts.
+        All frames are decoded, so that subscribers only get frames that a reader accepts.
         """
         decoder = FrameDecoder()
         at = 0
@@ -401,7 +402,7 @@ class Topic:
 
 
 def _has_options(frame: bytes) -> bool:
-    """Whether the first row of a frame is one of options: with us that marks a keyframe."""
+    """Whether the first row of a frame has the options, which marks a keyframe in a topic."""
     if frame[:1] != b"\x0a":
         return False
     _, at = take_varint(frame, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -56,11 +57,12 @@ def check_depth(value: Any) -> None:
 class Contexts:
     """The caller's cache of remote contexts, the only place that they come from.
 
-    ``known`` maps URLs to what stands there: a document with "@context", a context alone, or either as JSON text.
+    ``known`` maps URLs to what stands there: a document with "@context", a context alone, either as JSON text, or the
+    path of a file of that text. A file is read when it is first referred to.
     """
 
     def __init__(self, known: Mapping[str, Any] | None) -> None:
-        self._known = known or {}
+        self._known = dict(known or {})
 
     def fill(self, document: Any, depth: int = 0) -> Any:
         """The document with every reference to a context replaced by the context."""
@@ -108,8 +110,17 @@ class Contexts:
                 f"the context {url} is not in the cache: remote contexts are never fetched, give it with contexts="
             )
         found = self._known[url]
+        # What begins like this is JSON text of a context, else it is a path.
+        is_text = isinstance(found, str) and found.lstrip().startswith(("{", "[", '"'))
+        if isinstance(found, str | os.PathLike) and not is_text:
+            with open(found, "rb") as file:
+                found = file.read()
         if isinstance(found, str | bytes):
-            found = load_json(found.encode() if isinstance(found, str) else found)
+            try:
+                found = load_json(found.encode() if isinstance(found, str) else found)
+            except JellySyntaxError as error:
+                raise JellyFormatError(f"the context {url} that was given: {error.reason}") from None
+            self._known[url] = found
         return found["@context"] if isinstance(found, dict) and "@context" in found else found
 
 

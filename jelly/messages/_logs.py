@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import XSD_STRING_IRI
 from jelly._core.boundaries.turtle import Lexer
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.ntriples.text import TextReader
@@ -38,6 +39,10 @@ NO_LIMIT = 1 << 40
 
 # Frames of Jelly before that of the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
+
+# Bytes of Turtle that are looked through at once, and how many each find in them counts for: it takes up to 300.
+PIECE = 1 << 20
+MARK = 400
 
 BOM = b"\xef\xbb\xbf"
 
@@ -143,9 +148,14 @@ _VERSION = re.compile(rb"@?version\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')", re.I)
 
 _DIRECTIVE = re.compile(rb"[ \t]*(?:MESSAGE|@message)\b")
 
-# The place of a delimiter in a text: its beginning, its end, and between them where its note begins.
-Cut = tuple[int, int, int]
+# The place of a delimiter in a text: its beginning, its end, and between them where its note begins; then 0 if it is
+# between statements, 1 inside a statement or a graph block, 2 inside one where a string ends.
+Cut = tuple[int, int, int, int]
 
+
+# What may follow a string, in the same literal; and what may be said instead of nothing.
+_TAG_OR_TYPE = re.compile(rb"(?:[ \t\r\n]|#[^\r\n]*[\r\n])*(?:@|\^\^)")
+_IS_STRING = f"^^<{XSD_STRING_IRI}>".encode()
 
 # What may stand before the VERSION that announces directives: spaces, comments, other directives.
 _BEFORE = re.compile(
@@ -193,7 +203,8 @@ def _may_go_on(rest: bytes) -> bool:
 
 class TurtleLog(TextLog):
     """Turtle and TriG. The lexer finds the delimiters; a statement of random IRIs takes the place of each, so that one
-    parser reads many messages. In an unfinished statement it is a syntax error, as a delimiter there has to be.
+    parser reads many messages. A statement or graph block that has delimiters in it is read as a whole when it ends: in
+    the place of each stands a comment, and what the parser has given when it comes there belongs to the message before.
     """
 
     def __init__(
@@ -203,10 +214,12 @@ class TurtleLog(TextLog):
         dialect: str | None,
         announced: bool,
         trailing: Any,
+        strict: bool,
         base: str | None,
         max_message_bytes: int,
     ) -> None:
         self._either = dialect == "either"
+        self._strict = strict
         self._comments = dialect == "comment"
         self._announced = announced
         self._settings = {
@@ -222,8 +235,8 @@ class TurtleLog(TextLog):
         self._prefixes: dict[str, str] = {}
         self._max = max_message_bytes
         self._parts: list[bytes] = []
-        self._marks: list[tuple[str, int, int, int, int]] = []
-        self._n = 0  # bytes that wait in the parts
+        self._marks: list[tuple[str, int, int, int, int, int]] = []
+        self._n = 0  # bytes that wait: the parts and their marks
         self._origin = 0  # the offset of the first of them in the input
         self._line = 1  # its line
         iri = f"<x:{secrets.token_hex(12)}>"
@@ -236,10 +249,13 @@ class TurtleLog(TextLog):
         super().__init__(messages="directive" if directive else "comment", **self._settings)
         self._lexer = Lexer(directive=directive)
         self._directive = directive
+        # Directives are statements of their own; the newer text refuses all delimiters in graph blocks.
+        self._splits = not directive and not self._strict
         self._announced = self._announced or not directive
 
     def feed(self, data: Any) -> Iterator[Batch]:
-        return self._feed(bytes(data), False)
+        for at in range(0, len(data), PIECE):
+            yield from self._feed(bytes(data[at : at + PIECE]), False)
 
     def close(self) -> Iterator[Batch]:
         yield from self._feed(b"", True)
@@ -261,36 +277,44 @@ class TurtleLog(TextLog):
             data = head
             self._begun = True
         self._parts.append(data)
-        self._n += len(data)
         marks = self._lexer.feed(data, final)
+        self._n += len(data) + MARK * len(marks)
         self._marks += marks
-        if final or any(mark[0] in ("message", "bad") for mark in marks):
+        if final or any(mark[0] == "bad" or (mark[0] == "message" and not self._inside(mark)) for mark in marks):
             yield from self._parse(final)
         if self._n > self._max:
             reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
             raise self._error(JellyLimitError(reason, line=self._line))
 
+    def _inside(self, mark: tuple[str, int, int, int, int, int]) -> int:
+        """The last number of a `Cut`."""
+        return (mark[5] or mark[4] != 0) if self._splits else 0
+
     def _parse(self, final: bool) -> Iterator[Batch]:
-        """Read what waits, up to its last delimiter; to its end if that is final."""
+        """Read what waits, up to its last delimiter that stands between statements; to its end if that is final."""
         text = b"".join(self._parts)
         origin = self._origin
         wrong: JellyError | None = None
         cuts: list[Cut] = []
         declared: list[tuple[int, str, str]] = []  # of the message with this number in the text, name, IRI
-        for kind, begin, stop, note, depth in self._marks:
+        for mark in self._marks:
+            kind, begin, stop, note, depth, _ = mark
             if kind == "prefix":
                 if (match := _PREFIX.match(text, begin - origin)) is not None:
                     declared.append((len(cuts), match[1].decode(errors="replace"), match[2].decode(errors="replace")))
             elif kind == "version":
                 match = _VERSION.match(text, begin - origin)
                 self._announced |= match is not None and (match[1] or match[2] or b"").endswith(b"-messages")
-            elif kind == "bad" or depth or not self._announced:
+            elif kind == "bad" or (depth and not self._splits) or not self._announced:
                 wrong = self._refuse(kind, depth, self._line + text.count(b"\n", 0, begin - origin))
                 break
             else:
-                cuts.append((begin - origin, stop - origin, note - origin))
-        end = len(text) if final and wrong is None else cuts[-1][1] if cuts else 0
-        if not final or wrong is not None:
+                cuts.append((begin - origin, stop - origin, note - origin, self._inside(mark)))
+        whole = final and wrong is None
+        while not whole and cuts and cuts[-1][3]:
+            cuts.pop()
+        end = len(text) if whole else cuts[-1][1] if cuts else 0
+        if not whole:
             declared = [each for each in declared if each[0] < len(cuts)]  # not of what still waits
         yield from self._read(text[:end], cuts, declared)
         if wrong is not None:
@@ -298,8 +322,8 @@ class TurtleLog(TextLog):
         self._origin += end
         self._line += text.count(b"\n", 0, end)
         self._parts = [text[end:]]
-        self._n = len(text) - end
         self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
+        self._n = len(text) - end + MARK * len(self._marks)
 
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:
@@ -313,18 +337,26 @@ class TurtleLog(TextLog):
         return JellySyntaxError("a delimiter inside a graph block that is open", line=line)
 
     def _read(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
+        inner = sum(inside > 0 for _, _, _, inside in cuts)
+        if 0 < inner < len(cuts):
+            yield from self._read_each(text, cuts, declared)
+            return
         pieces, at = [], 0
-        for begin, stop, _ in cuts:
-            pieces.append(text[at:begin])
+        for begin, stop, _, inside in cuts:
+            # pyoxigraph waits for the tag or datatype of a string. Where none comes, the statement is there already.
+            ends = inside == 2 and not _TAG_OR_TYPE.match(text, stop)
+            pieces.append(text[at:begin] + (_IS_STRING if ends else b""))
             at = stop
         pieces.append(text[at:])
         head = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in self._prefixes.items())
-        marked = head.encode() + b"\n" + self._sentinel.join(pieces)
+        marked = head.encode() + b"\n" + (b"#" + self._sentinel if inner else self._sentinel).join(pieces)
         broken: BrokenText | None = None
         try:
-            nquads, prefixes, self._base = self._parser(marked, self._format, self._base, self._written, self._max)
+            nquads, prefixes, self._base = self._parser(
+                marked, self._format, self._base, self._written, self._max, self._sentinel if inner else b""
+            )
         except JellyLimitError as error:
-            if not cuts:
+            if not cuts or inner:
                 raise self._error(error, self._line) from None
             yield from self._read_each(text, cuts, declared)
             return
@@ -335,25 +367,28 @@ class TurtleLog(TextLog):
             nquads = nquads[: nquads.rfind(self._sentinel) + len(self._sentinel) + 1]  # the last message is not whole
             if self._sentinel not in nquads:
                 nquads = b""
-        notes = [] if self._directive else [text[note:stop] for _, stop, note in cuts if note < stop]
+        notes = [] if self._directive else [text[note:stop] for _, stop, note, _ in cuts if note < stop]
         if notes:
-            notes = [text[note:stop].strip() for _, stop, note in cuts]
+            notes = [text[note:stop].strip() for _, stop, note, _ in cuts]
         yield from self._push(nquads, notes, declared, prefixes)
         self._prefixes = prefixes
         if broken is not None:
-            raise self._error(self._tell(broken, text, cuts))
+            raise self._error(self._tell(broken, text, [] if inner else cuts))
 
     def _read_each(self, text: bytes, cuts: list[Cut], declared: list[tuple[int, str, str]]) -> Iterator[Batch]:
-        """The same message by message, where one of them is refused: those before it are given."""
-        line, at = self._line, 0
-        for i, (begin, stop, note) in enumerate([*cuts, (len(text), len(text), len(text))]):
-            names = [(0, name, iri) for number, name, iri in declared if number == i]
+        """The same by parts that end between statements: where one is refused, those before it are given."""
+        line, at, first = self._line, 0, 0
+        for i, (begin, stop, note, inside) in enumerate([*cuts, (len(text), len(text), len(text), 0)]):
+            if inside:
+                continue
+            names = [(number - first, name, iri) for number, name, iri in declared if first <= number <= i]
             self._line = line + text.count(b"\n", 0, at)
             # First the message, then its delimiter, which cannot be refused.
-            yield from self._read(text[at:begin], [], names)
+            inner = [(a - at, b - at, c - at, d) for a, b, c, d in cuts[first:i]]
+            yield from self._read(text[at:begin], inner, names)
             if i < len(cuts):
-                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin)], [])
-            at = stop
+                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin, 0)], [])
+            at, first = stop, i + 1
         self._line = line
 
     def _push(
@@ -395,7 +430,7 @@ class TurtleLog(TextLog):
             return JellySyntaxError(broken.reason, line=self._line)
         line = max(broken.line - 1, 1)  # without the head
         ends = [match.start() for match in re.finditer(b"\n", text)]
-        lines = [bisect_left(ends, begin) + 1 for begin, _, _ in cuts]
+        lines = [bisect_left(ends, begin) + 1 for begin, *_ in cuts]
         reason = broken.reason
         if line in lines:
             reason = f"a delimiter inside a statement: {reason.replace(self._sentinel.decode(), '@message')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 from typing import Literal, TypeAlias
@@ -93,7 +94,11 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
     (('directive', True), (None, False), ('comment', False))
     """
     if "/" not in (format or ""):
-        return find(format, name, content=Content.MESSAGES), "comment", False
+        try:
+            return find(format, name, content=Content.MESSAGES), "comment", False
+        except JellyError as error:
+            _advise(error, format, name)
+            raise
     kind, parameters = parse_media_type(format or "")
     for known in LOG_FORMATS.values():
         if kind in known.media_types:
@@ -108,6 +113,17 @@ def find_log(format: str | None, name: str = "") -> tuple[LogFormat, Dialect | N
     if messages is not None:
         warnings.warn(f"messages={messages} is not known: the document is read as one message", stacklevel=3)
     return known, None, False
+
+
+def _advise(error: JellyError, format: str | None, name: str) -> None:
+    """Say what holds messages in a format that has statements only."""
+    with contextlib.suppress(JellyError):
+        title = find(format, name).title
+        if title == "JSON-LD":
+            error.reason += "; messages in JSON-LD are lines of NDJSON-LD"
+        else:
+            error.reason += f"; RDF Messages defines no log of {title}: keep each message in a file of a TAR archive"
+        error.args = (error.reason,)
 
 
 def media_type(format: str, dialect: Dialect = "comment") -> str:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from jelly._formats.language_case import JsonMarks, Marks, Written
+from jelly._core.boundaries.xml_text import TextJoiner
+from jelly._formats.language_case import Written
 from jelly._formats.registry import JSON_LD, RDF_XML, Format
-from jelly._formats.syntaxes import PLACE, SYNTAXES, ox
-from jelly._io.limits import guard_turtle, guard_xml, memory_error
+from jelly._formats.syntaxes import Parsing, ox
+from jelly._io.limits import memory_error
 from jelly.errors import JellyLimitError
 
 __all__ = ["BrokenText", "to_nquads"]
@@ -53,42 +54,97 @@ class _Limited:
 
 
 def to_nquads(
-    text: bytes, format: Format, base: str | None, written: Written, limit: int
+    text: bytes, format: Format, base: str | None, written: Written, limit: int, sentinel: bytes = b""
 ) -> tuple[bytes, dict[str, str], str | None]:
     """A text as N-Quads, of ``limit`` bytes at most, the prefixes and the base IRI at its end; `BrokenText` or
     JellyLimitError.
 
     It stays in pyoxigraph from one text to the other, which is the fastest way through it: no term is looked at. Labels
-    that the text has ``written`` keep their marks.
+    that the text has ``written`` keep their marks. A comment that holds the ``sentinel``, a statement, puts it between
+    what the parser gives before and after the comment.
     """
-    marks: Any = JsonMarks() if format is JSON_LD else Marks(xml=format is RDF_XML)
-    if format is not JSON_LD:
-        size = (guard_xml() if format is RDF_XML else guard_turtle())(text)
-        if size > max(limit, len(text)):
-            raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
-    marked = written.put(marks.put(text))
+    if format is RDF_XML:
+        text = TextJoiner().feed(text)
+    parsing = Parsing(format, written)
+    if format is not JSON_LD and parsing.check(text) > max(limit, len(text)):
+        raise JellyLimitError(f"a message is longer than {limit} bytes with its entities; raise max_message_bytes")
+    marked = parsing.put(text)
 
     def taken(nquads: bytes) -> bytes:
-        nquads = marks.take(nquads)
-        if marks.of_tag is None:
+        nquads = parsing.tags.take(nquads)
+        of_tag = parsing.tags.of_tag
+        if of_tag is None:
             return nquads
-        return _NQUADS_TAG.sub(lambda match: b'"@' + marks.of_tag(match[1].decode()).encode(), nquads)
+        return _NQUADS_TAG.sub(lambda match: b'"@' + of_tag(match[1].decode()).encode(), nquads)
 
-    parser = ox.parse(marked, SYNTAXES[format], base_iri=base)
+    parser, quads = _parsed(parsing, marked, base, sentinel)
     made: Any = _Limited(limit)
     try:
-        ox.serialize(parser, made, ox.RdfFormat.N_QUADS)
+        ox.serialize(quads, made, ox.RdfFormat.N_QUADS)
     except MemoryError as error:
         raise memory_error(error) from None
     except SyntaxError as error:
         made = _Limited(limit)
-        before = _until_broken(ox.parse(marked, SYNTAXES[format], base_iri=base))
+        before = _until_broken(_parsed(parsing, marked, base, sentinel)[1])
         ox.serialize(before, made, ox.RdfFormat.N_QUADS)
-        reason = PLACE.sub("", written.take_str(marks.take_str(error.msg)), count=1)
-        raise BrokenText(taken(made.take()), reason, error.lineno) from None
-    prefixes = {name: written.take_str(marks.take_str(iri)) for name, iri in parser.prefixes.items()}
+        raise BrokenText(taken(made.take()), parsing.reason(error), error.lineno) from None
+    prefixes = {name: parsing.take(iri) for name, iri in parser.prefixes.items()}
     base = parser.base_iri
-    return taken(made.take()), prefixes, base if base is None else written.take_str(base)
+    return taken(made.take()), prefixes, base if base is None else parsing.take(base)
+
+
+def _parsed(parsing: Parsing, text: bytes, base: str | None, sentinel: bytes) -> tuple[Any, Iterator[Any]]:
+    """A parser, and what it gives, with sentinels."""
+    if not sentinel:
+        parser = parsing.parse(text, base_iri=base)
+        return parser, parser
+    file: Any = _Pieces(text, b"#" + sentinel)
+    parser = parsing.parse(file, base_iri=base)
+    return parser, _with_sentinels(parser, file, next(ox.parse(sentinel, ox.RdfFormat.N_QUADS)))
+
+
+class _Pieces:
+    """A text as a file that ends each read at a comment, and so tells how many the parser has come to."""
+
+    def __init__(self, text: bytes, comment: bytes) -> None:
+        self._pieces = text.split(comment)
+        for i in range(1, len(self._pieces)):
+            # Behind a comment and the end of its line no token goes on.
+            end = _LINE_END.match(self._pieces[i])[0]  # type: ignore[index]
+            self._pieces[i - 1] += b"#" + end
+            self._pieces[i] = self._pieces[i][len(end) :]
+        self._offset = 0
+        self.comments = 0
+
+    def read(self, size: int) -> bytes:
+        if self._offset >= len(self._pieces[self.comments]) and self.comments < len(self._pieces) - 1:
+            self.comments += 1
+            self._offset = 0
+        data = self._pieces[self.comments][self._offset : self._offset + size]
+        self._offset += len(data)
+        return data
+
+
+_LINE_END = re.compile(rb"\r\n|[\r\n]|")
+
+
+def _with_sentinels(parser: Iterator[Any], file: _Pieces, sentinel: Any) -> Iterator[Any]:
+    """What a parser gives. It reads on only when it has given all that it made of what it has read."""
+    told = 0
+    quad: Any = sentinel
+    while quad is not None:
+        broken = None
+        try:
+            quad = next(parser, None)
+        except SyntaxError as error:
+            broken = error
+        for _ in range(told, file.comments):
+            yield sentinel
+        told = file.comments
+        if broken is not None:
+            raise broken
+        if quad is not None:
+            yield quad
 
 
 def _until_broken(parser: Iterator[Any]) -> Iterator[Any]:

@@ -13,18 +13,21 @@ from jelly._core.algebra.message_blank_nodes import rename_blank_nodes as rename
 from jelly._core.base.batch import Batch
 from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source
-from jelly.errors import JellyError, JellyLimitError
+from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
-from jelly.messages._media import Dialect, find_log
+from jelly.messages._media import LOG_FORMATS, Dialect, find_log, media_type
 from jelly.messages._message import Declared, Message, messages_of
+from jelly.messages._tar import TarLog
 
 __all__ = ["MessageReader", "aread_messages", "read_messages"]
 
 # Bytes given to a log at a time: what comes out of them is in memory at once.
 PIECE = 1 << 17
+# What a web server is asked for.
+ACCEPT = ", ".join([media_type(name) for name in LOG_FORMATS]) + ", */*;q=0.1"
 # Formats that an input can be recognised as.
-_NAMES = ("jelly", "nt", "nq", "ttl")
+_NAMES = ("jelly", "nt", "nq", "ttl", "tar")
 
 _BY_MEDIA_TYPE: Any = object()
 
@@ -40,13 +43,15 @@ class MessageReader:
     src : Any
         The input, as for `jelly.Reader`.
     format : str, optional
-        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly``), or a media type with parameters. By default
-        the suffix of the file decides; a source without a name is Jelly.
+        Name or suffix (``nt nq ttl trig ndjsonld yamlld rdf jelly tar``), or a media type with parameters. By default
+        the Content-Type of a body from the web decides, or else the suffix; a source without a name is Jelly.
     dialect : {"comment", "directive"} or None, optional
         What delimits messages in N-Triples, N-Quads, Turtle and TriG: ``# @message`` comments (RDF Messages, section
         2.1), or ``MESSAGE`` and ``@message .`` in a document that announces them with ``VERSION "1.2-messages"``. None
         reads a document as one message. By default the parameters of a media type decide, else comments, unless the
         document begins by announcing directives.
+    members : str, optional
+        Format of the files in a TAR archive, any of those of `jelly.Reader`. By default the suffix of each decides.
     trailing : {"open", "close"}, default "open"
         Whether a comment at the very end opens an empty message. Directives never do.
     rename_blank_nodes : bool, default False
@@ -54,9 +59,11 @@ class MessageReader:
     base : str, optional
         Base IRI for resolving relative IRIs.
     contexts : mapping of str to Any, optional
-        JSON-LD contexts by URL. Other contexts are never fetched.
+        JSON-LD contexts by URL: the path of a file, JSON text, or a dict. Contexts are never fetched: one that is used
+        and not given is an error that names its URL.
     strict : bool, default False
-        Allow only RDF 1.1 in N-Triples and N-Quads, and neither blank lines nor arrays in NDJSON-LD.
+        Allow only RDF 1.1 in N-Triples and N-Quads, no comment that delimits messages inside a statement or graph block
+        of Turtle and TriG, and neither blank lines nor arrays in NDJSON-LD.
     force : bool, default False
         Read the frames of a flat Jelly stream as messages.
     max_message_bytes : int, optional
@@ -79,6 +86,19 @@ class MessageReader:
 
     Notes
     -----
+    The scope of a blank node is its message (section 1.4). Labels are given as they stand, so nodes of two messages
+    that have the same label are equal in Python; with ``rename_blank_nodes=True`` they are not.
+
+    Every comment that matches delimits messages, wherever it stands (RDF Messages, section 2.1). In Turtle and TriG it
+    may stand inside a statement or graph block: triples whose object comes before it belong to the message before, and
+    the statement goes on in the next. These messages are given when the statement or graph block ends, and count as one
+    for ``max_message_bytes``. Newer drafts of RDF Messages refuse that, and so does ``strict=True``; a directive cannot
+    stand there.
+
+    In a TAR archive each file is a message, in the order of the archive; it may be in any format of `jelly.Reader`, and
+    compressed (section 3.3). Directories are passed over; links, devices and sparse files are refused; nothing is
+    extracted. RDF Messages defines no log of RDF Thrift, RDF Protobuf and N3: archives can hold such messages.
+
     In NDJSON-LD a line with only a context, ``{"@context": ...}``, applies to the following lines and is no message.
     With ``dialect="comment"`` it is an empty message, because there each line is one.
 
@@ -96,6 +116,7 @@ class MessageReader:
         *,
         format: str | None = None,
         dialect: Dialect | None = _BY_MEDIA_TYPE,
+        members: str | None = None,
         trailing: Literal["open", "close"] = "open",
         rename_blank_nodes: bool = False,
         base: str | None = None,
@@ -108,9 +129,14 @@ class MessageReader:
         max_datatypes: int = 256,
         max_expansion: int = MAX_EXPANSION,
     ) -> None:
-        self.source = Source(src, max_expansion)
-        with self.source.named():
-            self.format, found, announced = find_log(format, self.source.name)
+        self.source = Source(src, max_expansion, ACCEPT)
+        try:
+            with self.source.named():
+                format = format or self.source.media_type
+                self.format, found, announced = find_log(format, self.source.name)
+        except JellyError:
+            self.source.close()
+            raise
         self.source.expected = (self.format.name, _NAMES, "format")
         if max_message_bytes is None:
             most = fitted({}, ["max_message_bytes"], self.source.size)
@@ -129,6 +155,8 @@ class MessageReader:
         self.statements = 0
         self._unread = False  # messages of a chunk are still to come
         name = self.format.name
+        if members is not None and name != "tar":
+            raise JellyArgumentError(f"members= is for TAR archives: {self.format.title} has no files in it")
         self._log: Log
         if name == "jelly":
             self._log = JellyLog(
@@ -154,12 +182,25 @@ class MessageReader:
                 dialect=how,
                 announced=announced,
                 trailing=trailing,
+                strict=strict,
                 base=base,
                 max_message_bytes=max_message_bytes,
             )
         elif name == "ndjsonld":
             self._log = NdjsonLog(
                 contexts=contexts, strict=strict, dialect=how, base=base, max_message_bytes=max_message_bytes
+            )
+        elif name == "tar":
+            self._log = TarLog(
+                members=members,
+                contexts=contexts,
+                strict=strict,
+                max_message_bytes=max_message_bytes,
+                base=base,
+                max_names=max_names,
+                max_prefixes=max_prefixes,
+                max_datatypes=max_datatypes,
+                max_expansion=max_expansion,
             )
         elif name == "yamlld":
             self._log = YamlLog(contexts=contexts, base=base, max_message_bytes=max_message_bytes)
@@ -199,22 +240,15 @@ class MessageReader:
             The Batches in order.
         """
         with closing(self.source), self._named():
-            broken: JellyError | None = None
-            chunks = self.source.chunks()
-            while True:
-                try:
-                    chunk = next(chunks, None)
-                except JellyError as error:
-                    broken = error
-                    break
-                if chunk is None:
-                    yield from self._given(self._log.close())
-                    break
-                for at in range(0, len(chunk), PIECE):
-                    yield from self._given(self._log.feed(chunk[at : at + PIECE]))
-            if broken is not None:
-                broken.message = self.messages
-                raise broken
+            try:
+                for chunk in self.source.chunks():
+                    for at in range(0, len(chunk), PIECE):
+                        yield from self._given(self._log.feed(chunk[at : at + PIECE]))
+                yield from self._given(self._log.close())
+            except JellyError as error:
+                if error.message is None:  # an error of the source, for example in compressed data
+                    error.message = self.messages
+                raise
 
     def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
         for batch in batches:

@@ -1,12 +1,12 @@
-"""Batches of complete messages to N-Triples, N-Quads, Turtle and TriG with delimiters, JSON-LD and YAML-LD."""
+"""Batches of complete messages to text with delimiters, JSON-LD and YAML-LD."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from itertools import groupby
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
@@ -17,11 +17,14 @@ from jelly.errors import JellyError, JellyFormatError
 from jelly.messages._media import Dialect
 from jelly.messages._message import NOTE
 
-__all__ = ["Encoder", "JsonEncoder", "LinesEncoder", "TurtleEncoder", "YamlEncoder"]
+if TYPE_CHECKING:
+    from jelly._formats.syntaxes import SyntaxWriter
+
+__all__ = ["Encoder", "JsonEncoder", "TextEncoder", "YamlEncoder"]
 
 # As plain numbers: members of an IntEnum take six times as long to find and compare.
-IRI, BNODE, LANG, TYPED, TRIPLE, TEXT, TEXT_LTR = map(
-    int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TRIPLE, Kind.TEXT, Kind.TEXT_LTR)
+IRI, BNODE, LANG, TYPED, TEXT, TEXT_LTR = map(
+    int, (Kind.IRI, Kind.BNODE, Kind.LANG, Kind.TYPED, Kind.TEXT, Kind.TEXT_LTR)
 )
 
 Row = tuple[int, int, int, int]
@@ -34,7 +37,8 @@ class Encoder:
 
     def encode(self, batch: Batch) -> bytes:
         """The messages of a Batch, which has whole ones only."""
-        rows = Rows(fitted(self.capabilities, batch))
+        with numbered(batch):
+            rows = Rows(self.capabilities.fit(batch))
         parts = []
         for i, frame in enumerate(rows.frames()):
             try:
@@ -53,12 +57,13 @@ class Encoder:
         return b""
 
 
-def fitted(capabilities: Capabilities, batch: Batch) -> Batch:
-    """`Capabilities.fit`, with errors that tell the message."""
+@contextmanager
+def numbered(batch: Batch) -> Iterator[None]:
+    """Within this, an error that tells a row of the Batch tells its message, too."""
     try:
-        return capabilities.fit(batch)
+        yield
     except JellyError as error:
-        if error.row is not None:
+        if error.row is not None and error.message is None:
             error.message = batch.first_frame + int(batch.frames.searchsorted(error.row - batch.first_row, "right"))
         raise
 
@@ -71,7 +76,6 @@ class Rows:
         self.kind: list[int] = batch.kind.tolist()
         self.aux: list[int] = batch.aux.tolist()
         self.terms = Materializer(batch)
-        self.known: dict[int, str] = {}  # of the Encoder
 
     def frames(self) -> Iterator[list[Row]]:
         batch = self.batch
@@ -108,106 +112,24 @@ class _Delimiters:
         return b"" if self.begun or not self._directive else b'VERSION "1.2-messages"\n'
 
 
-class LinesEncoder:
-    """N-Triples and N-Quads."""
+class TextEncoder:
+    """Formats of lines and the Turtle family: the ``writer`` has ``frames``, the text of each message of a Batch."""
 
-    def __init__(self, quads: bool, dialect: Dialect) -> None:
-        self._writer = TextWriter(quads=quads)
+    def __init__(self, writer: TextWriter | SyntaxWriter, dialect: Dialect) -> None:
+        self._writer = writer
         self._delimiters = _Delimiters(dialect)
 
     def encode(self, batch: Batch) -> bytes:
         described = batch.metadata
         around = self._delimiters.around
+        with numbered(batch):
+            frames = self._writer.frames(batch)
         return b"".join(
             [
                 around(text, described.get(i, {}).get(NOTE, b"") if described else b"")
-                for i, text in enumerate(self._writer.frames(batch))
+                for i, text in enumerate(frames)
             ]
         )
-
-    def close(self) -> bytes:
-        return self._delimiters.close()
-
-
-_PREFIX_NAME = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?\Z")
-_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*)\Z|\Z")
-
-
-class TurtleEncoder(Encoder):
-    """Turtle and TriG: prefixes are declared where the messages declare them, and hold from there on."""
-
-    def __init__(self, quads: bool, dialect: Dialect) -> None:
-        self.capabilities = capabilities_of("trig" if quads else "ttl")
-        self._delimiters = _Delimiters(dialect)
-        self._names: dict[str, str] = {}  # IRI to name
-        self._prefixes: dict[str, str] = {}
-        self._declared: dict[int, list[tuple[str, str]]] = {}
-        self._described: dict[int, dict[str, bytes]] = {}
-
-    def encode(self, batch: Batch) -> bytes:
-        self._described = batch.metadata
-        self._declared = {}
-        for _, frame, name, iri in batch.namespaces:
-            self._declared.setdefault(frame, []).append((name, iri))
-        return super().encode(batch)
-
-    def message(self, rows: Rows, frame: list[Row], i: int) -> str:
-        text = "".join(self._declare(rows, self._declared.get(i, ())))
-        for g, group in groupby(frame, lambda row: row[3]):
-            statements = "".join(self._statements(rows, group))
-            if g < 0:
-                text += statements
-            else:
-                text += f"{self._term(rows, g)} {{\n{statements}}}\n"
-        note = self._described.get(i, {}).get(NOTE, b"")
-        return self._delimiters.around(text.encode(), note).decode()
-
-    def _declare(self, rows: Rows, declared: Any) -> Iterator[str]:
-        for name, iri in declared:
-            # Prefixes that text cannot hold are left out; their IRIs are then written in full.
-            if (
-                self._prefixes.get(name) == iri
-                or not _PREFIX_NAME.match(name)
-                or re.search(r'[\x00-\x20<>"{}|^`\\]', iri)
-            ):
-                continue
-            self._names.pop(self._prefixes.get(name, ""), None)
-            self._prefixes[name] = iri
-            self._names[iri] = name
-            rows.known.clear()
-            yield f"@prefix {name}: <{iri}> .\n"
-
-    def _statements(self, rows: Rows, group: Any) -> Iterator[str]:
-        term = self._term
-        for s, of_subject in groupby(group, lambda row: row[0]):
-            lines = []
-            for p, of_predicate in groupby(of_subject, lambda row: row[1]):
-                objects = " , ".join([term(rows, row[2]) for row in of_predicate])
-                lines.append(f"{'a' if rows.text(p) == RDF + 'type' else term(rows, p)} {objects}")
-            yield term(rows, s) + " " + " ;\n    ".join(lines) + " .\n"
-
-    def _term(self, rows: Rows, term: int) -> str:
-        found = rows.known.get(term)
-        if found is None:
-            found = rows.known[term] = self._make(rows, term)
-        return found
-
-    def _make(self, rows: Rows, term: int) -> str:
-        kind = rows.kind[term]
-        if kind == TRIPLE:
-            s, p, o = rows.batch.quoted.reshape(-1, 3)[rows.aux[term]].tolist()
-            return f"<<( {self._term(rows, s)} {self._term(rows, p)} {self._term(rows, o)} )>>"
-        if kind == IRI:
-            text = rows.text(term)
-            cut = max(text.rfind("#"), text.rfind("/"), text.rfind(":")) + 1
-            name = self._names.get(text[:cut])
-            if name is not None and _LOCAL.match(text[cut:]):
-                return f"{name}:{text[cut:]}"
-        text = str(rows.terms.term(term))
-        if kind == TYPED:
-            end = text.rindex('"') + 1
-            return f"{text[:end]}^^{self._term(rows, rows.aux[term])}"
-        return text
 
     def close(self) -> bytes:
         return self._delimiters.close()

@@ -9,15 +9,18 @@ from typing import Any
 from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter
 from jelly._options import LogicalType, PhysicalType, StreamOptions
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
 from jelly.messages._message import NOTE, Message
 from jelly.messages._reader import MESSAGE_READING, MessageReader
-from jelly.messages._serializers import JsonEncoder, LinesEncoder, TurtleEncoder, YamlEncoder
+from jelly.messages._serializers import JsonEncoder, TextEncoder, YamlEncoder
+from jelly.messages._tar import TarEncoder
 from jelly.messages._xml import XmlEncoder
 
 __all__ = ["MessageWriter", "aencode_messages", "convert_messages", "write_messages"]
@@ -49,7 +52,9 @@ def _options(arity: int) -> StreamOptions:
     return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS, rdf_star=True, version=2)
 
 
-def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None) -> Any:
+def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None, members: str | None) -> Any:
+    if members is not None and format.name != "tar":
+        raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
     if dialect not in ("comment", "directive"):
         raise ValueError(f'dialect is {dialect!r}: expected "comment" or "directive"')
     if format.name == "jelly":
@@ -58,10 +63,14 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None)
                 f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}"
             )
         return _JellyEncoder(options)
+    if format.name == "tar":
+        return TarEncoder(members)
     if format.name in ("nt", "nq"):
-        return LinesEncoder(format.quads, dialect)
+        return TextEncoder(TextWriter(quads=format.quads), dialect)
     if format.delimited:
-        return TurtleEncoder(format.quads, dialect)
+        from jelly._formats.syntaxes import SyntaxWriter
+
+        return TextEncoder(SyntaxWriter(TRIG if format.quads else TURTLE), dialect)
     return {"ndjsonld": JsonEncoder, "yamlld": YamlEncoder, "rdf": XmlEncoder}[format.name]()
 
 
@@ -69,7 +78,8 @@ class MessageWriter(SinkWriter):
     """Write a message log.
 
     A message is written as a whole or, if that fails, not at all; the writer can continue with other messages. Empty
-    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments.
+    messages are kept. Metadata is written only to Jelly, notes only to Jelly and to ``# @message`` comments. The scope
+    of a blank node is its message (RDF Messages, section 1.4); labels are written as they are given.
 
     Parameters
     ----------
@@ -81,6 +91,8 @@ class MessageWriter(SinkWriter):
         What delimits messages, as for `MessageReader`.
     options : StreamOptions, optional
         Options of a Jelly log, with a grouped logical type.
+    members : str, optional
+        Format of the files in a TAR archive, any of those of `jelly.Writer`. By default they are N-Quads.
 
     Raises
     ------
@@ -108,11 +120,12 @@ class MessageWriter(SinkWriter):
         format: str | None = None,
         dialect: Dialect | None = None,
         options: StreamOptions | None = None,
+        members: str | None = None,
     ) -> None:
         self._sink = Sink(dst)
         try:
             self.format, found, _ = find_log(format, self._sink.name)
-            self._encoder = _encoder(self.format, dialect or found or "comment", options)
+            self._encoder = _encoder(self.format, dialect or found or "comment", options, members)
         except BaseException:
             self.abort()
             raise
@@ -155,6 +168,8 @@ class MessageWriter(SinkWriter):
         if isinstance(message, Message):
             entries = {**message.metadata, **entries}
             namespaces = [*message.namespaces, *namespaces]
+        elif isinstance(message, Batch):
+            message = message.statements()  # which query results do not have
         before = len(collector)
         try:
             for name, iri in namespaces:
@@ -261,6 +276,7 @@ def convert_messages(
     from_format: str | None = None,
     to_format: str | None = None,
     to_dialect: Dialect | None = None,
+    to_members: str | None = None,
     options: StreamOptions | None = None,
     progress: Progress | None = None,
     **settings: Any,
@@ -279,6 +295,8 @@ def convert_messages(
         Formats of input and output. By default the suffixes decide.
     to_dialect : {"comment", "directive"}, optional
         What delimits messages in the output.
+    to_members : str, optional
+        Format of the files in a TAR archive that is written.
     options : StreamOptions, optional
         Options of a Jelly log that is written.
     progress : callable, optional
@@ -305,7 +323,7 @@ def convert_messages(
     first = next(batches, None)
     if options is None and reader.options is not None and reader.options.is_grouped:
         options = reader.options.replace(version=2)
-    with MessageWriter(dst, format=to_format, dialect=to_dialect, options=options) as writer:
+    with MessageWriter(dst, format=to_format, dialect=to_dialect, options=options, members=to_members) as writer:
         if first is not None:
             writer.add_batch(first)
         del first

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.operations import Commit, Header, Start
 from jelly._formats.registry import JELLY_PATCH, PATCH_READING
 from jelly._io.settings import checked
+from jelly._layouts import Layout
 from jelly._options import PatchOptions, StatementType
 from jelly.errors import JellyError
 from jelly.patch._changes import is_statement
@@ -129,7 +130,7 @@ def write_arrow(
     data: Any,
     options: PatchOptions | None = None,
     *,
-    layout: Literal["flat", "ntriples"] | None = None,
+    layout: Layout | None = None,
     headers: Iterable[Header] = (),
     transactions: bool = True,
     **settings: Any,
@@ -212,7 +213,7 @@ def convert_table(
     dst: Any,
     options: PatchOptions | None = None,
     *,
-    layout: Literal["flat", "ntriples"] = "flat",
+    layout: Layout = "flat",
     from_format: str | None = None,
     to_format: str | None = None,
     limits: Mapping[str, Any] | None = None,

@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,26 +15,31 @@ import numpy as np
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
 from jelly._formats.native import default_options
 from jelly._formats.registry import READING, format_of, having
+from jelly._io.drain import drain
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._options import PatchOptions
-from jelly._tools.blank_nodes import relabel_to_match
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
+from jelly.patch._rematch import rematch
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
 
 __all__ = ["diff", "write_diff"]
 
 OLD, NEW = 0, 1
+BLANK = int(Kind.BNODE)
 
-# What of the memory the hashes of rows may take, and what the Batches of each side and what waits for its file.
-INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4, 12, 16
+# What of the memory the hashes of rows may take with the Batches, those of each side, and what waits for its file. When
+# blank nodes are matched, the hashes are gone: that may take all of it.
+INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
 
 CHUNK = 1 << 20
 MAX_FRAME_BYTES = (1 << 31) - 1
@@ -41,7 +47,7 @@ MAX_FRAME_BYTES = (1 << 31) - 1
 # Hashes in files: three numbers a row, the hash and the number of the row; parts by the first bits of the hash. A part
 # of which the index does not fit into memory is read several times, with other rows each time.
 ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
-INDEX_BYTES, MAX_PASSES, MIN_INDEX = 48, 64, 1 << 16
+INDEX_BYTES, MAX_PASSES, MIN_INDEX = 32, 64, 1 << 16
 MOVED_ROWS = 1 << 14
 
 
@@ -52,8 +58,9 @@ class _Spool:
         self._stack = stack
         self._bound = bound
         self._batches: list[Batch] = []
-        self._size = 0
+        self.nbytes = 0  # of what is in memory
         self._file: Any = None
+        self._closed = False
         self._encoder = Encoder(default_options(4).replace(generalized_statements=True), frame_rows=4096)
         self.rows = 0
 
@@ -63,24 +70,31 @@ class _Spool:
 
     def add(self, batch: Batch) -> None:
         self.rows += len(batch)
-        self._size += batch.nbytes
-        if self._file is None and self._size <= self._bound:
+        if self._file is None and self.nbytes + batch.nbytes <= self._bound:
             self._batches.append(batch)
+            self.nbytes += batch.nbytes
             return
-        if self._file is None:
-            self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
+        self.spill()
         self._file.write(self._encoder.encode(batch, False))
 
+    def spill(self) -> None:
+        """Move what is in memory into the file."""
+        if self._file is None:
+            self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
+        for batch in self._batches:
+            self._file.write(self._encoder.encode(batch, False))
+        self._batches, self.nbytes = [], 0
+
     def batches(self) -> Iterator[Batch]:
-        """All of them, once."""
+        """All of them. Nothing can be added after this."""
         yield from self._batches
         if self._file is not None:
-            self._file.write(self._encoder.close())
+            if not self._closed:
+                self._file.write(self._encoder.close())
+                self._closed = True
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES)
-            while data := self._file.read(CHUNK):
-                yield from decoder.feed(data)
-            yield from decoder.close()
+            yield from drain(decoder, iter(partial(self._file.read, CHUNK), b""))
 
 
 class _HashFile:
@@ -141,13 +155,16 @@ class _Comparison:
 
     def __init__(self, memory: int, stack: ExitStack) -> None:
         self._stack = stack
-        self._bound = memory // INDEX_SHARE
+        self._memory = memory
+        self._bound = int(memory / INDEX_SHARE)
         self._hasher = RowHasher()
         self._index: RowIndex | None = RowIndex()
         self._spools = [_Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
         self._files: list[_HashFile] = []
         self._file_bound = memory // HASHES_SHARE
         self._gone: Any = None  # of each row of the old one whether the new one has not got it
+        self._fresh: Any = None  # of each row of the new one whether the old one has not got it
+        self._blank = [False, False]  # whether rows that may differ have blank nodes
 
     @property
     def spilled(self) -> bool:
@@ -158,17 +175,24 @@ class _Comparison:
         hashes = self._hasher(batch)
         if self._index is None:
             self._files[side].add(hashes)
-            self._spools[side].add(batch)
+            self._keep(side, batch)
             return
         numbers, new = self._index.add(hashes)
         if side == NEW:
             self._gone[numbers[numbers < len(self._gone)]] = False
         if new.all():
-            self._spools[side].add(batch)
+            self._keep(side, batch)
         elif new.any():
-            self._spools[side].add(select(batch, new))
+            self._keep(side, select(batch, new))
+        if self._index.nbytes + sum(spool.nbytes for spool in self._spools) > self._bound:
+            for spool in self._spools:
+                spool.spill()
         if self._index.nbytes > self._bound:
             self._leave_memory()
+
+    def _keep(self, side: int, batch: Batch) -> None:
+        self._spools[side].add(batch)
+        self._blank[side] = self._blank[side] or bool((batch.kind == BLANK).any())
 
     def end_old(self) -> None:
         """All Batches of the old one are there."""
@@ -184,13 +208,12 @@ class _Comparison:
     def _leave_memory(self) -> None:
         """Move the hashes into files; rows have in the files the numbers that they have in the spools."""
         assert self._index is not None
-        hashes = self._index.hashes()
-        self._index = None
+        index, self._index = self._index, None
         self._files = [_HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
-        n = self._spools[OLD].rows
-        for file, rows in zip(self._files, (hashes[:n], hashes[n:]), strict=True):
-            for at in range(0, len(rows), MOVED_ROWS):
-                file.add(rows[at : at + MOVED_ROWS])
+        bounds = 0, self._spools[OLD].rows, len(index)
+        for file, start, stop in zip(self._files, bounds, bounds[1:], strict=False):
+            for at in range(start, stop, MOVED_ROWS):
+                file.add(index.hashes(at, min(at + MOVED_ROWS, stop)))
 
     def _compare_files(self) -> Any:
         """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
@@ -215,22 +238,45 @@ class _Comparison:
                     fresh[rows[is_first]] = True
         return fresh
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
         """The rows that make the new one of the old one: deletions in the order of the old, then additions in that of
         the new."""
-        fresh = None if self._index is not None else self._compare_files()
+        if self._index is None:
+            self._fresh = self._compare_files()
+        else:
+            self._index = None
+            self._fresh = self._marks(self._spools[NEW].rows)
+            self._fresh[:] = True
+        labels: dict[str, str] = {}
+        more: list[Batch] = []
+        if match_blank_nodes and all(self._blank):
+            old, new = (partial(_marked, *side) for side in zip(self._spools, (self._gone, self._fresh), strict=True))
+            found = rematch(old, new, self._memory)
+            if found is not None:
+                labels, more = found.labels, found.more
+                for marks, changes in ((self._gone, found.gone), (self._fresh, found.fresh)):
+                    for rows, differs in changes:
+                        marks[rows] = differs
         yield from _taken(self._spools[OLD], self._gone, DELETE)
-        yield from _taken(self._spools[NEW], fresh, ADD)
+        yield from _taken(self._spools[NEW], self._fresh, ADD, labels)
+        for batch in more:
+            yield select(batch, slice(None), op=ADD, quads=True)
 
 
-def _taken(spool: _Spool, wanted: Any, op: int) -> Iterator[Batch]:
-    """The rows that are wanted (None: all) as those of a patch."""
+def _taken(spool: _Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
+    """The rows that are wanted as those of a patch, with other labels of blank nodes."""
+    for batch, rows in _marked(spool, wanted):
+        if rows.any():
+            batch = select(batch, rows, op=op, quads=True)
+            yield relabel(batch, labels) if labels else batch
+
+
+def _marked(spool: _Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
+    """Batches with the marks of their rows."""
     at = 0
     for batch in spool.batches():
-        rows = np.ones(len(batch), np.bool_) if wanted is None else wanted[at : at + len(batch)]
+        yield batch, marks[at : at + len(batch)]
         at += len(batch)
-        if rows.any():
-            yield select(batch, rows, op=op, quads=True)
 
 
 def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operation]:
@@ -262,17 +308,13 @@ def _diff_batches(
             declared[side].update((name, iri) for _, _, name, iri in batch.namespaces)
             yield batch
 
-    sides: tuple[Iterable[Batch], Iterable[Batch]] = read(OLD, old), read(NEW, new)
-    if match_blank_nodes:
-        first = list(sides[OLD])
-        sides = first, relabel_to_match(first, sides[NEW])
-    for batch in sides[OLD]:
+    for batch in read(OLD, old):
         comparison.add(OLD, batch)
     comparison.end_old()
-    for batch in sides[NEW]:
+    for batch in read(NEW, new):
         comparison.add(NEW, batch)
     head = Patch([Start(), *(_namespace_changes(*declared) if namespaces else ())])
-    yield from chain(head.batches(), comparison.batches(), [end_of_transaction()])
+    yield from chain(head.batches(), comparison.batches(match_blank_nodes), [end_of_transaction()])
 
 
 @checked(READING)
@@ -282,7 +324,7 @@ def diff(
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
-    match_blank_nodes: bool = False,
+    match_blank_nodes: bool = True,
     **settings: Any,
 ) -> Patch:
     """Make the patch that turns the statements of one source into those of another: ``apply(diff(a, b), a) == b``.
@@ -301,18 +343,19 @@ def diff(
         Approximate maximum bytes of memory for the comparison, see `write_diff`.
     namespaces : bool, default True
         Also compare namespace declarations, the last one of each prefix, if both formats have them.
-    match_blank_nodes : bool, default False
-        Match blank nodes by their place in the two graphs instead of by their labels. The patch then uses the labels of
-        ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Both sources are held in memory. Blank nodes
-        that are too much alike keep their labels, with a `JellyWarning`.
+    match_blank_nodes : bool, default True
+        Match blank nodes by their place in the two datasets where that makes the patch smaller than their labels do.
+        The patch then uses the labels of ``old``, and `apply` gives a dataset that is isomorphic to ``new``. Where
+        matching takes more than ``memory``, labels count, with a `JellyWarning`; so they do for blank nodes
+        that are too much alike. False: only labels count.
     **settings : Any
         Keywords of `jelly.Reader`, for both sources.
 
     Returns
     -------
     Patch
-        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new``. Use
-        `write_diff` for a patch that does not fit into memory.
+        The changes, in one transaction: deletions in the order of ``old``, then additions in the order of ``new`` (last
+        those of which only the blank nodes are others). Use `write_diff` for a patch that does not fit into memory.
 
     Notes
     -----
@@ -339,7 +382,7 @@ def write_diff(
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
-    match_blank_nodes: bool = False,
+    match_blank_nodes: bool = True,
     headers: Iterable[Header] = (),
     to_format: str | None = None,
     seekable: bool = False,
@@ -364,8 +407,8 @@ def write_diff(
         statements as Jelly, and their 128-bit hashes under a random seed, by which they are compared.
     namespaces : bool, default True
         Also compare namespace declarations.
-    match_blank_nodes : bool, default False
-        See `diff`. Both sources are held in memory.
+    match_blank_nodes : bool, default True
+        See `diff`.
     headers : iterable of Header, optional
         Headers of the patch.
     to_format : str, optional

@@ -16,6 +16,7 @@ from jelly._core.base.constants import Op
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
+from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
@@ -227,6 +228,8 @@ class PatchReader(SourceReader):
 
     Notes
     -----
+    Labels of blank nodes are given as they stand; their scope is the dataset that the patches are for.
+
     RDF Patch is read as Jena reads it: strings in single or triple quotes, several rows on a line, and ``Z .``, which
     is ignored. With ``strict=True`` these are errors, and so is everything else that RDF 1.1 does not allow.
 
@@ -392,6 +395,9 @@ class PatchWriter(SinkWriter):
 
     Notes
     -----
+    Labels of blank nodes are written as they are given. Their scope is the dataset that the patches are for, so that a
+    later patch can delete what an earlier one added: in all patches of all files the same label is the same node.
+
     RDF Patch cannot mark the end of a patch: the rows of several patches are written as if they were one.
 
     Examples
@@ -431,10 +437,12 @@ class PatchWriter(SinkWriter):
             self.format = find(format, self._sink.name, content=Content.PATCH)
             self._encoder = self.format.open_writer(
                 self.options,
-                frame_rows=frame_rows,
-                frame_bytes=frame_bytes,
-                delimited=delimited,
-                keyframe_rows=keyframe_rows if seekable else 0,
+                framing=Framing(
+                    frame_rows=frame_rows,
+                    frame_bytes=frame_bytes,
+                    delimited=delimited,
+                    keyframe_rows=keyframe_rows if seekable else 0,
+                ),
                 marked_bnodes=marked_bnodes,
                 quoted=quoted,
             )

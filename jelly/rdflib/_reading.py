@@ -25,7 +25,7 @@ from jelly.rdflib._terms import default_graph, term_adapter
 
 __all__ = ["JellyParser", "read", "read_frames", "read_graphs"]
 
-# Rows of a Batch of `read`: terms are big, and all of a Batch live at a time.
+# Maximum rows of a Batch of `read`: terms are large, and all terms of a Batch are in memory.
 ROWS = 2048
 # Terms remembered for a graph: its store compares equal terms slowly unless they are one object.
 GRAPH_MEMO = 1 << 17
@@ -148,7 +148,7 @@ def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Da
 
 
 class _UniqueBlankNodes:
-    """Blank nodes by their labels; new ones for those that are not in the context yet."""
+    """Blank nodes by label; labels that are not in the context get new blank nodes."""
 
     def __init__(self, context: MutableMapping[str, BNode]) -> None:
         self.context = context
@@ -160,7 +160,7 @@ class _UniqueBlankNodes:
 
 
 class _Places(dict[Any, Graph]):
-    """The graph of a name, beside a graph in its store."""
+    """Graphs by name, in the store of a graph."""
 
     def __init__(self, sink: Graph) -> None:
         if not sink.store.context_aware:
@@ -180,15 +180,15 @@ class _Places(dict[Any, Graph]):
 # objects 111, 143, 133, 113. So the collector stays on, for other threads too, and looks less often.
 OBJECTS = 100_000
 _loading = threading.Lock()
-_loads = 0  # that go on, in any thread
+_loads = 0  # running loads in all threads
 _usual: tuple[int, int, int] = (0, 0, 0)
 
 
 @contextmanager
 def _collecting_less(store: Store) -> Iterator[None]:
-    """Garbage is looked for each OBJECTS new objects only, while a store in memory is filled.
+    """Context manager: run the garbage collector only every OBJECTS new objects, while a store in memory is filled.
 
-    The threshold is that of the process: the first load sets it, the last one that ends sets it back.
+    The threshold belongs to the process: the first load sets it, and the last load restores it.
     """
     global _loads, _usual
     if not isinstance(store, Memory | SimpleMemory):
@@ -205,7 +205,7 @@ def _collecting_less(store: Store) -> Iterator[None]:
     finally:
         with _loading:
             _loads -= 1
-            # What somebody else has set meanwhile stays.
+            # A threshold that other code has set meanwhile stays.
             if _loads == 0 and gc.get_threshold() == (OBJECTS, *_usual[1:]):
                 gc.set_threshold(*_usual)
 
@@ -277,5 +277,5 @@ class JellyParser(Parser):
             sink.addN(quads)
             return
         with _collecting_less(sink.store):
-            # Graph.addN would look at the classes of the terms once more.
+            # Graph.addN would check the classes of the terms again.
             sink.store.addN(quads)

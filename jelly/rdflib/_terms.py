@@ -13,7 +13,7 @@ from jelly._core.terms.term_adapter import ObjectTemplate, TermAdapter
 
 __all__ = ["default_graph", "term_adapter"]
 
-# Terms remembered by default.
+# Number of terms remembered by default.
 MEMO = 1 << 12
 
 
@@ -28,7 +28,7 @@ def default_graph(graph: Graph) -> Graph:
 def _typed(text: str, datatype: Any) -> Any:
     literal = Literal(text, None, datatype, False)
     if not str.__eq__(literal, text):
-        # xsd:token and xsd:normalizedString are changed whatever one says; so a literal takes that datatype later.
+        # RDFLib always normalises xsd:token and xsd:normalizedString, so the literal gets this datatype later.
         literal = Literal(text)
         literal.__setstate__((None, {"language": None, "datatype": datatype}))
     return literal
@@ -39,9 +39,9 @@ def _slots(literal: Any) -> list[Any]:
 
 
 def _alike(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """``make``, or what makes the same literals in a fraction of the time: like one that RDFLib made, of another text.
+    """``make``, or a faster function for the same literals: it copies a literal of RDFLib with another text.
 
-    Nothing is known here of what is in them. Whether the text is all that differs is tried out.
+    It is used only if trials with some texts give literals that are equal in all slots.
     """
     try:
         pattern = ObjectTemplate(make("example"))
@@ -58,7 +58,7 @@ _plain = _alike(Literal)
 
 
 class _Lang(dict[str, Callable[[str], Any]]):
-    """How literals of a language are made."""
+    """Functions that make literals, by language."""
 
     def __missing__(self, tag: str) -> Callable[[str], Any]:
         Literal("", tag)  # ValueError for a tag that RDFLib refuses
@@ -70,7 +70,7 @@ class _Lang(dict[str, Callable[[str], Any]]):
 
 
 class _Typed(dict[Any, Callable[[str], Any]]):
-    """How literals of a datatype are made. RDFLib computes the value of those that it knows."""
+    """Functions that make literals, by datatype. RDFLib computes the values of datatypes that it knows."""
 
     def __call__(self, text: str, datatype: Any) -> Any:
         if datatype in self:

@@ -31,7 +31,7 @@ def _triples(graph: Graph) -> Iterable[Any]:
 
 
 def _contexts(graphs: ConjunctiveGraph) -> Iterable[Graph]:
-    # A Dataset's contexts() is deprecated since RDFLib 7.2; what is no Dataset has nothing else.
+    # Dataset.contexts() is deprecated since RDFLib 7.2; other classes have only that.
     return graphs.graphs() if isinstance(graphs, Dataset) else graphs.contexts()
 
 
@@ -53,7 +53,7 @@ def _statements(graph: Graph, quads: bool) -> Iterable[Any]:
     return _triples(graph)
 
 
-# What pyjelly calls otherwise.
+# Keywords of pyjelly, and what to use instead.
 _PYJELLY = {
     "stream": "options=jelly.StreamOptions(...), or jelly.rdflib.writer",
     "frame_size": "frame_rows=",
@@ -69,10 +69,10 @@ def _refuse(name: str) -> JellyArgumentError:
 
 
 def _of_pyjelly(options: Any, settings: dict[str, Any]) -> tuple[StreamOptions | None, bool | None]:
-    """The options where they are ours; those of pyjelly go into ``settings``, as far as that has none of these fields.
+    """The options if they are StreamOptions. Options of pyjelly go into ``settings``, except fields that it has.
 
-    And whether namespaces are to be declared, None where that is not said. pyjelly need not be there for that: what the
-    options have is what counts.
+    Also whether to declare namespaces, None if unknown. pyjelly need not be installed: the attributes of the
+    options decide.
     """
     if options is None or isinstance(options, StreamOptions):
         return options, None
@@ -104,7 +104,7 @@ def _of_pyjelly(options: Any, settings: dict[str, Any]) -> tuple[StreamOptions |
 
 
 def _options(quads: bool, grouped: bool, options: StreamOptions | None, settings: dict[str, Any]) -> StreamOptions:
-    """The options of the stream: as given, changed by the keywords that are fields of them; and by default."""
+    """The options of the stream: the given or default ones, changed by keywords that are fields of StreamOptions."""
     changes = {name: settings.pop(name) for name in _OPTIONS & set(settings)}
     if options is None:
         physical = changes.get("physical_type", PhysicalType.QUADS if quads else PhysicalType.TRIPLES)

@@ -1,4 +1,4 @@
-"""RDF in Spark: the data sources "jelly" and "jelly-patch" (Spark 4.1, extra ``spark``).
+"""RDF in Spark: the data sources "jelly", "jelly-patch" and "jelly-results" (Spark 4.1, extra ``spark``).
 
 Reading::
 
@@ -109,6 +109,14 @@ data feed of another table, batch by batch::
 
     feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
 
+SPARQL results (``.srt``, ``.srp``, ``.srj``, ``.srx``, ``.tsv``), with a column for each variable::
+
+    people = spark.read.format("jelly-results").load("answers/*.srt")
+
+The columns are those of `jelly.results.Results.arrow`: strings, null where a variable is unbound. The first file names
+them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does not have is null in its rows. One task
+reads a file. The options for reading above apply, except ``frames`` and ``pushdown``. Results are not written.
+
 For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`. ``jelly spark ingest`` converts many files to
 Parquet without moving statements through the JVM, and ``jelly spark stats`` counts them.
 """
@@ -126,7 +134,7 @@ __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
-    """Make the data sources "jelly" and "jelly-patch" known to a session.
+    """Make the data sources "jelly", "jelly-patch" and "jelly-results" known to a session.
 
     Parameters
     ----------
@@ -147,16 +155,18 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     ...     return spark.read.format("jelly").load(path).columns
     """
     from jelly.spark._patches import PatchDataSource
+    from jelly.spark._results import ResultDataSource
     from jelly.spark._source import JellyDataSource, PushdownDataSource
 
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
     spark.dataSource.register(PatchDataSource)
+    spark.dataSource.register(ResultDataSource)
 
 
 def __getattr__(name: str) -> Any:
-    # These import pyspark.sql, which workers do without.
+    # These import pyspark.sql, which workers do not need.
     if name in ("from_jelly", "from_ntriples", "to_jelly"):
         from jelly.spark import _udf as udf
 

@@ -1,8 +1,8 @@
-"""Offset of a streaming query over a directory; it stays small, whatever the number of files.
+"""Offset of a streaming query over a directory. It stays small for any number of files.
 
-An offset has the files of its own batch by name, so that a batch is the same when it is run again, and of all files
-read so far eight bytes each. Files are forgotten only where that becomes much, and only those that are not there any
-more or are older than ``max_age``; what is older than that is not read (as with Spark's own file source).
+An offset has the names of the files of its batch, so that the batch is the same if it runs again, and for all files
+read so far a hash of eight bytes. If there are too many hashes, files are forgotten that do not exist any
+more or are older than ``max_age``. Older files are not read (as in the file source of Spark).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jelly.spark._partitions import File
 
 __all__ = ["Seen"]
 
-# Eight bytes each make 700 KB of base64.
+# Hashes of eight bytes; all of them are 700 KB of base64.
 MAX_SEEN = 1 << 16
 _HASH = 8
 
@@ -32,7 +32,7 @@ def _hash(file: File) -> bytes:
 class Seen:
     """A streaming offset: the number of the ``batch``, its ``files``, the hashes of all files read so far.
 
-    ``newest`` is the latest time of change of a file so far, in seconds since the epoch.
+    ``newest`` is the latest time of change of all files so far, in seconds since the epoch.
     """
 
     batch: int = 0
@@ -62,9 +62,9 @@ class Seen:
             ) from None
 
     def add(self, listed: Sequence[File], most: int | None, max_age: float = math.inf) -> Seen:
-        """The offset after the next batch: of what is ``listed`` now the ``most`` oldest files that were not read yet.
+        """The offset after the next batch: the ``most`` oldest unread files of those ``listed`` now.
 
-        It is the same one where there are none. JellyLimitError where there are too many files to keep in mind.
+        Without unread files it is the same offset. JellyLimitError if there are too many files to remember.
         """
         newest = max([self.newest, *(file.mtime for file in listed)])
         current = [file for file in listed if file.mtime >= newest - max_age]
@@ -83,7 +83,7 @@ class Seen:
         return Seen(self.batch + 1, tuple(new), hashes, newest)
 
     def since(self, start: Seen, listed: Iterable[File]) -> tuple[File, ...]:
-        """The files of the batch from ``start`` to here. JellyError where one is gone or has changed since."""
+        """The files of the batch from ``start`` to this offset. JellyError if one was removed or changed since."""
         if self.batch == start.batch:
             return ()
         if self.batch != start.batch + 1:

@@ -1,7 +1,7 @@
 """``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
 
-No statement passes through the JVM: a task reads its part of the sources and writes files of its own, and only what it
-did is told to the driver. `jelly.spark._commit.journal` says how the files get their names.
+No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
+goes to the driver. `jelly.spark._commit.journal` describes how the files get their names.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
 from jelly._io.writer import Writer
+from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
-from jelly.arrow import GRAPH, LAYOUTS, Layout, dataset, pa, schema
+from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
@@ -36,16 +37,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Ingestion", "IngestProblem", "ingest"]
 
-# Seconds from one look at what the tasks have done to the next.
+# Seconds between two checks of the reports of the tasks.
 _TICK = 0.2
-# Files of partitions that a task keeps open.
+# Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class IngestProblem:
-    """Something that is wrong with a source: what, in which file, and where as far as known (see `JellyError`)."""
+    """A problem of a source: the message, the file, and the place as far as known (see `JellyError`)."""
 
     reason: str
     file: str | None
@@ -59,7 +60,7 @@ class IngestProblem:
         return cls(error.reason, error.source, error.frame, error.row, error.offset, error.line)
 
     def error(self) -> JellyFormatError:
-        """The exception for it."""
+        """The exception for the problem."""
         return JellyFormatError(
             self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
         )
@@ -67,11 +68,11 @@ class IngestProblem:
 
 @dataclass(slots=True)
 class Ingestion:
-    """What an ingest did.
+    """The result of an ingest.
 
-    ``sources`` are the files that were read in whole or in part, ``done_before`` those of which nothing was left to do,
-    ``files`` those that were written, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` are those of the
-    whole run but for the start of Spark. ``errors`` are what was left out, in ``on_error="skip"``.
+    ``sources`` are the files that were read completely or in part, ``done_before`` files that were done already,
+    ``files`` the written files, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` is the time of the
+    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``.
     """
 
     out: str
@@ -92,12 +93,12 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What tasks are told."""
+    """Settings of the tasks."""
 
     folder: str  # of the job, under _temporary
     to: str
     layout: Layout
-    column: str | None  # that makes the partitions
+    column: str | None  # column of the partitions
     skip: bool
     format: str | None
     storage: dict[str, Any]
@@ -119,16 +120,16 @@ def ingest(
     storage: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Bring files into the directory ``out`` as Parquet (zstd) or seekable Jelly; what was done.
+    """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
 
     ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
-    executors see. A run goes on where the last one ended, whatever ended it: sources that are done are left alone,
-    those whose size or time of change is another are done anew. With ``on_error="fail"`` the first broken source ends
-    the job, and what other tasks did is kept; with ``"skip"`` what is broken is left out and told. ``_SUCCESS`` is
-    there only when everything is done.
+    executors see. A run continues where the last run ended, for any reason: finished sources are skipped,
+    sources with another size or time of change are done again. With ``on_error="fail"`` the first broken source ends
+    the job, and files of finished tasks are kept; with ``"skip"`` broken input is skipped and reported. ``_SUCCESS`` is
+    written only when everything is done.
 
-    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started where nothing is
-    to do. ``partition_by`` makes directories as Hive has them, ``predicate=.../``. ``progress`` is called with bytes of
+    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
+    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``progress`` is called with the bytes of
     the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
     without one.
 
@@ -194,12 +195,11 @@ def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
         return None
     if partition_by not in ("predicate", "graph"):
         raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
-    schema(layout)  # refuses a layout that there is not
-    return GRAPH[layout] if partition_by == "graph" else LAYOUTS[layout][1]
+    return find_layout(layout).column(partition_by)
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:
-    """The bytes of each part: those of a file are of about one size."""
+    """The bytes of each part. Parts of a file have about the same size."""
     parts = [part for task in plan for part in task]
     number: dict[str, int] = {}
     for part in parts:
@@ -258,7 +258,7 @@ def _run(
 # ---- the executors
 
 def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
-    """Read and write the parts of a task. What it did also stands in a file, for drivers that come later."""
+    """Read and write the parts of a task. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -277,7 +277,7 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
         else:
             done["statements"] = _write_partitions(work, task, folder, name, errors)
     except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
-        # Another attempt would end in the same way: Spark is not told to make one.
+        # Another attempt would fail too, so the error is returned and Spark does not try again.
         shutil.rmtree(folder)
         done["error"] = asdict(IngestProblem.of(error))
     except BaseException:
@@ -340,7 +340,7 @@ def _write_partitions(
 
 
 def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
-    """Triples and quads, and what is generalized, go into files of their own: a stream is one of these."""
+    """Triples, quads and generalized statements go into separate files, because a stream has one kind."""
     writers: dict[tuple[int, bool], Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
@@ -360,7 +360,7 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
 
 
 def _options(batch: Batch) -> StreamOptions:
-    # A file that comes later may declare namespaces, as none before did.
+    # A later source may be the first with namespaces.
     given = default_options(batch.arity).replace(version=2)
     if batch.options is not None and batch.options.generalized_statements:
         return given.replace(generalized_statements=True)

@@ -1,6 +1,6 @@
-"""Columns of messages as Arrow arrays; each value is a stream or a text of its own.
+"""Columns of messages as Arrow arrays; each value is a complete stream or text.
 
-What the functions in `jelly.spark._udf` do on executors; nothing of Spark is in here.
+The part of `jelly.spark._udf` that runs on executors. Independent of Spark.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.native import default_options
 from jelly._io.drain import drain
+from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
-from jelly.arrow import Layout, RecordBatchBuilder, compute, pa
+from jelly.arrow import RecordBatchBuilder, compute, pa
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 
 __all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 
-# Statements and bytes of text from which on an array is given out.
+# Statements and bytes of text at which an array is handed out.
 ROWS = 1 << 15
 TEXT = 1 << 24
 # Maximum bytes of an array: a small message can repeat a long term in each of its statements.
 MAX_LISTS = 1 << 30
-# Blanks at the start of lines that are looked through at once for all of them.
+# Maximum blanks at the start of lines that are examined for all lines together.
 _BLANKS = 8
 
 Parse = Callable[[Any], list[Batch]]
@@ -47,7 +48,7 @@ def _parse_text(value: Any) -> list[Batch]:
 
 
 class _Lists:
-    """Lists of statements for values, one array after the other."""
+    """Builds lists of statements for values, array by array."""
 
     def __init__(self, layout: Layout, mode: Mode, parse: Parse, place: str) -> None:
         self._maker = RecordBatchBuilder(layout, False, None, ROWS)
@@ -56,7 +57,7 @@ class _Lists:
         self._mode = mode
         self._parse = parse
         self._place = place
-        self._first = 0  # number of the first value of the array at hand
+        self._first = 0  # number of the first value of the current array
 
     def run(self, arrays: Iterator[pa.Array], quick: Callable[[pa.Array], Any] | None = None) -> Iterator[pa.Array]:
         """An array of lists, or several, for each array of values."""
@@ -70,7 +71,7 @@ class _Lists:
                     self._first += len(array)
                     continue
                 except JellyError:
-                    pass  # told again below, with the value that it is about
+                    pass  # raised again below, with the number of its value
             yield from self._one_by_one(array)
             self._first += len(array)
 
@@ -101,13 +102,13 @@ class _Lists:
             return None
 
     def _refuse(self, number: int, error: JellyError) -> None:
-        """Nothing in PERMISSIVE mode; else the error, with the value that it is about."""
+        """Ignore an error in PERMISSIVE mode, else raise it with the number of its value."""
         if self._mode == "FAILFAST":
             error.source = f"value {number} of {self._place}"
             raise error
 
     def _lists_of(self, held: list[list[Batch] | None], first: int) -> Iterator[pa.Array]:
-        """The lists of some values, in one array where none of them is refused."""
+        """The lists of some values, in one array if none of them is refused."""
         try:
             made = self._lists([batch for some in held for batch in some or ()], *_counts(held))
         except JellyError as error:
@@ -165,7 +166,7 @@ def _buffers(array: pa.Array) -> Iterator[Any]:
 def frames_to_statements(
     arrays: Iterator[pa.Array], *, layout: Layout = "flat", mode: Mode = "FAILFAST", place: str = "the column"
 ) -> Iterator[pa.Array]:
-    """Lists of statements of Jelly streams, each of which is one value.
+    """Lists of statements of Jelly streams; each value is a stream.
 
     >>> import jelly, pyarrow
     >>> frame = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
@@ -179,7 +180,7 @@ def frames_to_statements(
 def texts_to_statements(
     arrays: Iterator[pa.Array], *, layout: Layout = "flat", mode: Mode = "FAILFAST", place: str = "the column"
 ) -> Iterator[pa.Array]:
-    """Lists of statements of texts in N-Triples or N-Quads, each of which is one value: a line or a whole document.
+    """Lists of statements of texts in N-Triples or N-Quads; each value is a line or a document.
 
     >>> import pyarrow
     >>> lists = next(texts_to_statements(iter([pyarrow.array(["<a:s> <a:p> <a:o> .", ""])]), layout="ntriples"))
@@ -190,7 +191,7 @@ def texts_to_statements(
 
 
 def _parse_together(array: pa.Array) -> tuple[list[Batch], Any, Any] | None:
-    """All texts parsed as one, with the numbers of statements and the nulls; None where one by one is needed.
+    """Parse all texts as one, with numbers of statements and nulls; None if they must be parsed one by one.
 
     A statement is a line, so those of each text can be counted without parsing.
     """
@@ -226,7 +227,7 @@ def _parse_together(array: pa.Array) -> tuple[list[Batch], Any, Any] | None:
     return batches, counts, array.is_null().to_numpy(zero_copy_only=False)
 
 
-# ---- the way back
+# ---- statements to messages
 
 def statements_to_frames(
     arrays: Iterator[pa.Array],
@@ -262,7 +263,7 @@ class _Packer:
             raise JellyOptionsError(f"the column is of type {type}: expected an array of structs")
         self.names = [type.value_type.field(i).name for i in range(type.value_type.num_fields)]
         layout = check_columns(self.names)
-        self._graph = {"flat": "graph", "ntriples": "g"}[layout]
+        self._graph = find_layout(layout).column("graph")
         self._options = options
         self._delimited = delimited
         self._quads: bool | None = None
@@ -294,7 +295,7 @@ class _Packer:
             quads = graphs[end] > graphs[start] if self._quads is None else self._quads
             try:
                 if quads not in intakes:
-                    intakes[quads] = ArrowImporter(flat=self._layout == "flat", quads=quads)
+                    intakes[quads] = ArrowImporter(self._layout, quads=quads)
                 frames.append(self._frame(intakes[quads], quads, columns, start, end))
             except JellyError as error:
                 error.source = f"value {first + i} of {place}"
@@ -306,7 +307,7 @@ class _Packer:
     ) -> bytes:
         options = self._options or default_options(4 if quads else 3)
         encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=self._delimited)
-        # Each column is told where in it the rows are, which is cheaper than slices of arrays.
+        # Each column gets the range of its rows, which is cheaper than slices of arrays.
         intake.load(end - start, {name: (made[0] + start, *made[1:]) for name, made in columns.items()})
         parts = []
         while (batch := intake.pull(True)) is not None:

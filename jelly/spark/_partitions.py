@@ -1,4 +1,4 @@
-"""Lists files, splits them into tasks, and reads a task. Needs no Spark, so that workers load it quickly.
+"""Lists files, splits them into tasks, and reads a task. Independent of Spark, so that workers load it quickly.
 
 >>> import jelly, os, tempfile
 >>> folder = tempfile.mkdtemp()
@@ -27,9 +27,10 @@ from jelly._formats.registry import JELLY, NQ, NT, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
+from jelly._layouts import Layout
 from jelly._seekable.file import JellyFile
 from jelly._seekable.sidecar import SUFFIX
-from jelly.arrow import Keep, Layout, from_batches, pa
+from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 
 __all__ = [
@@ -46,13 +47,13 @@ __all__ = [
     "split",
 ]
 
-# A task of Spark costs some 50 ms before it does anything; this is a second of work.
+# Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
 SPLIT_BYTES = 1 << 25
-# Rows of a record batch: Spark is slower with many more and with many fewer.
+# Rows of a record batch: Spark is slower with far more or far fewer rows.
 BATCH_ROWS = 1 << 14
-# What a compressed file may hold, by its size.
+# Assumed expansion of compressed files.
 _COMPRESSION = 8
-# Spark plans anew for every action: so many files keep where they can be cut.
+# Maximum files whose keyframes are cached, because Spark plans again for every action.
 _MAX_CUTS = 4096
 
 _MAGIC = re.compile(r"[*?\[]")
@@ -78,7 +79,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a task reads of a file: all of it, or from its keyframe ``first`` to before keyframe ``last``."""
+    """The part of a file that a task reads: all of it, or from keyframe ``first`` to before keyframe ``last``."""
 
     file: File
     first: int = 0
@@ -88,7 +89,7 @@ class Part:
 # ---- which files
 
 def absolute(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Paths that mean the same to executors, which may run elsewhere.
+    """Absolute paths, as executors may run in another directory.
 
     >>> absolute(["/data/x.jelly", "s3://bucket/day"])
     ['/data/x.jelly', 's3://bucket/day']
@@ -108,9 +109,9 @@ def find_files(
 
     A path is a file, a directory (files at any depth; names that begin with ``_`` or ``.`` are left out, and so are
     the sidecars of indexes), a glob pattern (``**`` for any depth), or a URL of any file system of fsspec, to which
-    ``storage`` goes. ``pattern`` is what the names of the files must match.
+    ``storage`` goes. The names of the files must match ``pattern``.
 
-    FileNotFoundError where there is nothing at a path; a directory may be empty.
+    FileNotFoundError if a path does not exist; a directory may be empty.
 
     >>> find_files("no/such/place")
     Traceback (most recent call last):
@@ -139,7 +140,7 @@ def local_path(path: str) -> str:
 
 
 def _is_data(names: Iterable[str]) -> bool:
-    """Whether a file is data by the last parts of its path."""
+    """Whether a file is data, by the names in the end of its path."""
     last = ""
     for last in names:
         if last.startswith(("_", ".")):
@@ -148,13 +149,13 @@ def _is_data(names: Iterable[str]) -> bool:
 
 
 def _local(path: str) -> list[File] | None:
-    """The files at a local path; None where there is nothing."""
+    """The files at a local path; None if it does not exist."""
     if os.path.isdir(path):
         inside: list[File] = []
         for folder, folders, names in os.walk(path):
             folders[:] = [name for name in folders if not name.startswith(("_", "."))]
             for name in filter(lambda name: _is_data([name]), names):
-                # Others may remove files meanwhile.
+                # Other processes may remove files meanwhile.
                 with suppress(FileNotFoundError):
                     inside.append(_stat(os.path.join(folder, name)))
         return inside
@@ -175,7 +176,7 @@ def _stat(path: str) -> File:
 
 
 def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
-    """The files at a URL; None where there is nothing."""
+    """The files at a URL; None if it does not exist."""
     listed = list_url(url, storage)
     if listed is None:
         return None
@@ -236,11 +237,11 @@ def _is_jelly(file: File, format: str | None) -> bool:
     try:
         return find(format, file.name) is JELLY
     except JellyError:
-        return False  # whoever reads it will say so
+        return False  # the task that reads it will raise the error
 
 
 def _find_cuts(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int]:
-    """The keyframes at which the parts of a file begin; one where it cannot be cut."""
+    """The keyframes at which the parts of a file begin; one keyframe if it cannot be cut."""
     key = file, split_bytes
     if key in _cuts:
         _cuts.move_to_end(key)
@@ -249,9 +250,9 @@ def _find_cuts(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list
         with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
             offsets = [keyframe.offset for keyframe in opened.index.keyframes]
     except (JellyError, OSError, ValueError):
-        # There is no index, or it cannot be sought: reading it as a whole tells whether anything is wrong.
+        # It has no index or is not seekable. A task that reads the whole file reports errors.
         return [0]
-    # Parts of one size rather than a small one at the end.
+    # Parts of equal size instead of a small part at the end.
     n = -(-file.size // split_bytes)
     cuts = [0]
     for number, offset in enumerate(offsets):
@@ -306,7 +307,7 @@ def read_batches(
     if part.first == 0 and part.last is None:
         try:
             form = find(format, part.file.name)
-            skip = errors is not None and form in (NT, NQ)  # where a line is a statement
+            skip = errors is not None and form in (NT, NQ)  # formats with one statement per line
             with (
                 open_file(storage, path) as opened,
                 Reader(
@@ -337,7 +338,7 @@ def read_batches(
 
 
 def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:
-    """Put an error with the others, or raise it where it is not of the data."""
+    """Append an error to ``errors``, or raise it if it is not an error of the data."""
     error.source = path
     if errors is None or isinstance(error, MissingExtraError | JellyOptionsError):
         raise error

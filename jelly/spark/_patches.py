@@ -30,7 +30,7 @@ __all__ = ["PatchDataSource", "PatchSettings"]
 
 @dataclass(frozen=True)
 class PatchSettings(Settings):
-    """The options of reading patches, checked."""
+    """The checked options of reading patches."""
 
     source: ClassVar[str] = "jelly-patch"
     types: ClassVar[dict[str, DataType]] = {
@@ -43,7 +43,7 @@ class PatchSettings(Settings):
         find(format, content=Content.PATCH)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
-        """What each task reads of some files: whole ones, as no part of a patch stands for itself."""
+        """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
         return split(files, self.split_bytes, format=RDF_PATCH.name, storage=self.storage)
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
@@ -67,7 +67,7 @@ class PatchSettings(Settings):
 
 
 class PatchDataSource(JellyDataSource):
-    """What patches add and delete as rows: reading and writing."""
+    """The data source: additions and deletions of patches as rows, read and written."""
 
     _patch = True
 

@@ -11,32 +11,38 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
+from jelly._layouts import LAYOUTS
 
 __all__ = ["MAX_VALUES", "Where", "where"]
 
-# Each value costs a look at all terms of a Batch.
+# Each value costs a scan of all terms of a Batch.
 MAX_VALUES = 32
 
 _LITERALS = (Kind.LITERAL, Kind.LANG, Kind.TYPED)
-_SLOTS = {
-    "subject": "s", "predicate": "p", "object": "o", "graph": "g", "s": "s", "p": "p", "o": "o", "g": "g",
-}  # fmt: skip
+_SLOTS = {"subject": "s", "predicate": "p", "object": "o", "graph": "g"}
+# The slot and the syntax of a column, by its name.
+_COLUMNS = {
+    name: (_SLOTS[part], layout.syntax)
+    for layout in LAYOUTS.values()
+    for name, part in layout.columns.items()
+    if part in _SLOTS
+}
 
 Ids = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A condition: in each column ``s``, ``p``, ``o``, ``g`` that is named, one of some terms (kinds, text)."""
+    """A condition: each named column ``s``, ``p``, ``o``, ``g`` has one of some terms (kinds, text)."""
 
     terms: Mapping[str, tuple[tuple[tuple[int, ...], bytes], ...]]
 
     def __call__(self, batch: Batch) -> Ids:
-        """The rows of a Batch that meet it, in order: to be given to `from_batches`."""
+        """The rows of a Batch that meet the condition, in order, for `from_batches`."""
         keep = np.ones(len(batch), bool)
         for slot, wanted in self.terms.items():
             ids = getattr(batch, slot)
-            # Where there are no graphs, none has a name; the default graph has id -1, the last place here.
+            # Triples have no named graph; the default graph has id -1, the last index here.
             found = np.zeros(batch.n_terms + 1, bool)
             for kinds, text in wanted:
                 found[_find_terms(batch, kinds, text)] = True
@@ -47,16 +53,16 @@ class Where:
 
 
 def where(column: str, values: Iterable[Any]) -> Where | None:
-    """The condition that a column of a layout is one of ``values``; None where ids cannot tell.
+    """The condition that a column of a layout is one of ``values``; None if ids cannot decide it.
 
-    It may let more rows pass than meet it, never fewer.
+    It may accept rows that do not meet the condition, but never rejects rows that do.
 
     >>> import jelly
     >>> [batch] = jelly.read_batches(b"<a:s> <a:p> <a:o> .\\n<a:s> <a:q> <a:o> .", format="nt")
     >>> where("predicate", ["a:q"])(batch).tolist(), where("p", ["<a:p>", "<a:r>"])(batch).tolist()
     ([1], [0])
     """
-    slot = _SLOTS.get(column)
+    slot, syntax = _COLUMNS.get(column, (None, None))
     given = list(values)
     if slot is None or not given or len(given) > MAX_VALUES:
         return None
@@ -64,7 +70,7 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
     for value in given:
         if not isinstance(value, str):
             return None
-        if column == slot:
+        if syntax == "ntriples":
             if value.startswith(f"_:{REPLACED_LABEL}"):
                 return None  # the Batch has another label, perhaps
             if value.startswith("_:"):
@@ -88,7 +94,7 @@ def _find_terms(batch: Batch, kinds: tuple[int, ...], text: bytes) -> Ids:
     n = len(text)
     ids: Ids = np.flatnonzero(np.diff(start) == n)
     ids = ids[np.isin(batch.kind[ids], kinds)]
-    # The ends of IRIs differ most: few are left after some bytes.
+    # The ends of IRIs differ most: after some bytes few candidates are left.
     data = batch.text
     for place in range(n - 1, max(n - 9, -1), -1):
         ids = ids[data[start[ids] + place] == text[place]]

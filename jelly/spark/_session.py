@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["plain_error", "session"]
 
 
-# Spark has a line to say about how it says things, unless it is told before it starts.
+# Spark prints a line about its logging, unless logging is configured before it starts.
 _LOGGING = """
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
@@ -32,7 +32,7 @@ appender.console.layout.pattern = %p %c{1}: %m%n
 
 
 def _quiet() -> Any:
-    """A file of log4j for errors only, which goes away when it is closed."""
+    """A configuration of log4j for errors only, in a temporary file."""
     file = tempfile.NamedTemporaryFile("w", suffix=".properties")  # noqa: SIM115 - closed by the caller
     file.write(_LOGGING)
     file.flush()
@@ -58,7 +58,7 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
     except ImportError:
         raise MissingExtraError("Spark needs pyspark: python -m pip install 'jelly-rdf[spark]'") from None
     if master.startswith("local"):
-        # The workers of a cluster have an interpreter of their own.
+        # The workers of a cluster have their own interpreter.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
@@ -72,7 +72,7 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
     for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
     with logging, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # PySpark's, of pandas
+        warnings.simplefilter("ignore", FutureWarning)  # warnings of PySpark about pandas
         started = builder.getOrCreate()
     try:
         yield started
@@ -81,7 +81,7 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
 
 
 def plain_error(error: BaseException) -> BaseException:
-    """What a worker raised, without the traces of Python and of the JVM around it.
+    """The error of a worker, without the traces of Python and of the JVM.
 
     >>> str(plain_error(ValueError("one\\nOSError: [Errno 28] No space left on device\\n at java")))
     'a task failed: OSError: [Errno 28] No space left on device'

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import find
-from jelly.arrow import LAYOUTS, Layout, pa
+from jelly._layouts import LAYOUTS, Layout
+from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
@@ -43,7 +44,7 @@ except ImportError:
     raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
 
 if TYPE_CHECKING:
-    # Most queries are no streams, and each worker imports this.
+    # Most queries are not streams, and each worker imports this module.
     from pyspark.sql.datasource import DataSourceStreamArrowWriter, DataSourceStreamReader
 
 __all__ = ["CORRUPT", "JellyDataSource", "PushdownDataSource", "Settings"]
@@ -55,7 +56,7 @@ IF_EXISTS = ("append", "error", "ignore")
 
 
 def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
-    """One of some words, in any case."""
+    """Check that an option is one of some words, ignoring case."""
     given = options.get(name, default)
     for choice in choices:
         if given.lower() == choice.lower():
@@ -69,11 +70,11 @@ def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of reading, checked; small and picklable. ``options`` are those of a `DataSource`."""
+    """The checked options of reading; small and picklable. ``options`` are those of a `DataSource`."""
 
     source: ClassVar[str] = "jelly"
     types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
-    first: ClassVar[tuple[str, ...]] = ()  # columns that stand before those of the layout
+    first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
 
     paths: tuple[str, ...]
     layout: Layout
@@ -86,20 +87,23 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
-        """The settings that some options mean, for the user's schema if there is one."""
+        """The settings for some options, and for the schema of the user, if any."""
         paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
         if not all(paths):
             raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
-        by_names = "ntriples" if own and not set(own) - {*LAYOUTS["ntriples"], *cls.types, CORRUPT} else "flat"
+        fitting = [
+            name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *cls.types, CORRUPT}
+        ]
+        by_names = fitting[-1] if fitting else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
             names = tuple(own)
         elif "columns" in options:
             names = tuple(name.strip() for name in options["columns"].split(","))
         else:
-            names = (*cls.first, *LAYOUTS[layout])
+            names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
@@ -124,7 +128,7 @@ class Settings:
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
-        known = (*cls.first, *LAYOUTS[layout], *(name for name in cls.types if name not in cls.first))
+        known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
         if unknown := [name for name in names if name not in (*known, CORRUPT)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
@@ -139,11 +143,11 @@ class Settings:
 
     @property
     def schema(self) -> StructType:
-        """The schema of what is read."""
+        """The schema of the rows."""
         return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
-        """What each task reads of some files."""
+        """The parts of files for each task."""
         return split(files, self.split_bytes, format=self.format, storage=self.storage)
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
@@ -159,7 +163,7 @@ class Settings:
         )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
-        """The record batches of a task, as ``schema`` says, in which they may be null."""
+        """The record batches of a task with ``schema``, whose columns may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
             for batch in self.read_part(part, keep, errors):
@@ -172,10 +176,10 @@ class Settings:
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout][0]]
+        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout].required[0]]
 
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """A record batch of ``columns`` as ``schema`` says."""
+        """A record batch of ``columns`` with ``schema``."""
         if CORRUPT not in self.names:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
         nothing = pa.nulls(len(batch), pa.string())
@@ -217,7 +221,7 @@ class JellyReader(DataSourceReader):
 
 
 class PushdownReader(JellyReader):
-    """One that reads no more rows than a filter lets through. Spark refuses it where a setting is off."""
+    """A reader that only reads rows that pass the filters. Spark refuses it if a setting is off."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         found: dict[str, Any] = {}
@@ -227,13 +231,13 @@ class PushdownReader(JellyReader):
                 condition = where(str(filter.attribute[0]), values)
                 found.update(condition.terms if condition else {})
         self.keep = Where(found) if found else None
-        # Spark looks again at what is left, which costs little: rows that tell of errors are not for us to judge.
+        # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.
         return filters
 
 
 @dataclass
 class Message(WriterCommitMessage):
-    """What a task wrote."""
+    """The result of a task."""
 
     written: Written
 
@@ -262,7 +266,7 @@ class JellyWriter(DataSourceArrowWriter):
 
 
 class JellyDataSource(DataSource):
-    """Statements of RDF as rows: reading and writing."""
+    """The data source: statements as rows, read and written."""
 
     _pushdown = False
     _patch = False
@@ -305,12 +309,13 @@ class JellyDataSource(DataSource):
                 f'no path is given: expected df.write.format("{self.name()}").mode("append").save(path)'
             )
         for field in schema.fields:
+            layouts = " or ".join(", ".join(layout.columns) for layout in LAYOUTS.values())
             is_number = self._patch and field.name == "patch"
             if not isinstance(field.dataType, IntegralType if is_number else StringType):
                 raise JellyOptionsError(
                     f"column {field.name!r} is of type {field.dataType.simpleString()}: expected "
                     f"{'a whole number' if is_number else 'string'}; {'besides op and patch ' * self._patch}"
-                    f"the columns are those of a layout: {' or '.join(', '.join(names) for names in LAYOUTS.values())}"
+                    f"the columns are those of a layout: {layouts}"
                 )
         check_columns(schema.names, patch=self._patch)
         compression = self.options.get("compression", "none").lower()
@@ -318,6 +323,6 @@ class JellyDataSource(DataSource):
 
 
 class PushdownDataSource(JellyDataSource):
-    """The same, with filters pushed down where nothing else is said."""
+    """The same data source, with filters pushed down by default."""
 
     _pushdown = True

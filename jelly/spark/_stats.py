@@ -33,11 +33,11 @@ def stats(
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
 ) -> tuple[Stats, list[JellyError]]:
-    """Count what the statements of many files consist of; with it the errors that ``on_error="skip"`` passed over.
+    """Count the terms of the statements of many files. Also return the errors that ``on_error="skip"`` skipped.
 
     ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
     `jelly.stats.stats`, ``spark`` and ``conf`` those of `jelly.spark._ingest.ingest`. Runs of statements end where a
-    task does. Blank nodes are told apart by label, across files too.
+    task does. Blank nodes with the same label count as one, even in different files.
 
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
@@ -68,7 +68,7 @@ def _count(read: Callable[..., Any], max_keys: int, skip: bool, task: list[Part]
             for batch in read(part, errors=errors if skip else None):
                 counting.add(batch)
     except JellyError as error:
-        # Told as a result: Spark would try the task again, to the same end.
+        # The error is a result: Spark would try the task again, which would fail too.
         return Counting(max_keys), [error]
     return counting, errors
 

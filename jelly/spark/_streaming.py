@@ -1,6 +1,6 @@
-"""Structured Streaming: a directory that gets new files, one file that grows, and a sink of Jelly files.
+"""Structured Streaming: a directory with new files, a file that grows, and a sink of Jelly files.
 
-What a query has read is in its offsets, which Spark keeps in the checkpoint; see `jelly.spark._directory_offset` and
+Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._directory_offset` and
 `jelly.spark._tail`. How batches become visible is in `jelly.spark._commit.batch`.
 """
 
@@ -46,20 +46,20 @@ except ImportError:
 
 __all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 
-# Where nothing is said, a batch is some seconds of work.
+# Defaults: a batch is some seconds of work.
 MAX_FILES = 1000
 MAX_BYTES = 1 << 28
 
 _AGE = re.compile(r"\s*(\d+)\s*(s|m|h|d)\s*")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-# What Spark tells its tasks of the query they work for.
+# Properties of tasks with the query and the batch.
 _QUERY = "sql.streaming.queryId"
 _BATCH = "streaming.sql.batchId"
 
 
 def max_age(text: str | None) -> float:
-    """The option ``maxFileAge`` in seconds: a whole number with s, m, h or d; endless where it is not given.
+    """The option ``maxFileAge`` in seconds: an integer with s, m, h or d; infinite by default.
 
     >>> max_age("7d"), max_age(None)
     (604800, inf)
@@ -73,14 +73,14 @@ def max_age(text: str | None) -> float:
 
 
 def stream_reader(settings: Settings, schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
-    """The reader that some options ask for."""
+    """The reader for some options."""
     if choose(options, "follow", ("true", "false"), "false") == "true":
         return FollowStream(settings, schema, options)
     return DirectoryStream(settings, schema, options)
 
 
 class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of the files that there are now and later; each must be complete when it appears."""
+    """A stream of existing and future files; each must be complete when it appears."""
 
     def __init__(self, settings: Settings, schema: StructType, options: Mapping[str, str]) -> None:
         self._settings = settings
@@ -90,7 +90,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._pinned: frozenset[File] | None = None
 
     def _find(self) -> list[File]:
-        """The files that there are; a pattern may find none yet."""
+        """The existing files; a pattern may find none yet."""
         settings = self._settings
         found: dict[str, File] = {}
         for path in settings.paths:
@@ -132,7 +132,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 @dataclass
 class OffsetRange(InputPartition):
-    """What a task reads of a file that grows."""
+    """The part of a growing file that a task reads."""
 
     start: Place
     end: Place
@@ -153,7 +153,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         self._most = at_least_one(options, "maxBytesPerTrigger", MAX_BYTES)
         self._pinned: int | None = None
-        # The places of the last batch that was planned, and what the file was like when it had no more to read.
+        # The places of the last planned batch, and the state of the file when it had nothing more to read.
         self._places: list[Place] = []
         self._idle: tuple[Any, ...] = ()
 
@@ -184,7 +184,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if first == last:
             return []
         places = self._places
-        # A batch of the checkpoint that is run again is one task.
+        # A batch of the checkpoint that runs again is one task.
         if not places or (places[0], places[-1]) != (first, last):
             places = [first, last]
         return [OffsetRange(*pair) for pair in zip(places, places[1:], strict=False)]
@@ -217,7 +217,7 @@ def _look(path: str) -> tuple[Any, ...]:
 
 
 def at_least_one(options: Mapping[str, str], name: str, default: int) -> int:
-    """The value of an option that is a positive whole number."""
+    """The value of an option that is a positive integer."""
     text = options.get(name, str(default))
     if not text.strip().isdecimal() or int(text) < 1:
         raise JellyOptionsError(f"{name} is {text!r}: expected a whole number, at least 1")
@@ -226,7 +226,7 @@ def at_least_one(options: Mapping[str, str], name: str, default: int) -> int:
 
 @dataclass
 class Message(WriterCommitMessage):
-    """What a task of a query tells the driver."""
+    """The message of a task of a query to the driver."""
 
     query: str
     written: Written
@@ -247,7 +247,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if context is not None:
             query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
             part = context.partitionId()
-        # Attempts of a driver that was killed may still be there, or even be running.
+        # Attempts of a killed driver may have left files, or may even be running.
         output = replace(self._output, job=job_of(query, batch)).begin()
         return Message(query, output.write(part, uuid4().hex, iterator))
 

@@ -1,8 +1,8 @@
-"""A Jelly file that grows: how far it is complete, frame by frame, and how to continue from there.
+"""A growing Jelly file: finds its complete frames, and continues after them.
 
-A `Place` is a boundary between two frames with what a Decoder needs to start at it, as JSON: byte offset, number of the
-next statement and frame, the saved state, and a checksum of what stands before it, which tells whether the file is
-still the same. Bytes after the last complete frame are left for later.
+A `Place` is a boundary between two frames with the data to start a Decoder there, as JSON: byte offset, number of the
+next statement and frame, the saved state, and a checksum of the bytes before it, which shows whether the file is
+still the same. Bytes after the last complete frame are read later.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from jelly.errors import JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Place", "read_between", "scan"]
 
-# A place is part of a streaming offset, which Spark writes for every batch and keeps a hundred of.
+# A place is part of a streaming offset. Spark writes one for every batch and keeps a hundred.
 MAX_STATE = 1 << 20
-# A small limit must not make each read small.
+# Minimum bytes of a read, also with a small limit.
 MIN_CHUNK = 1 << 12
 
 
@@ -46,7 +46,7 @@ class Place:
         return asdict(self)
 
     def check(self, file: Any, size: int) -> None:
-        """JellyError where the file, of ``size`` bytes now, is not the one in which this place was found."""
+        """JellyError if the file, which now has ``size`` bytes, is not the file in which this place was found."""
         if size < self.offset:
             raise JellyError(
                 f"the file has {size} bytes, and {self.offset} of it were read: it was cut or replaced. A file that is "
@@ -102,7 +102,7 @@ def scan(
 
 
 def read_between(path: str, start: Place, end: Place, **limits: Any) -> Iterator[Batch]:
-    """The Batches between two places. JellyError where the file was cut or replaced."""
+    """The Batches between two places. JellyError if the file was truncated or replaced."""
     with builtins.open(path, "rb") as file:
         end.check(file, os.fstat(file.fileno()).st_size)
         first, last = (Keyframe(place.offset, place.statement, place.frame) for place in (start, end))

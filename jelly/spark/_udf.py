@@ -1,4 +1,4 @@
-"""Functions for columns: messages to statements and back, decoded and encoded by executors.
+"""Functions for columns: messages to statements and back, on executors.
 
 >>> from pyspark.sql.functions import explode
 >>> def statements(messages):  # a DataFrame with Kafka's columns key and value
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._layouts import Layout
 from jelly._options import StreamOptions
 from jelly.arrow import pa, schema
 from jelly.errors import JellyError, MissingExtraError
@@ -28,12 +29,11 @@ except ImportError:
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-# The functions of Spark that PySpark's own types leave out.
+# Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
 
 __all__ = ["from_jelly", "from_ntriples", "to_jelly"]
 
-Layout = Literal["flat", "ntriples"]
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
 
@@ -120,7 +120,7 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     """
     if not columns:
         raise ValueError("to_jelly needs the columns of a layout, or one column of statements")
-    # Spark collects on its side, so that one record batch brings many groups; a function called for each group would
+    # Spark collects the groups, so that a record batch has many groups. A function called for each group would
     # get a record batch for each.
     column = columns[0] if len(columns) == 1 else F.collect_list(F.struct(*columns))
     convert = partial(statements_to_frames, options=options, delimited=delimited)
@@ -138,7 +138,7 @@ def _statements(convert: Convert, given: pa.DataType, column: Column | str, layo
 
 
 def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: str) -> Any:
-    """A function of Spark that hands arrays to ``convert``."""
+    """A function of Spark that passes arrays to ``convert``."""
 
     def run(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
         yield from convert(_checked(arrays, given, name), place=_place(name))

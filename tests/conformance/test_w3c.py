@@ -10,11 +10,12 @@ from functools import cache
 from typing import Any
 
 import pytest
+from support.difference import difference
 from support.shared import shared
 
 import jelly
 from jelly._formats.registry import find
-from jelly._tools.compare import as_quad, difference
+from jelly._tools.compare import as_quad
 
 pytest.importorskip("pyoxigraph", reason="it reads the syntaxes")
 

@@ -10,11 +10,12 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.difference import difference
 
 import jelly
 from jelly import BlankNode, QuotedTriple
 from jelly._formats.language_case import Written
-from jelly._tools.compare import as_quad, difference
+from jelly._tools.compare import as_quad
 from jelly.messages import read_messages
 from jelly.patch import apply, diff
 

@@ -32,7 +32,7 @@ def test_each_name_leads_to_one_format(content: Content) -> None:
     taken: dict[str, str] = {}
     for name, format in ALL[content].items():
         assert (format.name, format.content) == (name, content)
-        for other in (name, *format.aliases, *format.suffixes, *format.media_types):
+        for other in (name, *format.suffixes, *format.media_types):
             assert taken.setdefault(other, name) == name, f"{other} is {taken[other]} and {name}"
             assert find(other, content=content) is format
             assert find(other.upper(), content=content) is format

@@ -155,6 +155,13 @@ def test_a_message_is_bounded_as_n_quads_too() -> None:
         list(jelly.messages.read_messages(text, format="ttl", max_message_bytes=1 << 20))
 
 
+@pytest.mark.parametrize("format", ["ttl", "trig"])
+def test_finds_in_a_message_count(format: str) -> None:
+    """Each ``@prefix`` is noted until its message ends, in up to 300 bytes."""
+    with pytest.raises(JellyLimitError, match="raise max_message_bytes"):
+        list(jelly.messages.read_messages(b"@prefix " * 700_000, format=format))
+
+
 def test_limits_of_results() -> None:
     json = b'{"head":{"vars":["x"]},"results":{"bindings":[{}]}}'
     assert list(jelly.read_results(json, format="json", max_document_bytes=len(json))) == [(None,)]

@@ -34,7 +34,6 @@ INLINE = {
     ("_io/sniff.py", r"<(?:\?xml|!--|!DOCTYPE|rdf:|[A-Za-z]+[\s:>])"),
     ("_io/sniff.py", "<(?:!DOCTYPE )?html"),
     ("_io/sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
-    ("messages/_serializers.py", r'[\x00-\x20<>"{}|^`\\]'),
     ("_io/remote.py", r"[?\[]"),
     ("_formats/result_syntaxes.py", '[",\r\n]'),
     ("spark/_partitions.py", "^file:(//(?=/))?"),

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import threading
+import typing
 from functools import cache
 from itertools import islice
 
@@ -24,14 +25,14 @@ import jelly
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from jelly import arrow  # noqa: E402
-from jelly._core.rules.capabilities import capabilities_of  # noqa: E402
+from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of  # noqa: E402
 from jelly._core.terms.materialize import StatementIterator  # noqa: E402
 from jelly._formats import arrow_input as arrowinput  # noqa: E402
 from jelly._formats import table_files as tablefiles  # noqa: E402
 from jelly._formats.registry import table_kind  # noqa: E402
+from jelly._layouts import LAYOUTS, Layout, TableLayout  # noqa: E402
 
 MANY = 30_000
-LAYOUTS = ("flat", "ntriples")
 TEXTS = [
     str(path.relative_to(ROOT / "data"))
     for path in sorted((ROOT / "data").rglob("*"))
@@ -100,6 +101,36 @@ def test_texts_there_and_back(path):
 def test_samples_there_and_back(path):
     statements = list(islice(jelly.read(shared("data", path)), MANY))
     check_all(stream(statements), statements)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("like", LAYOUTS)
+def test_a_layout_is_one_entry(monkeypatch, tmp_path, like, dictionary):
+    assert typing.get_args(Layout) == tuple(LAYOUTS)
+    old = LAYOUTS[like]
+    name = "other"
+    columns, optional = ({f"my_{c}": part for c, part in parts.items()} for parts in (old.columns, old.optional))
+    new = TableLayout(name, old.syntax, columns, tuple(f"my_{c}" for c in old.required), optional)
+    monkeypatch.setitem(LAYOUTS, name, new)
+    monkeypatch.setitem(CAPABILITIES, name, CAPABILITIES[like])
+    data = b'<a:s> <a:p> "o"@en--rtl <a:g> . <a:s> <a:p> _:b . <a:s> <a:p> "1"^^<a:d> .'.replace(b". <", b".\n<")
+    made = jelly.read_arrow(data, format="nq", layout=name, dictionary=dictionary).read_all()
+    plain = jelly.read_arrow(data, format="nq", layout=like, dictionary=dictionary).read_all()
+    assert made.column_names == list(new.columns)
+    assert made.rename_columns(plain.column_names).equals(plain)
+    assert arrow.schema(name).field(new.column("graph")).nullable
+    assert not arrow.schema(name).field(0).nullable
+    for layout in (None, name):
+        out = io.BytesIO()
+        assert jelly.write_arrow(out, made, layout=layout, format="nq") == 3
+        assert out.getvalue() == data + b"\n"
+    path = tmp_path / "x.csv"
+    tablefiles.write_table_file(path, made)
+    assert pa.string() == tablefiles.read_table_file(path).schema.field(new.column("graph")).type
+    with pytest.raises(jelly.JellyOptionsError, match=f'layout="other": missing \'my_{old.required[1]}\''):
+        jelly.write_arrow(io.BytesIO(), made.drop([new.required[1]]))
+    with pytest.raises(ValueError, match='expected "flat" or "ntriples" or "other"'):
+        arrow.schema("x")
 
 
 @pytest.mark.parametrize("layout", ["flat", "ntriples"])
@@ -231,7 +262,7 @@ def test_zero_copy():
 def test_zero_copy_of_what_the_core_made():
     from jelly._core.arrow.exporter import ArrowExporter
 
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(next(jelly.read_batches(PEOPLE, format="nt")))
     rows, nulls, valid, offsets, data = columns.strings("object", 0, 3)
     array = arrow.strings(pa.string(), rows, valid, offsets, data, nulls)
@@ -269,7 +300,7 @@ def test_frames_and_metadata(batch_rows):
         assert table["object"].to_pylist() == ["0", "1", "0", "1", "2", "3", "4", "0"]
         assert [dict(x) for x in table["metadata"].to_pylist()] == [meta[0]] * 2 + [meta[2]] * 5 + [{}]
     again = io.BytesIO()
-    kept = arrow.read_arrow(data, columns=[*arrow.LAYOUTS["flat"], "frame"], batch_rows=batch_rows)
+    kept = arrow.read_arrow(data, columns=[*LAYOUTS["flat"].columns, "frame"], batch_rows=batch_rows)
     jelly.write_arrow(again, kept, options=jelly.options(data))
     assert [len(frame) for frame in jelly.read_frames(again.getvalue())] == [2, 5, 1]
 

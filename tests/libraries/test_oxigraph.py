@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.difference import difference
 from support.measure import SANITIZED, growth
 from support.shared import shared
 
@@ -22,7 +23,7 @@ from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._formats.language_case import Marks
 from jelly._formats.registry import FORMATS, find
 from jelly._io.limits import MAX_ELEMENTS, MAX_TRIPLE_TERMS
-from jelly._tools.compare import as_quad, difference
+from jelly._tools.compare import as_quad
 from jelly.cli.commands import cli
 
 TRIPLES = ("ttl", "rdf", "n3")

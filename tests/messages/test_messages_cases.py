@@ -16,6 +16,11 @@ CASES = json.loads(shared("facts", "rdf_messages_cases.json").read_text())
 CONTEXTS = {"https://e.org/ctx": {"p": "http://e/p"}}
 OPTIONS: dict[str, dict[str, Any]] = {
     "C08": {"trailing": "close"},
+    # Delimiters inside statements and graph blocks: tests/letter/test_letter_messages.py has what they are otherwise.
+    "C34": {"strict": True},
+    "C35": {"strict": True},
+    "C36": {"strict": True},
+    "C37": {"strict": True},
     "C41": {"dialect": None},
     "D14": {"format": "application/n-triples; version=1.2-messages"},
     "J05": {"strict": True},

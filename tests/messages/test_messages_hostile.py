@@ -41,7 +41,7 @@ def broken(text, format, **settings):
         ("nq", f"# @message\n{A}", f'# @message\n{A}\n<a:s> <a:p> "\n" .\n', 8),
         ("ttl", f"# @message\n{A}", f"# @message\n{A}\n<a:s> <a:p> .\n", 8),
         ("ttl", f"# @message\n{A}", f'# @message\n{A}<a:s> <a:p> """x\n\n', 7),
-        ("trig", f"# @message\n{A}", f"# @message\n<a:g> {{ {A} \n# @message\n}}", 8),
+        ("trig", f"# @message\n{A}", f"# @message\n<a:g> {{ {A} \n<a:s> }}", 8),
         ("ndjsonld", LINE, '{"a:p": }\n', 3),
         ("ndjsonld", LINE, '{"@id": "a:s"', 3),
         ("yamlld", f"---\n{LINE}", "---\n a: [\n", None),

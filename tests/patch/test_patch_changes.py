@@ -385,10 +385,10 @@ def _lines(path: Path) -> list[bytes]:
 def test_blank_nodes_matched_by_structure(tmp_path):
     old = b"<a:s> <a:p> _:x .\n_:x <a:q> _:y .\n_:y <a:q> \"1\" .\n_:z <a:q> \"2\" .\n"
     same = b"_:b2 <a:q> \"1\" .\n_:b9 <a:q> \"2\" .\n_:b1 <a:q> _:b2 .\n<a:s> <a:p> _:b1 .\n"
-    assert len(diff(old, same, format="nt", match_blank_nodes=True)) == 2  # TX and TC
-    assert len(diff(old, same, format="nt")) > 2
+    assert len(diff(old, same, format="nt")) == 2  # TX and TC
+    assert len(diff(old, same, format="nt", match_blank_nodes=False)) > 2
     new = same + b"_:b1 <a:r> <a:o> .\n"
-    patch = diff(old, new, format="nt", match_blank_nodes=True)
+    patch = diff(old, new, format="nt")
     assert [str(row) for row in patch] == ["TX .", "A _:x <a:r> <a:o> .", "TC ."]
     out = tmp_path / "new.nt"
     apply(patch, old, out, format="nt")
@@ -396,5 +396,7 @@ def test_blank_nodes_matched_by_structure(tmp_path):
     (tmp_path / "old.nt").write_bytes(old)
     (tmp_path / "same.nt").write_bytes(same)
     files = [str(tmp_path / name) for name in ("old.nt", "same.nt", "x.rdfp")]
-    done = CliRunner().invoke(cli, ["patch", "diff", "--match-blank-nodes", "--exit-code", *files])
+    done = CliRunner().invoke(cli, ["patch", "diff", "--exit-code", *files])
     assert (done.exit_code, done.stderr) == (0, "0 additions, 0 deletions\n")
+    done = CliRunner().invoke(cli, ["patch", "diff", "--no-match-blank-nodes", "--exit-code", *files])
+    assert done.exit_code == 1

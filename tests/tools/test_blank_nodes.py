@@ -9,14 +9,15 @@ import warnings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.difference import difference
 from support.statements import generalized, quads, star
 
 import jelly
 from jelly import IRI, BlankNode, QuotedTriple
 from jelly._core.ntriples.statement_table import StatementTable, relabel
 from jelly._core.ntriples.text import TextWriter
-from jelly._tools.blank_nodes import differences, match_statements, relabel_to_match
-from jelly._tools.compare import as_quad, difference
+from jelly._tools.blank_nodes import differences, match_labels, match_statements
+from jelly._tools.compare import as_quad
 
 
 def batches(text, **settings):
@@ -26,6 +27,11 @@ def batches(text, **settings):
 def of_statements(statements):
     return list(jelly.read_batches(jelly.dumps(statements, jelly.StreamOptions(
         physical_type=2, rdf_star=True, generalized_statements=True)), format="jelly"))  # fmt: skip
+
+
+def relabel_to_match(old, new, **settings):
+    names = match_labels(old, new, **settings)
+    return [relabel(batch, names) for batch in new]
 
 
 def lines(found):
@@ -179,9 +185,14 @@ def test_labels_that_are_wanted_elsewhere():
 
 
 def test_nothing_to_do():
-    new = batches("<a:s> <a:p> <a:o> .\n")
-    assert relabel_to_match([], new)[0] is new[0]
-    assert relabel_to_match(new, []) == []
+    new = batches("<a:s> <a:p> <a:o> .\n_:x <a:p> <a:o> .\n")
+    assert match_labels([], new) == match_labels(new, []) == match_labels(new, new) == {}
+
+
+def test_labels_that_are_taken():
+    old, new = batches('_:x <a:p> "1" .\n'), batches('_:y <a:p> "1" .\n_:x <a:p> "2" .\n')
+    assert match_labels(old, new) == {"y": "x", "x": "x.1"}
+    assert match_labels(old, new, is_taken={"x.1", "x.2"}.__contains__) == {"y": "x", "x": "x.3"}
 
 
 def circulant(n, steps):
@@ -197,12 +208,8 @@ def test_poison():
         found = relabel_to_match(batches(text), batches(other), max_work=500)
     assert time.process_time() - began < 10
     assert list(differences(table_of(batches(other), found))) == []
-    with pytest.raises(jelly.JellyLimitError, match="raise max_work"):
-        relabel_to_match(batches(text), batches(other), max_work=500, on_alike="raise")
     with pytest.raises(jelly.JellyError, match="too much alike"):
         list(differences(table_of(batches(text), batches(other)), max_work=500))
-    with pytest.raises(ValueError, match="on_alike"):
-        relabel_to_match([], [], on_alike="no")
 
 
 def test_refinement_is_bounded(monkeypatch):

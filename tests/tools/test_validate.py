@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import craft
+from support.difference import difference
 from support.shared import ROOT, shared
 from support.statements import quads, star
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, StreamOptions, Triple
-from jelly._tools.compare import BlankNodeBijection, as_quad, difference
+from jelly._tools.compare import BlankNodeBijection, as_quad
 
 CONFORMANCE = sorted((ROOT / "conformance").rglob("in.jelly"))
 S, P, O = IRI("a:s"), IRI("a:p"), Literal("o")  # noqa: E741

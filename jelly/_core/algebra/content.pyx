@@ -8,7 +8,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, RESULTS, Batch, load_u64
+from jelly._core.base.batch cimport KIND_BNODE, KIND_LANG, KIND_TYPED, RESULTS, Batch, load_u64
 
 import numpy
 
@@ -84,6 +84,15 @@ cdef inline Hash128 sip_end(Sip* s) noexcept nogil:
     return hash
 
 
+cdef uint64_t hash_text(const uint8_t* at, int64_t n, const HashKey* key, int kind) noexcept nogil:
+    """A hash of a text of some kind."""
+    cdef Sip s
+    sip_start(&s, key)
+    s.v3 ^= <uint64_t>kind
+    sip_text(&s, at, n)
+    return sip_end(&s).lo
+
+
 cdef inline void sip_term(Sip* s, BatchData* b, int32_t term) noexcept nogil:
     """Take in what a term says by itself, without the terms that it refers to."""
     sip_text(s, b.text + b.start[term], b.start[term + 1] - b.start[term])
@@ -95,8 +104,9 @@ cdef inline void sip_hash(Sip* s, const Hash128* hash) noexcept nogil:
     sip_word(s, hash.hi)
 
 
-cdef void hash_terms(BatchData* b, const HashKey* key, Hash128* out) noexcept nogil:
-    """The hashes of all terms. A quoted triple has the hashes of its terms in it, so nested ones cost no more."""
+cdef void hash_terms(BatchData* b, const HashKey* key, bint alike, Hash128* out) noexcept nogil:
+    """The hashes of all terms; where `alike`, blank nodes have one. A quoted triple has the hashes of its terms in it, so
+    nested ones cost no more."""
     cdef Sip s
     cdef int32_t i, aux
     cdef int k, kind
@@ -107,7 +117,10 @@ cdef void hash_terms(BatchData* b, const HashKey* key, Hash128* out) noexcept no
             refer = True
             continue
         sip_start(&s, key)
-        sip_term(&s, b, i)
+        if alike and kind == KIND_BNODE:
+            sip_word(&s, kind)
+        else:
+            sip_term(&s, b, i)
         out[i] = sip_end(&s)
     if not refer:
         return
@@ -211,13 +224,13 @@ cdef int read_key(object seed, HashKey* key) except -1:
     return 0
 
 
-def row_hash(Batch batch not None, seed):
+def row_hash(Batch batch not None, seed, *, bint alike=False):
     """Hashes of the rows: uint64, shape (rows, 2), 128 bits each. Equal rows have equal hashes in all Batches.
 
     A hash is that of the terms' content (kind, text, language tag, datatype, quoted terms), whatever their ids, and of
     their places. A triple and a quad of the default graph are equal; operations of a patch and names of variables do not
-    count. ``seed`` is
-    16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash.
+    count. ``seed`` is 16 bytes. With those of ``os.urandom`` nobody can write rows that are not equal and have one hash.
+    With ``alike`` all blank nodes count as equal.
 
     >>> import jelly
     >>> texts = b"<a:s> <a:p> <a:o> .", b"<a:s> <a:p> <a:o> <a:g> ."
@@ -238,10 +251,51 @@ def row_hash(Batch batch not None, seed):
     if terms == NULL:
         raise MemoryError
     with nogil:
-        hash_terms(b, &key, terms)
+        hash_terms(b, &key, alike, terms)
         if b.arity == RESULTS:
             hash_cells(b, terms, out)
         else:
             hash_rows(b, terms, out)
         free(terms)
+    return made
+
+
+def term_hash(Batch batch not None, seed):
+    """Hashes of the terms: uint64, shape (terms, 2). Equal terms have equal hashes in all Batches, see `row_hash`.
+
+    >>> import jelly
+    >>> some, other = (next(jelly.read_batches(text, format="nt")) for text in (b"_:x <a:p> _:y .", b"_:y <a:p> _:y ."))
+    >>> bool((term_hash(some, bytes(16))[some.o] == term_hash(other, bytes(16))[other.s]).all())
+    True
+    """
+    cdef HashKey key
+    cdef Hash128* out
+    read_key(seed, &key)
+    made = numpy.empty((batch.a.n_terms, 2), numpy.uint64)
+    out = <Hash128*>memory_of(made)
+    with nogil:
+        hash_terms(&batch.a, &key, False, out)
+    return made
+
+
+def blank_terms(Batch batch not None):
+    """Of each term whether it is a blank node, or a quoted triple with one somewhere inside: bool.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"_:x <a:p> <<( <a:s> <a:p> _:x )>> .", format="nt"))
+    >>> [batch.term(term) for term in blank_terms(batch).nonzero()[0]]
+    ['_:x', '<<( <a:s> <a:p> _:x )>>']
+    """
+    cdef BatchData* b = &batch.a
+    cdef int32_t i
+    cdef const int32_t* parts
+    made = numpy.empty(b.n_terms, numpy.bool_)
+    cdef char* is_blank = <char*>memory_of(made)
+    with nogil:
+        for i in range(b.n_terms):
+            is_blank[i] = b.kind[i] == KIND_BNODE
+            if b.kind[i] == KIND_TRIPLE:
+                # Its terms come before it.
+                parts = b.quoted + 3 * b.aux[i]
+                is_blank[i] = is_blank[parts[0]] or is_blank[parts[1]] or is_blank[parts[2]]
     return made

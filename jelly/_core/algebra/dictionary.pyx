@@ -6,10 +6,10 @@ from libc.string cimport memset
 
 from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, memory_of, read_key, same_content
 from jelly._core.base.batch cimport (
-    KIND_TRIPLE, NO_TERM, RESULTS, Batch, BatchData, MetadataMark, NamespaceMark, add_graphs, add_operations, add_quoted,
-    add_row, add_term, make_results, new_batch,
+    KIND_TRIPLE, NO_TERM, RESULTS, Batch, BatchData, add_graphs, add_operations, add_quoted, add_row, add_term,
+    make_results, new_batch,
 )
-from jelly._core.base.batch_concat cimport copy_terms, duplicate
+from jelly._core.base.batch_concat cimport copy_marks, copy_terms
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
 import numpy
@@ -242,17 +242,8 @@ cdef int copy_columns(BatchData* b, const int32_t* ids, BatchData* made) noexcep
             return NO_MEMORY
         if b.op != NULL:
             made.op[row] = b.op[row]
-    if (
-        duplicate(<void**>&made.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&made.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
-        or duplicate(<void**>&made.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
-        or duplicate(<void**>&made.meta_text, b.meta_text, b.n_meta_text, 1) < 0
-    ):
+    if copy_marks(b, made) < 0:
         return NO_MEMORY
-    made.n_frames = made.cap_frames = b.n_frames
-    made.n_names = made.cap_names = b.n_names
-    made.n_meta = made.cap_meta = b.n_meta
-    made.n_meta_text = made.cap_meta_text = b.n_meta_text
     i = 0
     while i < b.n_names:
         made.names[i].name = ids[b.names[i].name]

@@ -1,13 +1,13 @@
 """Numbers for rows by their hashes, in the order in which they are first seen."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from jelly._core.algebra.content cimport Hash128
 
 
 cdef class RowIndex:
-    # A slot has the number of a row plus 1 in its low half, 0 where it is free, and bits of the hash in its high half.
-    cdef uint64_t* slots
+    # A slot has the number of a row plus 1 in the bits of the mask, and bits of its hash above; 0 where it is free.
+    cdef uint32_t* slots
     cdef uint64_t mask
     cdef Hash128* rows
     cdef int64_t n

@@ -7,8 +7,8 @@ from libc.string cimport memchr, memcpy, memset
 
 from jelly._core.arrow.buffer_pool cimport Buffer, Pool, new_buffer, own_buffer
 from jelly._core.arrow.values cimport (
-    KIND_WIDTH, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds, find_directions, find_same,
-    free_render, render, start_render, start_same,
+    KIND_WIDTH, NTRIPLES, PLAIN, SLACK, Render, Span, all_differ, end_render, fill_kind_codes, fill_kinds,
+    find_directions, find_same, free_render, render, start_render, start_same,
 )
 from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
@@ -19,6 +19,7 @@ from jelly._core.rules.capabilities cimport Capabilities
 import numpy
 
 from jelly._core.rules.capabilities import capabilities_of
+from jelly._layouts import find_layout
 from jelly.errors import JellyOptionsError
 
 cdef enum:
@@ -32,13 +33,15 @@ cdef enum:
     # Texts longer than this are copied by memcpy.
     LONG = 512
 
+_SYNTAXES = {"plain": PLAIN, "ntriples": NTRIPLES}
+
+# By the part of a statement that a column holds, see `jelly._layouts`.
 _SLOTS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
-    "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH,
 }
 
 # Which of subject 1, predicate 2, object 4 and graph 8 a column is made of.
-_USES = {name: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for name, slot in _SLOTS.items()}
+_USES = {part: 1 << min(slot, OBJECT) if slot > GRAPH else 1 << slot for part, slot in _SLOTS.items()}
 _USES["object_kind"] = _USES["direction"] = 1 << OBJECT
 
 
@@ -235,7 +238,7 @@ cdef class ArrowExporter:
     the names of their variables.
 
     >>> import jelly
-    >>> columns = ArrowExporter(flat=True)
+    >>> columns = ArrowExporter("flat")
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> rows, nulls, valid, offsets, data = columns.strings("lang", 0, 1)
     >>> rows, nulls, valid, bytes(data)
@@ -245,7 +248,8 @@ cdef class ArrowExporter:
     cdef Render r
     cdef Batch batch
     cdef readonly Pool pool
-    cdef bint flat
+    cdef dict parts  # that the columns of the layout hold
+    cdef int syntax
     cdef bint results
     cdef Capabilities capabilities
     cdef bint busy
@@ -264,12 +268,14 @@ cdef class ArrowExporter:
     cdef int32_t* picked
     cdef int64_t cap_picked
 
-    def __cinit__(self, *, bint flat, Pool pool=None, bint results=False):
+    def __cinit__(self, str layout not None, *, Pool pool=None, bint results=False):
         cdef int slot
         self.pool = Pool() if pool is None else pool
-        self.flat = flat
+        found = find_layout(layout)
+        self.parts = found.parts
+        self.syntax = _SYNTAXES[found.syntax]
         self.results = results
-        self.capabilities = capabilities_of(("results-" if results else "") + ("flat" if flat else "ntriples"))
+        self.capabilities = capabilities_of(("results-" if results else "") + layout)
         for slot in range(N_SLOTS):
             self.hint[slot] = 16
 
@@ -290,6 +296,7 @@ cdef class ArrowExporter:
         hold what stands in them.
         """
         cdef int slots = 15
+        cdef bint directions = False
         if self.busy:
             raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
@@ -305,9 +312,11 @@ cdef class ArrowExporter:
         if names is not None:
             slots = 0
             for name in names:
-                slots |= <int>_USES.get(name, 0)
+                part = self.parts.get(name)
+                slots |= <int>_USES.get(part, 0)
+                directions = directions or part == "direction"
         self.batch = batch = self.capabilities.fit(batch, rows, slots)
-        if start_render(&self.r, &batch.a, self.flat, names is not None and "direction" in names) < 0:
+        if start_render(&self.r, &batch.a, self.syntax, directions) < 0:
             self.batch = None
             raise MemoryError
         self.spog[0], self.spog[1], self.spog[2], self.spog[3] = batch.a.s, batch.a.p, batch.a.o, batch.a.g
@@ -358,7 +367,7 @@ cdef class ArrowExporter:
         return error
 
     cdef int slot_of(self, str name) except -1:
-        return VALUE if self.results else _SLOTS[name]
+        return VALUE if self.results else _SLOTS[self.parts[name]]
 
     cdef const int32_t* ids(self, int slot, str name, int64_t row, int64_t end) except? NULL:
         """The term ids of a column; NULL where all of its rows are null."""

@@ -46,7 +46,7 @@ ctypedef struct Strings:
 
 
 ctypedef struct ArrowImport:
-    bint flat
+    int syntax
     bint quads
     bint patch
     bint transactions  # each patch is one

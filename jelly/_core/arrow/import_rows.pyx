@@ -3,6 +3,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
+from jelly._core.arrow.values cimport PLAIN
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM,
     BatchData, add_frame, add_row, add_term, intern_term, same_bytes, split_tag,
@@ -127,7 +128,7 @@ cdef int take_parsed(ArrowImport* t, int which, int32_t* term) noexcept nogil:
 
 
 cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nogil:
-    """Subject, predicate, graph; in the layout of four columns the object too."""
+    """Subject, predicate, graph; in N-Triples syntax the object too."""
     cdef Strings* c = &t.columns[which]
     cdef int32_t known = find_row(t, c)
     cdef int status
@@ -143,7 +144,7 @@ cdef inline int take_term(ArrowImport* t, int which, int32_t* term) noexcept nog
         term[0] = known
         return OK
     t.at_fault = which
-    if not t.flat or (c.n > 1 and c.at[0] == 0x3C and c.at[1] == 0x3C):
+    if t.syntax != PLAIN or (c.n > 1 and c.at[0] == 0x3C and c.at[1] == 0x3C):
         status = take_parsed(t, which, term)
     elif c.n > 1 and c.at[0] == 0x5F and c.at[1] == 0x3A:
         status = term[0] = new_term(t, c, KIND_BNODE, NO_TERM, c.at + 2, c.n - 2)
@@ -250,7 +251,7 @@ cdef int take_kind(ArrowImport* t) noexcept nogil:
 
 
 cdef int take_object(ArrowImport* t, int32_t* term) noexcept nogil:
-    """The object of the flat layout."""
+    """The object of a layout with plain values: what kind it has, other columns tell."""
     cdef Strings* c = &t.columns[OBJECT]
     cdef int kind = take_kind(t)
     cdef int32_t datatype, lang
@@ -374,7 +375,7 @@ cdef int take_rows(ArrowImport* t) noexcept nogil:
             return FULL
         if take_term(t, SUBJECT, &s) < 0 or take_term(t, PREDICATE, &p) < 0:
             return t.lines.fault.code
-        status = take_object(t, &o) if t.flat else take_term(t, OBJECT, &o)
+        status = take_object(t, &o) if t.syntax == PLAIN else take_term(t, OBJECT, &o)
         if status < 0 or take_term(t, GRAPH, &g) < 0:
             return t.lines.fault.code
         if g != NO_TERM and not t.quads:

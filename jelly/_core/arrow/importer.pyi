@@ -8,8 +8,8 @@ from jelly._core.base.batch import Batch
 class ArrowImporter:
     def __new__(
         cls,
+        layout: str,
         *,
-        flat: bool,
         quads: bool,
         patch: bool = False,
         transactions: bool = False,

@@ -9,19 +9,24 @@ from libc.string cimport memset
 from jelly._core.arrow.import_rows cimport (
     DIRECTION, KIND, LANG, N_COLUMNS, OP, PATCH, ArrowImport, CachedCell, Strings, take_rows,
 )
+from jelly._core.arrow.values cimport NTRIPLES, PLAIN
 from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
 
+from jelly._layouts import find_layout
+
 cdef enum:
     # Characters of a value in an error.
     EXCERPT = 60
 
-_NAMES = {
+_SYNTAXES = {"plain": PLAIN, "ntriples": NTRIPLES}
+
+# By the part of a statement that a column holds, see `jelly._layouts`.
+_COLUMNS = {
     "subject": SUBJECT, "predicate": PREDICATE, "object": OBJECT, "graph": GRAPH, "datatype": DATATYPE, "lang": LANG,
-    "object_kind": KIND, "s": SUBJECT, "p": PREDICATE, "o": OBJECT, "g": GRAPH, "op": OP, "patch": PATCH,
-    "direction": DIRECTION,
+    "object_kind": KIND, "direction": DIRECTION,
 }
 
 
@@ -34,7 +39,7 @@ cdef class ArrowImporter:
 
     >>> from jelly._core.arrow.exporter import ArrowExporter
     >>> import jelly
-    >>> columns, intake = ArrowExporter(flat=False), ArrowImporter(flat=False, quads=False)
+    >>> columns, intake = ArrowExporter("ntriples"), ArrowImporter("ntriples", quads=False)
     >>> columns.start(next(jelly.read_batches(b'<a:s> <a:p> "o"@en .', format="nt")))
     >>> made = {name: columns.strings(name, 0, 1) for name in "spo"}
     >>> intake.load(1, {name: (0, None, None, 0, 1, None, False, m[3], m[4]) for name, m in made.items()})
@@ -44,6 +49,7 @@ cdef class ArrowImporter:
 
     cdef ArrowImport t
     cdef Batch batch
+    cdef dict names  # of the columns
     cdef list views
     cdef object error
     cdef bint busy
@@ -53,14 +59,16 @@ cdef class ArrowImporter:
     cdef int64_t hint_text
 
     def __cinit__(
-        self, *, bint flat, bint quads, bint patch=False, bint transactions=False, int64_t batch_rows=65536,
+        self, str layout not None, *, bint quads, bint patch=False, bint transactions=False, int64_t batch_rows=65536,
         int64_t batch_bytes=1 << 24,
     ):
         if batch_rows < 1 or batch_bytes < 1:
             raise ValueError("batch_rows and batch_bytes must be at least 1")
         if init_interner(&self.t.lines.index) < 0:
             raise MemoryError
-        self.t.flat = flat
+        found = find_layout(layout)
+        self.names = {name: _COLUMNS[part] for name, part in found.parts.items()} | {"op": OP, "patch": PATCH}
+        self.t.syntax = _SYNTAXES[found.syntax]
         self.t.quads = quads
         self.t.patch = patch
         self.t.transactions = transactions
@@ -123,7 +131,7 @@ cdef class ArrowImporter:
         self.release()
         self.views = []
         for name, (first, valid, index, first_value, n_values, value_valid, wide, value_offsets, data) in columns.items():
-            c = &self.t.columns[<int>_NAMES[name]]
+            c = &self.t.columns[<int>self.names[name]]
             if min(first, first_value, n_values) < 0 or max(first, first_value, n_values) >= 1 << 48:
                 raise ValueError(f"column {name} has an offset or length out of range")
             c.first = first
@@ -211,7 +219,7 @@ cdef class ArrowImporter:
         if isinstance(error, MemoryError):
             return error
         which = self.t.at_fault
-        name = next(n for n, i in _NAMES.items() if i == which and (which >= OP or (len(n) > 1) == self.t.flat))
+        name = next(n for n, i in self.names.items() if i == which)
         text = (<const char*>c.at)[:min(c.n, EXCERPT)].decode(errors="backslashreplace") if c.n else ""
         shown = f": {text!r}{'...' if c.n > EXCERPT else ''}" if c.n else ""
         return type(error)(f"column {name!r}: {error.reason}{shown}", row=self.rows_in + self.t.row)

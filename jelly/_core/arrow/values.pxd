@@ -16,6 +16,11 @@ cdef enum:
     # Bytes of a value of object_kind, with zeros behind.
     KIND_WIDTH = 8
 
+cdef enum:
+    # How the values of a layout are written, see `jelly._layouts`.
+    PLAIN = 0  # IRIs and lexical forms as they are, blank nodes and quoted triples as in N-Triples
+    NTRIPLES = 1
+
 
 ctypedef struct Span:
     const uint8_t* at  # NULL: not known yet
@@ -29,7 +34,7 @@ ctypedef struct Same:
 
 ctypedef struct Render:
     BatchData* b
-    bint flat
+    int syntax
     bint directions  # have a column of their own, and do not stand behind the language tags
     Span* spans  # one for each term
     int64_t cap_spans
@@ -52,7 +57,7 @@ ctypedef struct Render:
     Fault fault
 
 
-cdef int start_render(Render* r, BatchData* b, bint flat, bint directions) noexcept nogil
+cdef int start_render(Render* r, BatchData* b, int syntax, bint directions) noexcept nogil
 cdef int start_same(Render* r) noexcept nogil
 cdef void end_render(Render* r) noexcept nogil
 cdef void free_render(Render* r) noexcept nogil

@@ -21,11 +21,11 @@ cdef enum:
     AHEAD = 16
 
 
-cdef int start_render(Render* r, BatchData* b, bint flat, bint directions) noexcept nogil:
+cdef int start_render(Render* r, BatchData* b, int syntax, bint directions) noexcept nogil:
     """Set up for the terms of a Batch; `end_render` must come before the next."""
     cdef void* grown
     r.b = b
-    r.flat = flat
+    r.syntax = syntax
     r.directions = directions
     r.fault.code = OK
     if b.n_terms > r.cap_spans:
@@ -127,7 +127,7 @@ cdef int render(Render* r, int32_t term) noexcept nogil:
     cdef const uint8_t* text = b.text + b.start[term]
     cdef int64_t n = b.start[term + 1] - b.start[term]
     cdef uint8_t* at
-    if r.flat and kind != KIND_TRIPLE:
+    if r.syntax == PLAIN and kind != KIND_TRIPLE:
         if kind == KIND_BNODE:
             at = take_side(r, n + 2)
             if at == NULL:
@@ -205,7 +205,7 @@ cdef int sort_same(Render* r) noexcept nogil:
     if keys == NULL:
         return fail(&r.fault, NO_MEMORY, NULL)
     for term in range(b.n_terms):
-        if b.kind[term] >= KIND_TEXT and not r.flat:
+        if b.kind[term] >= KIND_TEXT and r.syntax != PLAIN:
             continue
         if r.spans[term].at == NULL and render(r, term) < 0:
             free(keys)
@@ -305,7 +305,7 @@ cdef int all_differ(Render* r) noexcept nogil:
     cdef int32_t touched = 0
     cdef int n, i
     cdef bint differ = True
-    if not r.flat or b.n_terms == 0 or memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
+    if r.syntax != PLAIN or b.n_terms == 0 or memchr(b.kind, KIND_TRIPLE, b.n_terms) != NULL:
         return 0
     if (
         memchr(b.kind, KIND_BNODE, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL

@@ -18,7 +18,7 @@ cdef enum:
     NO_TERM = -1
 
 cdef enum:
-    # In the terms of the last statement: there was none yet; the term is in the `carry` of an earlier Batch.
+    # Terms of the last statement: no statement yet; or the term is in the `carry` of an earlier Batch.
     UNSET = -2
     CARRIED = -3
 
@@ -66,8 +66,8 @@ ctypedef struct BatchData:
     int32_t* quoted
     int32_t n_quoted
     int32_t cap_quoted
-    # rows: a triple has no g (NULL); op only in patches (NULL otherwise). Rows of a patch that are no statements have
-    # NO_TERM where a column means nothing; a namespace has its name and IRI as s and p, a header its key and value as s
+    # rows: g is NULL for triples, op is NULL except in patches. Rows of a patch that are not statements have
+    # NO_TERM in unused columns; a namespace has its name and IRI in s and p, a header has its key and value in s
     # and o
     int32_t* s
     int32_t* p
@@ -114,7 +114,7 @@ cdef bint same_term(BatchData* x, int32_t i, BatchData* y, int32_t j) noexcept n
 
 
 cdef inline int32_t add_term(BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
-    """Append a term and give its id, or a negative code."""
+    """Append a term and return its id, or a negative code."""
     cdef int status
     cdef int32_t term = b.n_terms
     if n > b.cap_text - b.n_text:
@@ -126,7 +126,7 @@ cdef inline int32_t add_term(BatchData* b, int kind, int32_t aux, const uint8_t*
         if status < 0:
             return status
     if n:
-        # Not memcpy: where gcc knows a bound of n it makes a slow "rep movs" of that.
+        # Not memcpy: if gcc knows a bound of n, it compiles memcpy to a slow "rep movs".
         memmove(b.text + b.n_text, text, n)
         b.n_text += n
     b.kind[term] = <int8_t>kind
@@ -163,8 +163,8 @@ cdef inline int32_t add_joined(
 
 
 cdef inline int split_tag(const uint8_t* tag, int64_t* n) noexcept nogil:
-    """The kind of a language tag that may have a base direction behind it, as RDF 1.2 N-Triples writes it: `ar--rtl`.
-    `n` is then less by that."""
+    """The kind of a language tag that may end with a base direction, as RDF 1.2 N-Triples writes it: `ar--rtl`.
+    `n` is reduced by the length of the direction."""
     cdef const uint8_t* end = tag + n[0]
     cdef int kind
     if n[0] <= N_DIRECTION or (end - 5)[0] != 0x2D or (end - 4)[0] != 0x2D:
@@ -180,7 +180,7 @@ cdef inline int split_tag(const uint8_t* tag, int64_t* n) noexcept nogil:
 
 
 cdef inline int64_t len_direction(int kind) noexcept nogil:
-    """Bytes that `put_direction` writes behind a language tag of this kind."""
+    """Bytes that `put_direction` appends to a language tag of this kind."""
     return N_DIRECTION if kind > KIND_TEXT else 0
 
 
@@ -209,7 +209,7 @@ cdef inline uint64_t load_u64(const uint8_t* at) noexcept nogil:
 
 
 cdef inline uint64_t hash_bytes(const uint8_t* at, int64_t n, uint64_t seed) noexcept nogil:
-    """A 64-bit hash, eight bytes a step. Not for adversaries: every table that uses it compares and is bounded."""
+    """A 64-bit hash, eight bytes per step. It does not resist attacks, so tables that use it are bounded and compare."""
     cdef uint64_t h = seed ^ (<uint64_t>n * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t tail = 0
     cdef int64_t left = n
@@ -231,7 +231,7 @@ cdef inline uint64_t hash_bytes(const uint8_t* at, int64_t n, uint64_t seed) noe
 
 
 cdef inline bint same_bytes(const uint8_t* x, const uint8_t* y, int64_t n) noexcept nogil:
-    """memcmp without the call for the short texts that terms mostly are."""
+    """memcmp inlined for short texts, because most terms are short."""
     cdef int64_t left = n
     if n < 8:
         while left > 0:
@@ -254,7 +254,7 @@ ctypedef struct InternSlot:
 
 
 ctypedef struct Interner:
-    # Finds terms of one BatchData by text: a bounded cache, so a term may at times appear twice, never wrongly.
+    # Finds terms of one BatchData by text. It is a bounded cache: a term may appear twice, but is never wrong.
     InternSlot* slots
     uint32_t n_slots
 
@@ -275,7 +275,7 @@ cdef class Batch(BatchViews):
 
 
 cdef inline int check_free(Batch batch) except -1:
-    """What grows may move, and an array of it would then show memory that is not the Batch's any more."""
+    """Growing may move the memory, so an array over it would then show memory that the Batch no longer owns."""
     if batch.exports > 0:
         raise BufferError("arrays of this Batch are alive: let go of them, or clear() before more is added")
     return 0

@@ -13,7 +13,7 @@ from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
-    """Give `block` room for `n` items. -1 if there is no memory; the old block then stands."""
+    """Give `block` room for `n` items. -1 if there is no memory; the old block is then unchanged."""
     cdef void* grown = realloc(block[0], (n if n > 0 else 1) * size)
     if grown == NULL:
         return NO_MEMORY
@@ -46,13 +46,13 @@ cdef int init_arena(BatchData* b, int arity, int64_t rows, int64_t terms, int64_
 
 
 cdef int add_graphs(BatchData* b) noexcept nogil:
-    """Make an BatchData of triples that has no rows yet one of quads."""
+    """Turn a BatchData of triples without rows into one of quads."""
     b.arity = 4
     return resize(<void**>&b.g, b.cap_rows, sizeof(int32_t))
 
 
 cdef int add_operations(BatchData* b) noexcept nogil:
-    """Make an BatchData that has no rows yet one of a patch."""
+    """Turn a BatchData without rows into one of a patch."""
     return resize(<void**>&b.op, b.cap_rows, 1)
 
 
@@ -70,7 +70,7 @@ cdef int add_variables(BatchData* b, int64_t width, int64_t rows) noexcept nogil
 
 
 cdef void clear_arena(BatchData* b) noexcept nogil:
-    """Forget the contents, keep the memory."""
+    """Remove the contents, keep the memory."""
     b.n_text = b.n_rows = b.n_frames = b.n_names = b.n_meta = b.n_meta_text = 0
     b.n_terms = b.n_quoted = 0
 
@@ -140,7 +140,7 @@ cdef int grow_rows(BatchData* b) noexcept nogil:
 
 
 cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept nogil:
-    """Append a quoted triple of three terms and the KIND_TRIPLE term that stands for it; give that term's id."""
+    """Append a quoted triple of three terms and its KIND_TRIPLE term; return the id of that term."""
     cdef int32_t n = b.n_quoted
     cdef int32_t cap
     if n >= b.cap_quoted:
@@ -156,7 +156,7 @@ cdef int32_t add_quoted(BatchData* b, int32_t s, int32_t p, int32_t o) noexcept 
 
 
 cdef int room(void** block, int64_t n, int64_t* cap, size_t size) noexcept nogil:
-    """Make room for one more item of `size` bytes after the first `n` of `block`."""
+    """Make room for item `n` of `block`; items have `size` bytes."""
     cdef int64_t larger
     if n < cap[0]:
         return 0
@@ -215,7 +215,7 @@ cdef int add_metadata(BatchData* b, const uint8_t* key, int64_t n_key, const uin
 
 
 cdef int32_t copy_term(BatchData* source, int32_t term, BatchData* target) noexcept nogil:
-    """Copy a term, with what it refers to, into another BatchData; give its id there."""
+    """Copy a term and the terms it refers to into another BatchData; return its id there."""
     cdef int32_t aux = source.aux[term]
     cdef int32_t s, p, o
     cdef int kind = source.kind[term]
@@ -312,7 +312,7 @@ cdef int grow_interner(Interner* index) noexcept nogil:
 
 
 cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, const uint8_t* text, int64_t n) noexcept nogil:
-    """The id of the term if the index still knows it, else that of a new one; negative: a code."""
+    """The id of the term from the index, or of a new term; a negative result is a code."""
     cdef uint32_t hash, mask
     cdef int32_t term
     cdef uint32_t i
@@ -343,7 +343,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
     return term
 
 
-# The collector must not take the Batch away from under an array.
+# The garbage collector must not clear the Batch while an array uses it.
 @cython.no_gc_clear
 cdef class Column:
     """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""

@@ -12,7 +12,7 @@ from jelly._core.base.fault cimport NO_MEMORY
 
 
 cdef int carry_terms(BatchData* b, BatchData* carry, int32_t* last, int32_t* carried, int64_t text_limit) noexcept nogil:
-    """Before a Batch goes away, keep the four terms of the last statement, which the next one may repeat."""
+    """Before a Batch is handed out, keep the four terms of its last statement: the next statement may repeat them."""
     cdef BatchData kept
     cdef int slot
     cdef int32_t term
@@ -49,6 +49,22 @@ cdef int duplicate(void** block, const void* source, int64_t n, size_t size) noe
     return 0
 
 
+cdef int copy_marks(BatchData* b, BatchData* copy) noexcept nogil:
+    """Copy frames, namespaces and metadata."""
+    if (
+        duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
+        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
+        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
+        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+    ):
+        return NO_MEMORY
+    copy.n_frames = copy.cap_frames = b.n_frames
+    copy.n_names = copy.cap_names = b.n_names
+    copy.n_meta = copy.cap_meta = b.n_meta
+    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
+    return 0
+
+
 cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
     """Copy all but the text and where it starts into an empty BatchData."""
     if b.arity == RESULTS and add_variables(copy, b.width, 0) < 0:
@@ -63,19 +79,12 @@ cdef int copy_arena(BatchData* b, BatchData* copy) noexcept nogil:
         or duplicate(<void**>&copy.g, b.g, b.n_rows, sizeof(int32_t)) < 0
         or duplicate(<void**>&copy.op, b.op, b.n_rows, 1) < 0
         or duplicate(<void**>&copy.cells, b.cells, b.n_rows * b.width, sizeof(int32_t)) < 0
-        or duplicate(<void**>&copy.frames, b.frames, b.n_frames, sizeof(int64_t)) < 0
-        or duplicate(<void**>&copy.names, b.names, b.n_names, sizeof(NamespaceMark)) < 0
-        or duplicate(<void**>&copy.meta, b.meta, b.n_meta, sizeof(MetadataMark)) < 0
-        or duplicate(<void**>&copy.meta_text, b.meta_text, b.n_meta_text, 1) < 0
+        or copy_marks(b, copy) < 0
     ):
         return NO_MEMORY
     copy.n_terms = copy.cap_terms = b.n_terms
     copy.n_quoted = copy.cap_quoted = b.n_quoted
     copy.n_rows = copy.cap_rows = b.n_rows
-    copy.n_frames = copy.cap_frames = b.n_frames
-    copy.n_names = copy.cap_names = b.n_names
-    copy.n_meta = copy.cap_meta = b.n_meta
-    copy.n_meta_text = copy.cap_meta_text = b.n_meta_text
     return 0
 
 
@@ -96,7 +105,7 @@ cdef int copy_terms(BatchData* b, BatchData* copy) noexcept nogil:
 
 
 cdef void append_ids(int32_t* out, const int32_t* ids, int64_t n, int32_t shift) noexcept nogil:
-    """Copy term ids, moved behind those that are there; NO_TERM stays."""
+    """Copy term ids, shifted by the number of existing terms; NO_TERM stays."""
     cdef int64_t i
     for i in range(n):
         out[i] = ids[i] + shift if ids[i] >= 0 else NO_TERM
@@ -148,7 +157,7 @@ cdef int reserve_quoted(BatchData* b, int64_t n) except -1:
 
 
 def join_batches(list batches not None) -> Batch:
-    """The rows of some Batches one after the other, as quads where any has quads. Frames and namespaces are left out.
+    """Concatenate the rows of Batches, as quads if any Batch has quads. Frames and namespaces are left out.
 
     Query results can be joined where all have the same variables. ValueError where they have not, where some are
     statements, or where one is a Batch of a patch; OverflowError where the terms are too many for one Batch.
@@ -160,9 +169,10 @@ def join_batches(list batches not None) -> Batch:
     (2, '<a:s>', '"o"@en')
     """
     cdef Batch batch, joined
+    cdef Batch first = batches[0] if batches else None
     cdef int64_t rows = 0, terms = 0, text = 0, quoted = 0
     cdef int arity = 3
-    cdef tuple variables = (<Batch>batches[0]).variables if batches and batches[0] is not None else None
+    cdef tuple variables = None if first is None else first.variables
     for batch in batches:
         if batch is None:
             raise TypeError("expected Batches, got None")

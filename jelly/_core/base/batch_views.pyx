@@ -1,4 +1,4 @@
-"""What a Batch gives that packages above this one make: they are imported when it is asked for."""
+"""Methods of a Batch that need packages above this one. Those packages are imported at the first call."""
 
 from importlib import import_module
 

@@ -13,7 +13,7 @@ cdef enum:
     PASS_WIDE = 0
 
 cdef enum:
-    # What `describe` gives where no character stands. Below: INVALID minus the byte that is not UTF-8.
+    # Results of `describe` if there is no character. Values below: INVALID minus the byte that is not UTF-8.
     LINE_END = -1
     INPUT_END = -2
     INVALID = -3
@@ -29,7 +29,7 @@ cdef inline int64_t low_hit(uint64_t hits) noexcept nogil:
 
 
 cdef inline uint8_t short_escape(uint8_t byte) noexcept nogil:
-    """The letter behind the backslash for a character of a literal; 0 where there is none."""
+    """The letter after the backslash that escapes a character of a literal; 0 if there is none."""
     if byte == 0x22 or byte == 0x5C:
         return byte
     if byte == 0x09:
@@ -46,7 +46,7 @@ cdef inline uint8_t short_escape(uint8_t byte) noexcept nogil:
 
 
 cdef inline int len_character(uint8_t byte, bint iri) noexcept nogil:
-    """Bytes that a byte takes when written."""
+    """Number of bytes that are written for a byte."""
     if iri:
         if (
             byte <= 0x20 or byte == 0x22 or byte == 0x3C or byte == 0x3E or byte == 0x5C or byte == 0x5E
@@ -97,7 +97,7 @@ cdef inline const uint8_t* find_escape(
                 at += 8
                 continue
         elif end - begin >= 8:
-            # The last eight bytes of the text, without those that were looked at before.
+            # The last eight bytes of the text, without the bytes that were already examined.
             hits = find_hits(load_u64(end - 8), iri) >> (8 * (8 - left))
             if hits == 0:
                 return end

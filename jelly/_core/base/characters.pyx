@@ -11,7 +11,7 @@ if sys.byteorder != "little":
 
 
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """The code point at `at`; negative where there is none: LINE_END, INPUT_END, or INVALID minus the byte."""
+    """The code point at `at`, or a negative result: LINE_END, INPUT_END, or INVALID minus the byte."""
     cdef int64_t n, i
     cdef int64_t point
     if at >= end:
@@ -45,7 +45,7 @@ cdef const uint8_t* find_line_end(const uint8_t* at, const uint8_t* end) noexcep
 
 
 cdef const uint8_t* find_last_line(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Where the last line begins: after the last LF or CR, else at `at`."""
+    """Start of the last line: after the last LF or CR, else `at`."""
     while end > at and not is_line_end((end - 1)[0]):
         end -= 1
     return end
@@ -82,7 +82,7 @@ cdef bint is_label_letter(int64_t c, bint first) noexcept nogil:
 
 
 cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint colon) noexcept nogil:
-    """Where the blank node label that begins at `at` ends; `at` itself where none does. Dots at the end are not of it."""
+    """End of the blank node label that begins at `at`, or `at` if there is no label. Dots at its end do not belong to it."""
     cdef const uint8_t* begin = at
     cdef const uint8_t* label_end = at
     cdef uint8_t byte
@@ -106,16 +106,16 @@ cdef const uint8_t* find_label_end(const uint8_t* at, const uint8_t* end, bint c
 
 
 cdef const uint8_t* find_tag_end(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Letters, digits and hyphens: every language tag and every base direction is of these."""
+    """Letters, digits and hyphens: the characters of language tags and base directions."""
     while at < end and (is_letter(at[0]) or is_digit(at[0]) or at[0] == 0x2D):
         at += 1
     return at
 
 
-# Test door.
+# Test hook.
 
 def _find_escape(bytes data, bint iri):
-    """Where the first byte of `data` stands that needs an escape in an IRI or a literal; the length where none does."""
+    """Offset of the first byte of `data` that needs an escape in an IRI or a literal, or the length of `data`."""
     cdef const uint8_t* at = <const uint8_t*>data
     return find_escape(at, at, at + len(data), iri) - at
 
@@ -123,7 +123,7 @@ def _find_escape(bytes data, bint iri):
 # Delimiters of RDF Message logs.
 
 cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Step over what \\s of the specification's regular expression means (ECMAScript), but line ends."""
+    """Step over the characters that \\s matches in the regular expression of the specification (ECMAScript), except line ends."""
     cdef uint8_t first, last
     while at < end:
         first = at[0]
@@ -148,7 +148,7 @@ cdef const uint8_t* skip_wide_space(const uint8_t* at, const uint8_t* end) noexc
 
 
 cdef const uint8_t* find_delimiter(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Behind the "@message" of a comment whose text is given, else NULL: /^\\s*@message/ (RDF Messages, section 2.1)."""
+    """End of "@message" in the text of a comment, or NULL: /^\\s*@message/ (RDF Messages, section 2.1)."""
     cdef const char* word = b"@message"
     at = skip_wide_space(at, end)
     if end - at >= 8 and memcmp(at, word, 8) == 0:

@@ -12,7 +12,7 @@ cdef enum:
     KIND_LANG = 4  # aux: the language tag, a KIND_TEXT or, where the literal has a base direction, one of the last two
     KIND_TYPED = 5  # aux: the datatype, a KIND_IRI
     KIND_TRIPLE = 6  # aux: index of a quoted triple; no text
-    # From here on no RDF terms.
+    # The kinds below are not RDF terms.
     KIND_TEXT = 7  # a language tag, the short name of a namespace
     KIND_TEXT_LTR = 8  # the language tag of literals that are written from left to right
     KIND_TEXT_RTL = 9  # and from right to left
@@ -32,7 +32,7 @@ cdef enum:
     GRAPH = 3
 
 cdef enum:
-    # The operations of a patch are told by the numbers of their rows.
+    # Operations of a patch: the field numbers of their rows.
     OP_ADD = pb.RDF_PATCH_ROW_STATEMENT_ADD
     OP_DELETE = pb.RDF_PATCH_ROW_STATEMENT_DELETE
     OP_NAMESPACE_ADD = pb.RDF_PATCH_ROW_NAMESPACE_ADD
@@ -44,7 +44,7 @@ cdef enum:
     OP_PUNCTUATION = pb.RDF_PATCH_ROW_PUNCTUATION
 
 cdef enum:
-    # Quoted triples inside quoted triples: deeper is an error, because most of what is done with them recurs.
+    # Maximum nesting of quoted triples, because most functions for them recurse.
     MAX_DEPTH = 64
 
 cdef extern from *:
@@ -55,9 +55,9 @@ cdef extern from *:
     #define JELLY_LANG_STRING JELLY_RDF "langString"
     #define JELLY_DIR_LANG_STRING JELLY_RDF "dirLangString"
     """
-    # More bytes than there can be.
+    # A limit that no input can reach.
     const int64_t NO_LIMIT "JELLY_NO_LIMIT"
-    # Namespaces and datatypes, and how many bytes they have.
+    # Namespaces and datatypes, and their lengths in bytes.
     const char* RDF_NAMESPACE "JELLY_RDF"
     const char* XSD_STRING "JELLY_XSD_STRING"
     const char* RDF_LANG_STRING "JELLY_LANG_STRING"

@@ -1,10 +1,10 @@
-"""The numbers of the core for Python, made of those that C has."""
+"""The constants of the core as Python enums."""
 
 from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """Kinds of terms, as in `Batch.kind`. From ``TEXT`` on they are no RDF terms; the last two are terms of patterns.
+    """Kinds of terms, as in `Batch.kind`. ``TEXT`` and later kinds are not RDF terms; the last two are terms of patterns.
 
     >>> Kind(4).name, Kind.TEXT_RTL - Kind.TEXT
     ('LANG', 2)

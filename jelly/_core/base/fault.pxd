@@ -143,14 +143,14 @@ cdef enum:
     CANONICAL_STEPS = -151
     CANONICAL_TRIPLE = -152
     CANONICAL_PLACE = -153
-    # not faults: why a loop came back
+    # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2
     NEED_TABLES = 3
 
 
 cdef enum:
-    # What strict readers of text refuse besides kinds of terms: behind the numbers of those.
+    # Reasons of strict text readers besides kinds of terms. The numbers follow those of the kinds.
     UNTAGGED = 100
     LONG_SUBTAG = 101
 
@@ -172,7 +172,7 @@ cdef inline int fail(Fault* fault, int code, const uint8_t* at, int64_t a=0, int
     return code
 
 
-# What TEXT_LIMIT says in `b`: the limit that can be raised is that of a frame, or of a row.
+# `b` of TEXT_LIMIT: the limit to raise is that of a frame, or of a row.
 cdef enum:
     BY_FRAME = 1
     BY_ROW = 2

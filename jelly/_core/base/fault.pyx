@@ -89,7 +89,7 @@ _TABLE = {
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is not a term of the Batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
-    # Of the text reader: `a` is what `chars.describe` gave.
+    # Text reader: `a` is the result of `characters.describe`.
     SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
     NO_DOT: (JellySyntaxError, "column {column}: expected '.' at the end of the statement, found {found}"),
     AFTER_DOT: (JellySyntaxError, "column {column}: expected the end of the line or a comment, found {found}"),
@@ -126,7 +126,7 @@ _TABLE = {
     BAD_TAG: (JellyUnsupportedError, "N-Triples cannot hold the language tag of term {a}"),
     VALUE_LIMIT: (JellyLimitError, "a term of {a} bytes as text is above the limit of {b} for a value of a column"),
     RENDER_LIMIT: (JellyLimitError, "the terms of one batch would take more than {a} bytes as text"),
-    # Of columns that come from elsewhere.
+    # Columns from other software.
     COLUMN_OFFSETS: (JellyFormatError, "the offsets of the column are not in order or point outside its data"),
     COLUMN_INDEX: (JellyFormatError, "index {a} is outside the dictionary of {b} values"),
     COLUMN_NULL: (JellyFormatError, "expected a value, found null"),
@@ -138,7 +138,7 @@ _TABLE = {
     AFTER_TERM: (JellySyntaxError, "column {column}: expected one term only, found {found}"),
     PATCH_OPERATION: (JellyFormatError, "expected add, insert or A, or delete or D"),
     PATCH_FALLS: (JellyFormatError, "{a} comes after {b}: the rows must be in the order of their patches"),
-    # Of RDF Binary.
+    # RDF Binary.
     ROW_CUT: (JellyTruncatedError, "the input ends inside a row: at least {a} more bytes were expected"),
     ROW_LIMIT: (JellyLimitError, "a row is longer than the limit of {b} bytes; raise max_row_bytes to read it"),
     THRIFT_MALFORMED: (JellyFormatError, "malformed Thrift: a field header, length or number is out of range"),
@@ -184,7 +184,7 @@ _TABLE = {
     ),
 }
 
-# What makes longer texts possible: nothing, for what is written.
+# The keyword that allows longer texts. Writers have none.
 _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes to read it")
 _SLOTS = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph"}
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
@@ -196,7 +196,7 @@ _KINDS = dict(enumerate(NOUNS)) | {
 
 
 cdef object fault_error(Fault* fault, dict place):
-    """The exception for a fault. `place` says where: frame, row, offset, line, column, as far as known."""
+    """The exception for a fault. `place` gives frame, row, offset, line and column, as far as known."""
     if fault.code == NO_MEMORY:
         return MemoryError()
     kind, text = _TABLE.get(fault.code, (JellyError, f"unknown fault {fault.code}"))
@@ -221,7 +221,7 @@ cdef object fault_error(Fault* fault, dict place):
 
 
 cdef object text_error(object text, str what):
-    """The exception for a text that is none, or that UTF-8 cannot hold. `what` it is: an IRI, say."""
+    """The exception for a value that is not a text or not valid UTF-8. `what` names it, for example "an IRI"."""
     if not isinstance(text, str):
         return JellyArgumentError(f"{what} must be str, not {type(text).__name__}")
     found = next((character for character in text if "\ud800" <= character <= "\udfff"), "")
@@ -229,7 +229,7 @@ cdef object text_error(object text, str what):
 
 
 cdef bytes utf8_of(object text, str what):
-    """A text as UTF-8. JellyFormatError where it holds a lone surrogate."""
+    """A text as UTF-8. JellyFormatError if it has a lone surrogate."""
     try:
         return text.encode()
     except (UnicodeEncodeError, AttributeError):
@@ -237,7 +237,7 @@ cdef bytes utf8_of(object text, str what):
 
 
 def _found(a):
-    """A character that stands where another was expected."""
+    """Describe an unexpected character."""
     if not 0 <= a <= 0x10FFFF:
         return "the end of the line"
     character = chr(a)
@@ -245,7 +245,7 @@ def _found(a):
 
 
 def _codes():
-    """Every code that has a message, for the tests."""
+    """All codes that have a message, for the tests."""
     return sorted(_TABLE)
 
 

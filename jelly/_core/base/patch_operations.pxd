@@ -8,7 +8,7 @@ from jelly._core.base.constants cimport (
 from jelly._core.base.fault cimport NESTED_TRANSACTION, NO_TRANSACTION, OK, OPEN_TRANSACTION
 
 cdef enum:
-    # What the last transaction row was. Where reading begins at a keyframe, that is not known.
+    # The last transaction row. It is unknown if reading begins at a keyframe.
     CLOSED = 0
     OPEN = 1
     EITHER = 2
@@ -24,7 +24,7 @@ cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept n
 
 
 cdef inline int step_transaction(int* state, int op) noexcept nogil:
-    """Note a row of a patch; a code where it may not stand here (section "Transactions")."""
+    """Take note of a row of a patch. Return a code if it is not allowed here (section "Transactions")."""
     if op == OP_START:
         if state[0] == OPEN:
             return NESTED_TRANSACTION

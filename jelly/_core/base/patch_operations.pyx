@@ -1,7 +1,7 @@
 """The operations of a patch, and the order in which its rows may come."""
 
 cdef bint only_statements(const int8_t* op, int64_t row, int64_t end) noexcept nogil:
-    """Whether some rows are statements: all are but for those of a patch, which has operations (else NULL)."""
+    """Whether some rows are statements. Without operations (NULL) all rows are."""
     while op != NULL and row < end:
         if op[row] != OP_ADD and op[row] != OP_DELETE:
             return False

@@ -1,4 +1,4 @@
-"""Protocol Buffers wire format: a Reader made of two pointers, and a growing Writer. Knows no message type."""
+"""Protocol Buffers wire format: a Reader of two pointers and a growing Writer. Independent of message types."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
@@ -12,9 +12,9 @@ cdef enum:
     WIRE_I32 = 5
 
 cdef enum:
-    # Bytes a varint may take: 10 for a 64-bit value, 5 for a 32-bit one.
+    # Maximum bytes of a varint: 10 for a 64-bit value, 5 for a 32-bit value.
     MAX_VARINT = 10
-    # Bytes a field tag, a length or an id may take at most when written.
+    # Maximum bytes written for a field tag, a length or an id.
     MAX_VARINT32 = 5
 
 
@@ -49,7 +49,7 @@ cdef inline int64_t take_varint(Reader* r) noexcept nogil:
 
 
 cdef inline int take_span(Reader* r, Reader* sub) noexcept nogil:
-    """Take a length and that many bytes into `sub`. -1 if they are not all there."""
+    """Read a length, and that number of bytes into `sub`. -1 if bytes are missing."""
     cdef int64_t n = take_varint(r)
     if n < 0 or n > r.end - r.at:
         return -1
@@ -89,7 +89,7 @@ cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
 
 
 cdef inline int skip_fields(Reader* r) noexcept nogil:
-    """Step over all fields that are left. -1 if malformed."""
+    """Step over all remaining fields. -1 if malformed."""
     cdef int64_t tag
     while r.at < r.end:
         tag = take_varint(r)
@@ -114,7 +114,7 @@ cdef inline int reserve(Writer* w, int64_t need) noexcept nogil:
     return grow_writer(w, need)
 
 
-# The put_* functions need room reserved before.
+# Reserve room before calling a put_* function.
 
 cdef inline void put_byte(Writer* w, uint8_t byte) noexcept nogil:
     w.buf[w.n] = byte

@@ -1,4 +1,4 @@
-"""Protocol Buffers wire format: a Reader made of two pointers, and a growing Writer. Knows no message type."""
+"""Protocol Buffers wire format: a Reader of two pointers and a growing Writer. Independent of message types."""
 
 from libc.stdlib cimport free, realloc
 
@@ -16,10 +16,10 @@ cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
     return 0
 
 
-# Test doors.
+# Test hooks.
 
 def _take_varint(bytes data):
-    """The value and the bytes taken; the value is -1 where the varint is malformed."""
+    """The value and the number of bytes read; the value is -1 if the varint is malformed."""
     cdef Reader r
     r.at = <const uint8_t*>data
     r.end = r.at + len(data)
@@ -28,7 +28,7 @@ def _take_varint(bytes data):
 
 
 def _take_span(bytes data):
-    """The bytes of a length-prefixed span, or None where it is cut off."""
+    """The bytes of a length-prefixed span, or None if it is cut off."""
     cdef Reader r, sub
     r.at = <const uint8_t*>data
     r.end = r.at + len(data)
@@ -38,7 +38,7 @@ def _take_span(bytes data):
 
 
 def _skip_field(bytes data):
-    """Bytes of the first field of `data`, tag included, or -1 where it is malformed."""
+    """Number of bytes of the first field of `data`, with its tag, or -1 if it is malformed."""
     cdef Reader r
     cdef int64_t tag
     r.at = <const uint8_t*>data

@@ -2,12 +2,12 @@
 
 from cpython.object cimport PyTypeObject
 
-# The names that types refer to, which are never freed.
+# Names that types refer to. They are never freed.
 _names = []
 
 
 def set_type_name(type kind not None, str name not None):
-    """Call a class of the core ``name``, such as ``"jelly.IRI"``: what it says it is, in tracebacks and in pickles."""
+    """Set the name of a class of the core, such as ``"jelly.IRI"``, that tracebacks and pickles use."""
     text = name.encode()
     _names.append(text)
     (<PyTypeObject*>kind).tp_name = text

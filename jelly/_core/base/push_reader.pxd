@@ -1,4 +1,4 @@
-"""The base of all readers: chunks of bytes in, Batches out. Knows no format."""
+"""The base of all readers: chunks of bytes in, Batches out. Independent of formats."""
 
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t
@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t
 from jelly._core.base.batch cimport Batch, BatchData
 
 cdef enum:
-    # The first Batch of a reader, before the size of the one before is a guide.
+    # Size of the first Batch of a reader. Later Batches begin with the size of the Batch before.
     FIRST_ROWS = 32
     FIRST_TERMS = 64
     FIRST_TEXT = 4096
@@ -19,15 +19,15 @@ ctypedef struct ChunkView:
 
 
 cdef class PushReader:
-    cdef Batch batch  # which is being filled; None before the first row
+    cdef Batch batch  # the Batch that is being filled; None before the first row
     cdef ChunkView held
     cdef bint has_view
-    cdef const uint8_t* rest  # what of the chunk was not looked at yet
+    cdef const uint8_t* rest  # the unread part of the chunk
     cdef const uint8_t* rest_end
-    cdef bint final  # no chunk will follow
+    cdef bint final  # no chunk follows
     cdef bint busy
     cdef object error
-    # of the Batches given so far
+    # of the Batches handed out so far
     cdef int64_t rows_out
     cdef int64_t frames_out
     # for the next Batch
@@ -36,7 +36,7 @@ cdef class PushReader:
     cdef int64_t hint_text
     cdef readonly int64_t bytes_read
 
-    # What differs, in the order of its use.
+    # Methods that subclasses define, in the order of their use.
     cdef bint is_used_up(self) noexcept
     cdef int take_chunk(self) except -1
     cdef int read(self) except -1
@@ -48,7 +48,7 @@ cdef class PushReader:
     cdef object give_rest(self)
     cdef object give_batch(self)
     cdef int release(self) except -1
-    # What they call.
+    # Methods that subclasses call.
     cdef BatchData* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL
     cdef Batch take_batch(self)
     cdef object next_batch(self, bint flush)

@@ -1,4 +1,4 @@
-"""The base of all readers: chunks of bytes in, Batches out. Knows no format."""
+"""The base of all readers: chunks of bytes in, Batches out. Independent of formats."""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -151,7 +151,7 @@ cdef class PushReader:
             while True:
                 if self.error is not None:
                     self.release()
-                    # What comes before the error is given before it is raised.
+                    # Rows before the error are handed out before it is raised.
                     if self.has_some() or self.has_names():
                         return self.give_batch()
                     raise self.error
@@ -173,7 +173,7 @@ cdef class PushReader:
         return 0
 
     cdef bint is_used_up(self) noexcept:
-        """Whether the next chunk can be taken though `pull` did not give None."""
+        """Whether the next chunk can be pushed although `pull` did not return None."""
         return False
 
     cdef int take_chunk(self) except -1:
@@ -181,15 +181,15 @@ cdef class PushReader:
         return 0
 
     cdef int read(self) except -1:
-        """Fill the Batch until it is FULL or NEED_MORE bytes are to be had; OK is to go on. Errors go to `error`."""
+        """Fill the Batch until it is FULL or the result is NEED_MORE; OK: call again. Errors go to `error`."""
         raise NotImplementedError
 
     cdef bint next_bytes(self) except -1:
-        """Have more of the chunk read; False where nothing is left of it, or with an error."""
+        """Read more of the chunk; False if nothing of it is left, or after an error."""
         return False
 
     cdef int end_input(self) except -1:
-        """All was read that there will ever be: the place for errors of what is missing."""
+        """The end of the input was reached: report errors of missing data here."""
         return 0
 
     cdef int64_t rows_here(self) noexcept:
@@ -197,11 +197,11 @@ cdef class PushReader:
         return 0 if self.batch is None else self.batch.a.n_rows
 
     cdef bint has_some(self) noexcept:
-        """Whether the Batch is worth to be given."""
+        """Whether the Batch has something to hand out."""
         return self.batch is not None and (self.rows_here() > 0 or self.batch.a.n_frames > 0)
 
     cdef bint has_names(self) noexcept:
-        """Whether namespaces wait in the Batch, which an error would lose."""
+        """Whether the Batch has namespaces that an error would lose."""
         return self.batch is not None and self.batch.a.n_names > 0
 
     cdef object give_rest(self):
@@ -212,7 +212,7 @@ cdef class PushReader:
         return self.take_batch()
 
     cdef int release(self) except -1:
-        """Give the chunk back."""
+        """Release the chunk."""
         if self.has_view:
             self.has_view = False
             PyBuffer_Release(&self.held.view)
@@ -241,7 +241,7 @@ cdef class PushReader:
 
 @cython.final
 cdef class BatchIterator:
-    """What `PushReader.feed` and `PushReader.close` give: it pulls a Batch when it is asked for one.
+    """The iterator that `PushReader.feed` and `PushReader.close` return: each step pulls a Batch.
 
     >>> from jelly._core.ntriples.text import TextReader
     >>> batches = TextReader(quads=False).feed(b"<a:s> <a:p> <a:o> .\\n")

@@ -1,10 +1,10 @@
-"""SHA-256 and SHA-384 (FIPS 180-4) of pieces of text, without the GIL: for many short hashes inside of a loop."""
+"""SHA-256 and SHA-384 (FIPS 180-4) of text in pieces, without the GIL: for many short hashes in a loop."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef enum:
     SHA_ROUNDS = 80
-    SHA_NUMBERS = 96  # constants of the rounds, then what SHA-256 and SHA-384 begin with, eight each
+    SHA_NUMBERS = 96  # constants of the rounds, then the initial values of SHA-256 and SHA-384, eight each
     SHA_HEX = 96  # hexadecimal digits of SHA-384; SHA-256 has 64
 
 

@@ -10,7 +10,7 @@ from math import isqrt
 
 
 def _cube_root(n):
-    """The largest whole number whose third power is no more than n."""
+    """The integer cube root of n, rounded down."""
     low, high = 0, 1 << (n.bit_length() // 3 + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -62,7 +62,7 @@ cdef inline void step_512(
 
 
 cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
-    """Take a block of 64 bytes. FIPS 180-4, 6.2.2."""
+    """Process a block of 64 bytes. FIPS 180-4, 6.2.2."""
     cdef uint32_t w[64]
     cdef uint32_t s[8]
     cdef uint32_t x, y
@@ -95,7 +95,7 @@ cdef void mix_256(Sha2* sha, const uint8_t* at) noexcept nogil:
 
 
 cdef void mix_512(Sha2* sha, const uint8_t* at) noexcept nogil:
-    """Take a block of 128 bytes. FIPS 180-4, 6.4.2."""
+    """Process a block of 128 bytes. FIPS 180-4, 6.4.2."""
     cdef uint64_t w[80]
     cdef uint64_t s[8]
     cdef uint64_t x, y
@@ -146,7 +146,7 @@ cdef void begin_sha(Sha2* sha, const uint64_t* numbers, bint wide) noexcept nogi
 
 
 cdef void add_sha(Sha2* sha, const uint8_t* at, int64_t n) noexcept nogil:
-    """Take some bytes more."""
+    """Add bytes to the hash."""
     cdef int size = 128 if sha.wide else 64
     cdef int64_t room = size - sha.filled
     sha.n += <uint64_t>n
@@ -190,7 +190,7 @@ cdef void end_sha(Sha2* sha, uint8_t* hex) noexcept nogil:
 
 
 def _digest(bytes data not None, bint wide=False, int64_t step=1000) -> str:
-    """The digest of some bytes that are taken `step` at a time, for the tests."""
+    """The digest of bytes that are added `step` at a time, for the tests."""
     cdef uint64_t* numbers = <uint64_t*>malloc(SHA_NUMBERS * sizeof(uint64_t))
     cdef uint8_t hex[SHA_HEX]
     cdef Sha2 sha

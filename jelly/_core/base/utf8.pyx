@@ -5,12 +5,12 @@ from libc.stdint cimport uint64_t
 from jelly._core.base.batch cimport load_u64
 
 cdef enum:
-    # Bytes of ASCII that one step skips.
+    # Number of ASCII bytes that one step skips.
     STEP = 8
 
 
 cdef int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
-    """-1 where `n` bytes are UTF-8, else the offset of the first byte of the first malformed sequence.
+    """-1 if `n` bytes are UTF-8, else the offset of the first malformed sequence.
 
     Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF.
     """
@@ -29,7 +29,7 @@ cdef int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
             at += 1
         if at >= end:
             return -1
-        # Texts that are not ASCII stay here: no need to look eight bytes ahead after each letter.
+        # Texts that are not ASCII stay in this loop, without a test of eight bytes after each letter.
         while at < end and at[0] >= 0x80:
             lead = at[0]
             if lead < 0xE0:
@@ -57,8 +57,8 @@ cdef int64_t check_utf8(const uint8_t* at, int64_t n) noexcept nogil:
                 at += 4
 
 
-# Test door.
+# Test hook.
 
 def _check_utf8(bytes data, Py_ssize_t start=0):
-    """Where `data` from `start` on stops being UTF-8, or -1."""
+    """Offset of the first byte of `data` from `start` on that is not UTF-8, or -1."""
     return check_utf8(<const uint8_t*>data + start, len(data) - start)

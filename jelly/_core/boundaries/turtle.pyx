@@ -10,7 +10,7 @@ from jelly._core.base.characters cimport (
 )
 
 cdef enum:
-    # Where `scan` stands.
+    # States of `scan`.
     IN_TEXT = 0
     IN_NAME = 1
     IN_IRI = 2
@@ -21,7 +21,7 @@ cdef enum:
     IN_DELIMITER = 7
 
 cdef enum:
-    # What a byte begins outside of all that.
+    # What a byte begins outside of strings, IRIs and comments.
     A_SPACE = 0
     A_SIGN = 1
     A_NAME = 2
@@ -35,7 +35,7 @@ cdef enum:
     A_GREATER = 10
 
 cdef enum:
-    # Names longer than this are no keyword, so they need not be seen as a whole.
+    # Names longer than this are not keywords, so they need not be complete in memory.
     MAX_KEYWORD = 16
     # Between "@message" and its dot.
     MAX_GAP = 1024
@@ -65,7 +65,7 @@ cdef inline int64_t offset(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t n_word) noexcept nogil:
-    """Whether a word is this one, which is in lower case, in any case."""
+    """Whether a word equals another one, which is in lower case, ignoring case."""
     cdef int64_t i
     if n != n_word:
         return False
@@ -76,7 +76,7 @@ cdef inline bint is_word(const uint8_t* at, int64_t n, const char* word, int64_t
 
 
 cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
-    """Behind the name that goes on at `at`; NULL where the end of the input is too near to tell."""
+    """End of the name that continues at `at`; NULL if that needs more input."""
     cdef int kind
     while at < t.end:
         kind = t.kinds[at[0]]
@@ -88,7 +88,7 @@ cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
                 return at if t.final else NULL
             at += 2
         elif at[0] == 0x2E:
-            # A dot at its end does not belong to a name.
+            # A dot at the end does not belong to the name.
             if t.end - at < 2:
                 return at if t.final else NULL
             kind = t.kinds[at[1]]
@@ -101,7 +101,7 @@ cdef const uint8_t* skip_name(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef int take_name(Scan* t) noexcept nogil:
-    """A name or a keyword, which is what may stand in place of a statement."""
+    """Scan a name or a keyword."""
     cdef const uint8_t* begin = t.at
     cdef const uint8_t* end
     cdef bint at_sign = begin[0] == 0x40
@@ -113,6 +113,8 @@ cdef int take_name(Scan* t) noexcept nogil:
     if end == NULL:
         if t.end - begin <= MAX_KEYWORD:
             return USED_UP
+        t.inside = True
+        t.after_literal = False
         t.after_string = False
         t.state = IN_NAME
         t.at = begin + 1
@@ -120,16 +122,22 @@ cdef int take_name(Scan* t) noexcept nogil:
     t.found_at = offset(t, begin)
     n = end - begin
     t.found_end = t.note_at = offset(t, end)
+    if n == 4 and not t.inside and is_word(begin, n, b"base", 4):
+        t.sparql = True
     if tag or n > 8 or n < 6:
         t.at = end
     elif is_word(begin + at_sign, n - at_sign, b"prefix", 6):
         t.at = end
         t.after_string = False
+        t.sparql = not at_sign
+        t.inside = True
         return -PREFIX
     elif is_word(begin + at_sign, n - at_sign, b"version", 7):
         t.at = end
         t.after_string = False
         t.after_version = True
+        t.sparql = not at_sign
+        t.inside = True
         return -VERSION
     elif not t.directive:
         t.at = end
@@ -141,6 +149,8 @@ cdef int take_name(Scan* t) noexcept nogil:
         return take_at_message(t, end)
     else:
         t.at = end
+    t.inside = True
+    t.after_literal = False
     t.after_string = False
     return 1
 
@@ -161,12 +171,30 @@ cdef int take_at_message(Scan* t, const uint8_t* at) noexcept nogil:
 
 
 cdef inline void end_string(Scan* t) noexcept nogil:
-    t.after_string = not t.after_version
+    t.after_string = t.after_literal = not t.after_version
+    if t.after_version and t.sparql:
+        t.inside = t.sparql = False
     t.after_version = False
 
 
+cdef inline void take_sign(Scan* t, uint8_t byte) noexcept nogil:
+    if byte == 0x2E:
+        t.inside = False
+    elif byte == 0x7C and t.after_brace:
+        t.inside = True
+    t.after_bar = byte == 0x7C
+    t.after_brace = t.after_literal = t.after_string = False
+
+
+cdef inline void take_brace(Scan* t, uint8_t byte) noexcept nogil:
+    t.after_brace = byte == 0x7B
+    t.depth += 1 if t.after_brace else -1
+    t.inside = t.after_bar
+    t.after_bar = t.after_literal = False
+
+
 cdef int take_quote(Scan* t) noexcept nogil:
-    """The opening of a string, or an empty one."""
+    """Scan the opening quotes of a string, or an empty string."""
     cdef const uint8_t* at = t.at
     cdef int64_t left = t.end - at
     t.quote = at[0]
@@ -193,7 +221,7 @@ cdef inline void nest(Scan* t, bint opens) noexcept nogil:
 
 
 cdef int scan_text(Scan* t) noexcept nogil:
-    """Outside of strings, IRIs and comments. Above 0: go on; below: found; 0: used up."""
+    """Scan outside of strings, IRIs and comments. Above 0: continue; below 0: found; 0: the input is used up."""
     cdef const uint8_t* at = t.at
     cdef int kind, status
     while at < t.end:
@@ -202,11 +230,16 @@ cdef int scan_text(Scan* t) noexcept nogil:
             at += 1
             continue
         if kind == A_SIGN:
-            t.after_string = False
+            if at[0] == 0x2E and at + 1 == t.end and not t.final:
+                t.at = at
+                return USED_UP
+            if at[0] != 0x2E or at + 1 == t.end or not is_digit(at[1]):  # .5 is a number
+                take_sign(t, at[0])
             at += 1
             continue
         if kind == A_BRACKET:
-            t.after_string = False
+            t.inside = True
+            t.after_literal = t.after_string = False
             nest(t, at[0] == 0x28 or at[0] == 0x5B)
             at += 1
             continue
@@ -218,6 +251,7 @@ cdef int scan_text(Scan* t) noexcept nogil:
             at = t.at
             continue
         if kind == A_QUOTE:
+            t.inside = True
             return take_quote(t)
         t.after_string = False
         if kind == A_HASH:
@@ -226,10 +260,13 @@ cdef int scan_text(Scan* t) noexcept nogil:
             t.at += 1
             return 1
         if kind == A_BRACE:
-            t.depth += 1 if at[0] == 0x7B else -1
+            take_brace(t, at[0])
             nest(t, at[0] == 0x7B)
             at += 1
-        elif t.end - at < 2:
+            continue
+        t.inside = True
+        t.after_literal = False
+        if t.end - at < 2:
             # < or > or a backslash
             if t.final:
                 t.at = t.end
@@ -269,9 +306,11 @@ cdef int scan_iri(Scan* t) noexcept nogil:
         if byte == 0x3E:
             t.at = at + 1
             t.state = IN_TEXT
+            if t.sparql:
+                t.inside = t.sparql = False
             return 1
         if byte <= 0x20 or byte == 0x3C or byte == 0x22:
-            # It was no IRI.
+            # It was not an IRI.
             t.at = at
             t.state = IN_TEXT
             return 1
@@ -343,7 +382,7 @@ cdef int scan_comment(Scan* t) noexcept nogil:
 
 
 cdef int scan(Scan* t) noexcept nogil:
-    """Go on to the next of what is looked for. `t.at` then is behind it, or USED_UP where the rest begins."""
+    """Continue to the next find. `t.at` is then behind it, or with USED_UP at the start of the rest."""
     cdef int status
     cdef const uint8_t* end
     while True:
@@ -358,7 +397,7 @@ cdef int scan(Scan* t) noexcept nogil:
         elif t.state == IN_NAME:
             end = skip_name(t, t.at)
             if end == NULL:
-                # All but what the next byte may change.
+                # Everything except bytes whose meaning depends on the next byte.
                 t.at = t.end - (1 if (t.end - 1)[0] == 0x2E or (t.end - 1)[0] == 0x5C else 0)
                 return USED_UP
             t.at = end
@@ -376,12 +415,13 @@ cdef class Lexer:
     ``directive=False`` looks for comments that match ``/^\\s*@message/`` (RDF Messages, section 2.1), ``True`` for
     ``MESSAGE`` and ``@message .``. Found is a list of tuples: what it is (``"message"``, ``"prefix"``, ``"version"``,
     or ``"bad"`` for an ``@message`` without its dot), the offsets in all of the input of its beginning, of its end and
-    of what follows the word in a comment, and how many braces are open.
+    of what follows the word in a comment, how many braces are open, and where it stands: 0 between statements, 1 inside
+    one, 2 inside one where a string ends (for the first that stands there).
 
     >>> from jelly._core.boundaries.turtle import Lexer
     >>> lexer = Lexer()
     >>> lexer.feed(b'<a:s#@message> <a:p> "# @message" . # @mess') + lexer.feed(b"age one\\n", True)
-    [('message', 36, 50, 46, 0)]
+    [('message', 36, 50, 46, 0, 0)]
     """
 
     cdef Scan t
@@ -398,7 +438,7 @@ cdef class Lexer:
 
     @property
     def depth(self) -> int:
-        """Braces that are open."""
+        """Number of open braces."""
         return self.t.depth
 
     @property
@@ -410,7 +450,7 @@ cdef class Lexer:
         return self.t.deepest
 
     def feed(self, data, bint final=False) -> list:
-        """What is found in the next chunk of bytes; ``final`` where none follows."""
+        """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
         cdef bytes text = self.rest + data if self.rest else bytes(data)
         cdef list found = []
         cdef int what = 1
@@ -423,7 +463,9 @@ cdef class Lexer:
             with nogil:
                 what = scan(t)
             if what:
-                found.append((names[what], t.found_at, t.found_end, t.note_at, t.depth))
+                where = t.inside + (t.inside and t.after_literal)
+                found.append((names[what], t.found_at, t.found_end, t.note_at, t.depth, where))
+                t.after_literal = False
         self.rest = text[t.at - t.begin:]
         t.origin += t.at - t.begin
         t.begin = t.at = t.end = NULL

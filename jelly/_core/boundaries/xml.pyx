@@ -2,36 +2,12 @@
 
 from libc.string cimport memchr, memset
 
-cdef enum:
-    # Where the scan stands. Numbers from BANG on are of constructs without tags in them.
-    CONTENT = 0
-    LESS = 1  # behind <
-    TAG = 2
-    TAG_QUOTED = 3
-    CLOSING = 4
-    BANG = 5  # behind <!
-    BANG_DASH = 6
-    COMMENT = 7
-    CDATA = 8
-    INSTRUCTION = 9
-    DOCTYPE = 10
-    DOCTYPE_QUOTED = 11
-    DOCTYPE_COMMENT = 12
-
-cdef enum:
-    # What `find_document_end` gives.
-    USED_UP = 0
-    ENDED = 1
-    STRAY = 2  # something outside of the root element, or a second document on the line of the first
-    DECLARED = 3  # a DOCTYPE ended
-
-
 cdef inline bint is_space(uint8_t byte) noexcept nogil:
     return byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D
 
 
 cdef bint skip_to(Markup* t, const char* stop, int n) noexcept nogil:
-    """Step behind `stop`, of which all bytes but the last are the same: "-->" "]]>" "?>". False where the input ends."""
+    """Step behind `stop`, whose bytes are equal except the last: "-->" "]]>" "?>". False if the input ends before it."""
     cdef uint8_t byte
     while t.at < t.end:
         byte = t.at[0]
@@ -53,7 +29,7 @@ cdef bint skip_quoted(Markup* t) noexcept nogil:
 
 
 cdef int skip_content(Markup* t) noexcept nogil:
-    """To behind the next <."""
+    """Step behind the next <."""
     cdef const uint8_t* found
     if t.depth > 0:
         found = <const uint8_t*>memchr(t.at, 0x3C, t.end - t.at)
@@ -101,8 +77,26 @@ cdef int scan_doctype(Markup* t) noexcept nogil:
     return USED_UP
 
 
+cdef int scan_tag(Markup* t) noexcept nogil:
+    """To the end of a tag, or to a value in it."""
+    cdef uint8_t byte
+    while t.at < t.end:
+        byte = t.at[0]
+        t.at += 1
+        if byte == 0x3E:
+            t.depth += -1 if t.state == CLOSING else 0 if t.slash else 1
+            return end_element(t)
+        if (byte == 0x22 or byte == 0x27) and t.state == TAG:
+            t.slash = False
+            t.quote = byte
+            t.state = TAG_QUOTED
+            return USED_UP
+        t.slash = byte == 0x2F
+    return USED_UP
+
+
 cdef int step(Markup* t) noexcept nogil:
-    """One construct, or as much of it as is there. A status other than USED_UP tells of something found."""
+    """Scan one construct, or the part of it that is there. A status other than USED_UP is a find."""
     cdef uint8_t byte = t.at[0]
     if t.state == CONTENT:
         return skip_content(t)
@@ -134,18 +128,7 @@ cdef int step(Markup* t) noexcept nogil:
         t.at += 1
         t.state = COMMENT
     else:
-        t.at += 1
-        if t.state == CLOSING:
-            if byte == 0x3E:
-                t.depth -= 1
-                return end_element(t)
-        elif byte == 0x22 or byte == 0x27:
-            t.quote = byte
-            t.state = TAG_QUOTED
-        elif byte == 0x3E:
-            t.depth += 0 if t.slash else 1
-            return end_element(t)
-        t.slash = byte == 0x2F
+        return scan_tag(t)
     return USED_UP
 
 
@@ -187,7 +170,7 @@ cdef class DocumentScanner:
         return self.t.depth > 0 or self.t.state != CONTENT
 
     def feed(self, data) -> list:
-        """What ends in the next chunk of bytes."""
+        """The finds in the next chunk of bytes."""
         cdef bytes text = bytes(data)
         cdef const uint8_t* begin = <const uint8_t*><const char*>text
         cdef list found = []

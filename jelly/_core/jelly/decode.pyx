@@ -17,7 +17,9 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.patch_operations cimport step_transaction
 from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
+from jelly._core.jelly.frame_reader cimport (
+    FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_metadata, take_part,
+)
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
 from jelly._core.jelly.stream_options cimport check_stream_options, read_stream_options, same_stream_options
@@ -495,31 +497,25 @@ cdef inline int read_rdf_row(DecoderState* d, Reader* body, int field) noexcept 
 
 cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
-    cdef int64_t tag
     cdef Reader body
     cdef bint seen = False
     cdef int status = OK
     cdef int field
     while r.at < r.end:
-        tag = take_varint(r)
-        if tag < 0:
-            return malformed(d, r)
-        if tag & 7 != 2 or tag >> 3 > pb.RDF_PATCH_ROW_PUNCTUATION or d.known >> (tag >> 3) & 1 == 0:
-            if skip_field(r, tag) < 0:
+        field = take_field(r, d.known, &body)
+        if field <= 0:
+            if field < 0:
                 return malformed(d, r)
             continue
         if seen:
-            return fail(&d.fault, TWO_ROWS, r.at)
+            return fail(&d.fault, TWO_ROWS, body.at)
         seen = True
-        if take_span(r, &body) < 0:
-            return malformed(d, r)
-        if d.allowed >> (tag >> 3) & 1 == 0:
+        if d.allowed >> field & 1 == 0:
             if not d.has_header:
                 return fail(&d.fault, NO_OPTIONS, body.at)
             if d.patch:
-                return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, tag >> 3, d.header.logical)
-            return fail(&d.fault, ROW_FORBIDDEN, body.at, tag >> 3, d.header.physical)
-        field = <int>(tag >> 3)
+                return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, field, d.header.logical)
+            return fail(&d.fault, ROW_FORBIDDEN, body.at, field, d.header.physical)
         if field == d.first_entry:
             status = read_entry(d, &body, &d.t.names, NAME_ENTRY)
         elif field == d.first_entry + 1:
@@ -551,15 +547,12 @@ cdef int read_metadata(DecoderState* d, Reader* r) noexcept nogil:
 cdef int read_rows(DecoderState* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL or NEED_TABLES in the middle, negative on a fault."""
     cdef Reader* frame = &d.frame
-    cdef Reader row
-    cdef int64_t tag
-    cdef int status
+    cdef Reader body
+    cdef int field, status
     while frame.at < frame.end:
-        tag = take_varint(frame)
-        if tag == pb.RDF_STREAM_FRAME_ROWS_TAG:
-            if take_span(frame, &row) < 0:
-                return malformed(d, frame)
-            status = read_row(d, &row)
+        field = take_part(frame, &body)
+        if field == FRAME_ROW:
+            status = read_row(d, &body)
             if status < 0:
                 return status
             d.row += 1
@@ -567,12 +560,12 @@ cdef int read_rows(DecoderState* d) noexcept nogil:
                 return status
             if d.b.n_rows >= d.max_rows or d.b.n_text >= d.full_text or d.b.n_terms >= d.full_terms:
                 return FULL
-        elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
-            if read_metadata(d, frame) < 0:
+        elif field == FRAME_METADATA:
+            if read_metadata(d, &body) < 0:
                 return d.fault.code
             if much_metadata(d.b):
                 return FULL
-        elif tag < 0 or skip_field(frame, tag) < 0:
+        elif field < 0:
             return malformed(d, frame)
     return OK
 

@@ -83,6 +83,11 @@ cdef class Decoder(PushReader):
     ValueError
         If an argument is out of range.
 
+    Notes
+    -----
+    Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
+    the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
+
     Examples
     --------
     >>> import jelly

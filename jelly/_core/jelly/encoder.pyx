@@ -59,6 +59,10 @@ cdef class Encoder:
     ValueError
         If an argument is out of range, or keyframes are asked for in a stream that is not delimited.
 
+    Notes
+    -----
+    Labels of blank nodes are written as they are, in all frames: their scope is that of the Batches, see `Writer`.
+
     Examples
     --------
     >>> import jelly

@@ -182,33 +182,37 @@ cdef int next_frame(FrameReader* feed, Reader* frame, int64_t* offset, Fault* fa
             return NO_MEMORY
 
 
-cdef int take_metadata(Reader* r, Reader* key, Reader* value, Fault* fault) noexcept nogil:
-    """An entry of the metadata of a frame; Jelly-RDF and Jelly-Patch have it in the same fields."""
-    cdef Reader entry
+cdef int take_metadata(Reader* entry, Reader* key, Reader* value, Fault* fault) noexcept nogil:
+    """Key and value of an entry of the metadata of a frame."""
     cdef int64_t tag
-    if take_span(r, &entry) < 0:
-        return fail(fault, MALFORMED, r.at)
     key.at = key.end = entry.at
     value[0] = key[0]
     while entry.at < entry.end:
-        tag = take_varint(&entry)
+        tag = take_varint(entry)
         if tag == pb.RDF_STREAM_FRAME_METADATA_KEY_TAG:
-            if take_span(&entry, key) < 0:
+            if take_span(entry, key) < 0:
                 return fail(fault, MALFORMED, entry.at)
         elif tag == pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG:
-            if take_span(&entry, value) < 0:
+            if take_span(entry, value) < 0:
                 return fail(fault, MALFORMED, entry.at)
-        elif tag < 0 or skip_field(&entry, tag) < 0:
+        elif tag < 0 or skip_field(entry, tag) < 0:
             return fail(fault, MALFORMED, entry.at)
     if check_utf8(key.at, key.end - key.at) >= 0:
         return fail(fault, BAD_UTF8, key.at)
     return OK
 
 
-# Test door.
+# Test door, and that of logs of frames.
 
-def _frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
-    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would."""
+DELIMITED = FRAMING_DELIMITED
+
+
+def split_frames(chunks, int framing=FRAMING_UNKNOWN, int64_t max_frame=1 << 28):
+    """The frames of a stream that comes in chunks: offset and bytes of each. Raises what the Decoder would.
+
+    >>> split_frames([b"\\x01a\\x02bc"], DELIMITED)
+    [(1, b'a'), (3, b'bc')]
+    """
     cdef FrameReader feed
     cdef Fault fault
     cdef Reader frame

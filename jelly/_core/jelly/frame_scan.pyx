@@ -11,9 +11,11 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, skip_field, take_varint
+from jelly._core.jelly.decode cimport KNOWN_ROWS, ROWS_PUNCTUATED
 from jelly._core.jelly.frame_reader cimport (
-    FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed, next_frame, take_metadata,
+    FRAME_METADATA, FRAME_ROW, FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed,
+    next_frame, take_field, take_metadata, take_part,
 )
 from jelly._core.jelly.joined cimport TABLES, UNKNOWN, Restart, begin_look, look_on
 
@@ -81,18 +83,11 @@ ctypedef struct FrameScan:
     Fault fault
 
 
-cdef inline int kind_of(bint patch, int64_t field) noexcept nogil:
+cdef inline int kind_of(bint patch, int field) noexcept nogil:
+    """The kind of a known row. The numbers of the fields have one gap, before the entries of the lookup tables."""
     if patch:
-        if 1 <= field <= pb.RDF_PATCH_ROW_TRANSACTION_ABORT:
-            return <int>field - 1
-        if pb.RDF_PATCH_ROW_NAME <= field <= pb.RDF_PATCH_ROW_PUNCTUATION:
-            return <int>(field - pb.RDF_PATCH_ROW_NAME) + PATCH_NAME
-        return PATCH_OTHER
-    if 1 <= field <= pb.RDF_STREAM_ROW_NAMESPACE:
-        return <int>field - 1
-    if pb.RDF_STREAM_ROW_NAME <= field <= pb.RDF_STREAM_ROW_DATATYPE:
-        return <int>(field - pb.RDF_STREAM_ROW_NAME) + NAME
-    return OTHER
+        return field - 1 if field < pb.RDF_PATCH_ROW_NAME else field - pb.RDF_PATCH_ROW_NAME + PATCH_NAME
+    return field - 1 if field < pb.RDF_STREAM_ROW_NAME else field - pb.RDF_STREAM_ROW_NAME + NAME
 
 
 cdef int append(FrameScan* w, Writer* to, const void* data, int64_t n) noexcept nogil:
@@ -106,20 +101,16 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
     """The kind of the row, or a negative code."""
     cdef Reader body
     cdef int kind = w.other
-    cdef int found
-    cdef int64_t tag
+    cdef int field
     while r.at < r.end:
-        tag = take_varint(r)
-        found = kind_of(w.patch, tag >> 3) if tag > 0 and tag & 7 == WIRE_LEN else w.other
-        if found == w.other:
-            if tag < 0 or skip_field(r, tag) < 0:
+        field = take_field(r, ROWS_PUNCTUATED if w.patch else KNOWN_ROWS, &body)
+        if field <= 0:
+            if field < 0:
                 return fail(&w.fault, MALFORMED, r.at)
             continue
         if kind != w.other:
-            return fail(&w.fault, TWO_ROWS, r.at)
-        if take_span(r, &body) < 0:
-            return fail(&w.fault, MALFORMED, r.at)
-        kind = found
+            return fail(&w.fault, TWO_ROWS, body.at)
+        kind = kind_of(w.patch, field)
         if w.name <= kind < w.name + TABLES:
             walk_entry(w, body, kind - w.name)
     return kind
@@ -141,14 +132,13 @@ cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
     return OK
 
 
-cdef int walk_metadata(FrameScan* w) noexcept nogil:
+cdef int walk_metadata(FrameScan* w, Reader* entry, int64_t size) noexcept nogil:
     cdef Reader key, value
     cdef int64_t head[3]
-    cdef const uint8_t* begin = w.frame.at
-    if take_metadata(&w.frame, &key, &value, &w.fault) != OK:
+    if take_metadata(entry, &key, &value, &w.fault) != OK:
         return w.fault.code
-    w.now.metadata_bytes += 1 + (w.frame.at - begin)
-    w.all.metadata_bytes += 1 + (w.frame.at - begin)
+    w.now.metadata_bytes += size
+    w.all.metadata_bytes += size
     head[0] = w.n_frames
     head[1] = key.end - key.at
     head[2] = value.end - value.at
@@ -159,20 +149,17 @@ cdef int walk_metadata(FrameScan* w) noexcept nogil:
 
 cdef int walk_frame(FrameScan* w) noexcept nogil:
     cdef Reader* frame = &w.frame
-    cdef Reader row
+    cdef Reader body
     cdef const uint8_t* begin
-    cdef int64_t tag
     cdef int64_t place[PLACE_COLUMNS]
-    cdef int kind
+    cdef int field, kind
     while frame.at < frame.end:
         begin = frame.at
-        tag = take_varint(frame)
-        if tag == pb.RDF_STREAM_FRAME_ROWS_TAG:
-            if take_span(frame, &row) < 0:
-                return fail(&w.fault, MALFORMED, frame.at)
+        field = take_part(frame, &body)
+        if field == FRAME_ROW:
             if w.want_places:
-                place[3] = w.now.offset + (row.at - w.frame_start)
-            kind = walk_row(w, &row)
+                place[3] = w.now.offset + (body.at - w.frame_start)
+            kind = walk_row(w, &body)
             if kind < 0:
                 return kind
             if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
@@ -190,10 +177,10 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
                 if append(w, &w.places, place, sizeof(place)) != OK:
                     return NO_MEMORY
             w.row += 1
-        elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
-            if walk_metadata(w) != OK:
+        elif field == FRAME_METADATA:
+            if walk_metadata(w, &body, frame.at - begin) != OK:
                 return w.fault.code
-        elif tag < 0 or skip_field(frame, tag) < 0:
+        elif field < 0:
             return fail(&w.fault, MALFORMED, frame.at)
     return OK
 

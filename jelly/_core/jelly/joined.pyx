@@ -4,7 +4,8 @@ from libc.string cimport memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.constants cimport MAX_DEPTH
-from jelly._core.base.protobuf cimport WIRE_LEN, skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport skip_field, take_varint
+from jelly._core.jelly.frame_reader cimport FRAME_ROW, take_field, take_part
 from jelly._core.jelly.lookup cimport Table
 
 
@@ -102,22 +103,18 @@ cdef int look_literal(Restart* k, Reader* r) noexcept nogil:
 cdef int look_terms(Restart* k, Reader* r, int arity, int depth, int* slots) noexcept nogil:
     """The terms of a statement or quoted triple; `slots` gets a bit for each position that is set."""
     cdef Reader term
-    cdef int64_t tag, field
-    cdef int slot, kind, inner
+    cdef int field, slot, kind, inner
     if depth > MAX_DEPTH:
         return -1
     while r.at < r.end:
-        tag = take_varint(r)
-        field = tag >> 3
-        if tag < 0 or tag & 7 != WIRE_LEN or field < 1 or field > 4 * arity:
-            if tag < 0 or skip_field(r, tag) < 0:
+        field = take_field(r, (2 << 4 * arity) - 2, &term)
+        if field <= 0:
+            if field < 0:
                 return -1
             continue
-        slot = <int>((field - 1) >> 2)
-        kind = <int>((field - 1) & 3)
+        slot = (field - 1) >> 2
+        kind = (field - 1) & 3
         slots[0] |= 1 << slot
-        if take_span(r, &term) < 0:
-            return -1
         if kind == 0:
             if look_iri(k, &term) < 0:
                 return -1
@@ -134,17 +131,12 @@ cdef int look_terms(Restart* k, Reader* r, int arity, int depth, int* slots) noe
 cdef int look_field(Restart* k, Reader* r, int iri, int graph, int literal) noexcept nogil:
     """The terms of a row that is no statement: fields `iri` and `graph` are IRIs, `literal` is a literal; 0: none."""
     cdef Reader term
-    cdef int64_t tag, field
+    cdef int field
     while r.at < r.end:
-        tag = take_varint(r)
-        field = tag >> 3
-        if tag < 0 or tag & 7 != WIRE_LEN or field == 0 or (field != iri and field != graph and field != literal):
-            if tag < 0 or skip_field(r, tag) < 0:
-                return -1
-            continue
-        if take_span(r, &term) < 0:
+        field = take_field(r, (1 << iri | 1 << graph | 1 << literal) & ~1, &term)
+        if field < 0:
             return -1
-        if (look_literal(k, &term) if field == literal else look_iri(k, &term)) < 0:
+        if field > 0 and (look_literal(k, &term) if field == literal else look_iri(k, &term)) < 0:
             return -1
     return 0
 
@@ -214,7 +206,6 @@ cdef bint judge(Restart* k) noexcept nogil:
 
 
 cdef int look_row(Restart* k, Reader* r, bint* found) noexcept nogil:
-    cdef int64_t tag
     cdef int field
     cdef int slots = 0
     cdef int entry = pb.RDF_PATCH_ROW_NAME if k.patch else pb.RDF_STREAM_ROW_NAME
@@ -222,14 +213,11 @@ cdef int look_row(Restart* k, Reader* r, bint* found) noexcept nogil:
     cdef Reader body
     cdef int status = 0
     while r.at < r.end:
-        tag = take_varint(r)
-        if tag < 0 or tag & 7 != WIRE_LEN or tag >> 3 > pb.RDF_PATCH_ROW_PUNCTUATION:
-            if tag < 0 or skip_field(r, tag) < 0:
+        field = take_field(r, (2 << pb.RDF_PATCH_ROW_PUNCTUATION) - 2, &body)
+        if field <= 0:
+            if field < 0:
                 return -1
             continue
-        if take_span(r, &body) < 0:
-            return -1
-        field = <int>(tag >> 3)
         if field == pb.RDF_STREAM_ROW_OPTIONS:
             k.looking = False  # whoever reads this row begins anew
             return 0
@@ -290,14 +278,11 @@ cdef void look_on(Restart* k, Reader rows, int64_t frame, int64_t row, int64_t o
     Looking ends, or goes on with the next frame while `looking` is set. Malformed input ends it: a reader will say so.
     """
     cdef Reader body
-    cdef int64_t tag
+    cdef int field
     cdef bint found = False
     while k.looking and rows.at < rows.end:
-        tag = take_varint(&rows)
-        if tag != pb.RDF_STREAM_FRAME_ROWS_TAG:
-            if tag < 0 or skip_field(&rows, tag) < 0:
-                k.looking = False
-        elif take_span(&rows, &body) < 0 or look_row(k, &body, &found) < 0:
+        field = take_part(&rows, &body)
+        if field < 0 or (field == FRAME_ROW and look_row(k, &body, &found) < 0):
             k.looking = False
     if not found:
         return

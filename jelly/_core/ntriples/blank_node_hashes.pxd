@@ -22,35 +22,35 @@ ctypedef struct Related:
 
 
 cdef enum:
-    N_KNOWN = 4096  # results of Hash Related Blank Node that are kept; a power of two
+    N_KNOWN = 4096  # size of the cache for Hash Related Blank Node; a power of two
 
 
 ctypedef struct Known:
     # The hash for a position, a predicate, and a label or the first hash of a node.
     int32_t predicate
     int32_t number  # of the label, or of the node
-    int32_t kind  # position and what the number is; 0: nothing is kept here
+    int32_t kind  # position and kind of the number; 0: the entry is empty
     uint8_t hash[SHA_HEX]
 
 
 ctypedef struct Visit:
     # One run of Hash N-Degree Quads that waits for those that it started.
     Sha2 sha  # "data to hash"
-    int64_t related_at, related_end  # what is in the list of all related nodes
-    int64_t group_at, group_end  # those of one hash
+    int64_t related_at, related_end  # range in the list of all related nodes
+    int64_t group_at, group_end  # nodes of one hash
     int64_t order_at, order_end  # the permutation, in `numbers`
     int64_t open_at, open_end  # the recursion list, in `numbers`
-    int64_t at  # what of it is looked at
+    int64_t at  # current index in it
     int64_t n_issued  # labels that were issued before this group
     Writer path
     Writer chosen
-    int32_t* issued  # by the chosen path
+    int32_t* issued  # labels issued by the chosen path
     int64_t n_chosen
     int64_t cap_chosen
 
 
 ctypedef struct Labeller:
-    # what is given
+    # input
     Statements* statements
     int32_t n_terms  # IRIs and literals
     int32_t n_nodes
@@ -61,10 +61,10 @@ ctypedef struct Labeller:
     bint wide
     int64_t max_steps
     uint64_t chance
-    # what is found
+    # results
     int32_t* canonical  # number of each node
     int32_t n_canonical
-    # what it takes
+    # working memory
     int n_hex
     int64_t steps
     int64_t* mention_at  # of each node, the statements it stands in

@@ -25,7 +25,7 @@ cdef inline int32_t node_of(Labeller* c, int32_t rank) noexcept nogil:
 # ---- 4.4.3 (2): the statements of each blank node
 
 cdef inline void mention(Labeller* c, int32_t rank, int64_t row, int64_t* at) noexcept nogil:
-    """Note the statement for its blank node, once."""
+    """Add the statement to the list of its blank node, once."""
     cdef int32_t node = node_of(c, rank)
     if node < 0:
         return
@@ -107,7 +107,7 @@ cdef void sort_lines(Line* lines, int64_t n) noexcept nogil:
 
 
 cdef inline uint32_t part_of(Labeller* c, int32_t rank, int32_t node) noexcept nogil:
-    """The rank of a term above that of no graph; blank nodes come last: first the one looked at, which is _:a."""
+    """The rank of a term; no graph comes first, blank nodes last: the reference node _:a before the other ones."""
     if rank < c.n_terms:
         return <uint32_t>(rank + 1)
     return <uint32_t>c.n_terms + (IS_NODE if rank - c.n_terms == node else OTHER_NODE)
@@ -131,7 +131,7 @@ cdef void hash_first_degree(Labeller* c, int32_t node, Line* lines) noexcept nog
     cdef Statement* statement
     for i in range(n):
         if c.mentions[c.mention_at[node] + i] < 0:
-            break  # a statement in which the node stands twice was counted twice
+            break  # a statement that has the node twice was counted twice
         statement = &c.statements.rows[c.mentions[c.mention_at[node] + i]]
         lines[i].part[0] = part_of(c, statement.s, node)
         lines[i].part[1] = part_of(c, statement.p, node)
@@ -169,7 +169,7 @@ cdef int hash_all_first(Labeller* c) noexcept nogil:
 # ---- 4.7: Hash Related Blank Node
 
 cdef int put_label(uint8_t* out, bint canonical, int32_t number) noexcept nogil:
-    """Write a label that was issued; its length."""
+    """Write an issued label; return its length."""
     cdef uint8_t digits[12]
     cdef int n = 0, k = 3
     memcpy(out, b"_:b", 3)
@@ -190,7 +190,7 @@ cdef int put_label(uint8_t* out, bint canonical, int32_t number) noexcept nogil:
 
 
 cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:
-    """Write the canonical label, else the temporary one; its length, or 0 where it has neither."""
+    """Write the canonical label, else the temporary one; return its length, or 0 if the node has neither."""
     if c.canonical[node] >= 0:
         return put_label(out, True, c.canonical[node])
     if c.temporary[node] >= 0:
@@ -199,7 +199,7 @@ cdef int label_of(Labeller* c, int32_t node, uint8_t* out) noexcept nogil:
 
 
 cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* statement, const char* position) noexcept nogil:
-    """Note how a term of a statement of `node` is related to that, where it is another blank node."""
+    """If a term in a statement of `node` is another blank node, add its relation to `node`."""
     cdef int32_t other = node_of(c, rank)
     cdef int64_t cap
     cdef Related* grown
@@ -230,7 +230,7 @@ cdef int add_related(Labeller* c, int32_t node, int32_t rank, Statement* stateme
         number = other
         kind = 3
     kind = kind << 8 | position[0]
-    # The same ones come again and again where many permutations are tried.
+    # Searches with many permutations need the same hashes many times.
     place = <uint32_t>number * <uint32_t>0x9E3779B1 ^ <uint32_t>predicate * <uint32_t>0x85EBCA77
     known = &c.known[((place ^ place >> 15) + <uint32_t>kind * <uint32_t>0x27D4EB2F >> 7) & (N_KNOWN - 1)]
     if known.kind != kind or known.number != number or known.predicate != predicate:

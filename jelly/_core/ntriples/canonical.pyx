@@ -21,13 +21,13 @@ from jelly._core.ntriples.term_table cimport (
 import os
 
 cdef enum:
-    # Steps of about a microsecond at most that the labels of blank nodes may take, and those that each node adds.
+    # Default of max_steps: a constant, plus a number for each blank node. A step takes up to a microsecond.
     MAX_STEPS = 2_000_000
     STEPS_OF_NODE = 16
 
 
 cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
-    """Whether the statements are such that RDFC-1.0 is defined for them. `row` is the first that is not."""
+    """Whether RDFC-1.0 is defined for the statements. `row` is the first for which it is not."""
     cdef int32_t terms[4]
     cdef int slot, kind
     for row[0] in range(b.n_rows):
@@ -50,7 +50,7 @@ cdef int check_rows(BatchData* b, int64_t* row, Fault* fault) noexcept nogil:
 
 
 cdef int put_number(uint8_t* out, int32_t number) noexcept nogil:
-    """Write a number in decimal; its length."""
+    """Write a number in decimal; return its length."""
     cdef uint8_t digits[12]
     cdef int n = 0, k
     while True:
@@ -65,7 +65,7 @@ cdef int put_number(uint8_t* out, int32_t number) noexcept nogil:
 
 
 cdef void order_numbers(int32_t* place, int32_t n) noexcept nogil:
-    """The place of each number below n among them all in the order of their decimal digits: 0, 1, 10, 11, 2."""
+    """The rank of each number below n if they are sorted as text: 0, 1, 10, 11, 2."""
     cdef int64_t number = 1
     cdef int32_t i
     if n > 0:
@@ -113,7 +113,7 @@ cdef class Canonicalizer:
     cdef int32_t n_texts  # IRIs and literals
     cdef int32_t n_nodes
     cdef int32_t* term_of  # by rank, the terms; those of blank nodes in the order of the table
-    cdef int32_t* canonical  # the numbers of these
+    cdef int32_t* canonical  # their numbers
     cdef int32_t* node_at  # by number, the blank node
 
     def __cinit__(self, algorithm="sha256", max_steps=None):
@@ -139,22 +139,22 @@ cdef class Canonicalizer:
 
     @property
     def statements(self) -> int:
-        """Statements so far; after ``finish`` without those that were there before."""
+        """Number of statements so far; after ``finish`` without duplicates."""
         return self.rows.n
 
     @property
     def blank_nodes(self) -> int:
-        """Different blank nodes; 0 before ``finish``."""
+        """Number of different blank nodes; 0 before ``finish``."""
         return self.n_nodes
 
     @property
     def steps(self) -> int:
-        """Steps that it took to tell blank nodes apart that are alike."""
+        """Number of steps that labelling the blank nodes took."""
         return self.n_steps
 
     @property
     def labels(self) -> dict:
-        """The canonical label of each blank node by that of the input; empty before ``finish``."""
+        """Canonical labels of blank nodes by their labels in the input; empty before ``finish``."""
         cdef int32_t i, term
         cdef dict found = {}
         for i in range(self.n_nodes if self.finished else 0):
@@ -164,7 +164,7 @@ cdef class Canonicalizer:
         return found
 
     def add(self, Batch batch not None) -> None:
-        """Take the statements of a Batch. JellyUnsupportedError where RDFC-1.0 is not defined for one."""
+        """Add the statements of a Batch. JellyUnsupportedError if RDFC-1.0 is not defined for one of them."""
         cdef Fault fault
         cdef int64_t row = 0
         cdef int32_t* numbers
@@ -188,9 +188,9 @@ cdef class Canonicalizer:
             raise fault_error(&fault, {"row": batch.first_row + row})
 
     cdef int rank_terms(self) noexcept nogil:
-        """Give terms their ranks, in the statements too."""
+        """Replace the numbers of terms by their ranks, in the statements too."""
         cdef TermTable* t = &self.table
-        cdef uint64_t chance = t.key[0] | 1
+        cdef uint64_t chance = t.key.a | 1
         cdef int32_t* rank = <int32_t*>malloc((t.n_terms + 1) * sizeof(int32_t))
         cdef TextItem* items = <TextItem*>malloc((t.n_terms + 1) * sizeof(TextItem))
         cdef Statement* row
@@ -232,7 +232,7 @@ cdef class Canonicalizer:
         return 0
 
     cdef int use_labels(self) noexcept nogil:
-        """Sort the statements anew, with the blank nodes in the order of their canonical labels."""
+        """Sort the statements again, with blank nodes in the order of their canonical labels."""
         cdef int32_t* place = <int32_t*>malloc((self.n_nodes + 1) * sizeof(int32_t))
         cdef Statement* row
         cdef int64_t i
@@ -255,9 +255,9 @@ cdef class Canonicalizer:
         return sort_statements(&self.rows, self.n_texts + self.n_nodes)
 
     def finish(self) -> None:
-        """Sort the statements, drop those that are there twice, and label the blank nodes.
+        """Sort the statements, drop duplicates, and label the blank nodes.
 
-        JellyLimitError where the labels take more than ``max_steps``.
+        JellyLimitError if the labels take more than ``max_steps``.
         """
         cdef Labeller c
         cdef uint64_t numbers[SHA_NUMBERS]
@@ -282,7 +282,7 @@ cdef class Canonicalizer:
         c.numbers_of_sha = numbers
         c.wide = self.wide
         c.max_steps = MAX_STEPS + STEPS_OF_NODE * <int64_t>self.n_nodes if self.max_steps < 0 else self.max_steps
-        c.chance = self.table.key[1] | 1
+        c.chance = self.table.key.b | 1
         with nogil:
             status = label_nodes(&c)
             self.canonical = c.canonical
@@ -296,7 +296,7 @@ cdef class Canonicalizer:
             raise fault_error(&c.fault, {}) if c.fault.code else MemoryError()
 
     cdef int64_t len_part(self, int32_t rank) noexcept nogil:
-        """Bytes that a term takes at most, with a space."""
+        """Maximum bytes of a term and a space."""
         cdef int32_t term
         if rank >= self.n_texts:
             return 24

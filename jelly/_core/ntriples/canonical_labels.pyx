@@ -1,6 +1,6 @@
 """See canonical_labels.pxd. Numbers such as 4.8.3 are sections of the Recommendation.
 
-Hash N-Degree Quads calls itself as deep as the blank nodes go, so it keeps a stack of its own. An issuer only ever grows,
+Hash N-Degree Quads recurses without a bound, so it has an explicit stack here. An issuer only ever grows,
 and a copy of it is dropped or becomes the issuer: so there is one list of issued labels, and a copy is its length.
 """
 
@@ -17,7 +17,7 @@ from jelly._core.ntriples.blank_node_hashes cimport (
 from jelly._core.ntriples.term_table cimport Statement, TextItem, sort_texts
 
 cdef enum:
-    EXTRA = 64  # labels that are copied in the time of one step
+    EXTRA = 64  # number of labels copied in the time of one step
 
 
 cdef inline int related_order(Labeller* c, const Related* x, const Related* y) noexcept nogil:
@@ -42,7 +42,7 @@ cdef void sift_related(Labeller* c, Related* items, int64_t i, int64_t n) noexce
 
 
 cdef int64_t sort_related(Labeller* c, Related* items, int64_t n) noexcept nogil:
-    """Sort by hash, and leave each node once with a hash; how many are left."""
+    """Sort by hash and remove duplicate nodes of a hash; return the number of remaining entries."""
     cdef int64_t i, kept = 0
     cdef Related item
     for i in range(n // 2 - 1, -1, -1):
@@ -71,7 +71,7 @@ cdef int issue(Labeller* c, int32_t node) noexcept nogil:
 
 
 cdef void take_back(Labeller* c, int64_t n) noexcept nogil:
-    """Forget the temporary labels but the first `n`."""
+    """Remove all temporary labels except the first `n`."""
     while c.n_issued > n:
         c.n_issued -= 1
         c.temporary[c.issued[c.n_issued]] = -1
@@ -93,7 +93,7 @@ cdef int push_number(Labeller* c, int32_t number) noexcept nogil:
 
 
 cdef int enter(Labeller* c, int32_t node) noexcept nogil:
-    """Steps 1 to 3: begin a visit with what is related to the node."""
+    """Steps 1 to 3: begin a visit with the related nodes."""
     cdef Visit* visits
     cdef Visit* visit
     cdef Statement* statement
@@ -150,7 +150,7 @@ cdef bint begin_group(Labeller* c, Visit* visit, int* status) noexcept nogil:
 
 
 cdef bint next_order(int32_t* order, int64_t n) noexcept nogil:
-    """The next permutation in order; False where that was the last."""
+    """Go to the next permutation in order; False after the last one."""
     cdef int64_t i = n - 2
     cdef int64_t k = n - 1
     cdef int32_t swap
@@ -175,7 +175,7 @@ cdef bint next_order(int32_t* order, int64_t n) noexcept nogil:
 
 
 cdef bint is_worse(Visit* visit) noexcept nogil:
-    """5.4.4.3 and 5.4.5.5: nothing that comes behind this path makes it the least."""
+    """5.4.4.3 and 5.4.5.5: whether no continuation of this path can be the least path."""
     return (
         visit.chosen.n > 0 and visit.path.n >= visit.chosen.n
         and memcmp(visit.path.buf, visit.chosen.buf, visit.chosen.n) > 0
@@ -183,7 +183,7 @@ cdef bint is_worse(Visit* visit) noexcept nogil:
 
 
 cdef int begin_order(Labeller* c, Visit* visit) noexcept nogil:
-    """5.4.1 to 5.4.4: the labels along a permutation. 1: it is not the least."""
+    """5.4.1 to 5.4.4: append the labels along a permutation. 1: it is not the least."""
     cdef int64_t i
     cdef int32_t node
     c.steps += 1
@@ -299,10 +299,10 @@ cdef int hash_n_degree(Labeller* c, int32_t node, uint8_t* hash) noexcept nogil:
         status = 0
 
 
-# ---- 4.4.3: the whole
+# ---- 4.4.3: the whole algorithm
 
 cdef int32_t* by_hash(Labeller* c, const uint8_t* hashes, int64_t n) noexcept nogil:
-    """The numbers 0 to n in the order of their hashes; NULL where there is no memory."""
+    """The numbers 0 to n in the order of their hashes; NULL without memory."""
     cdef TextItem* items = <TextItem*>malloc(n * sizeof(TextItem))
     cdef int64_t* start = <int64_t*>malloc((n + 1) * sizeof(int64_t))
     cdef int32_t* order = <int32_t*>malloc(n * sizeof(int32_t))
@@ -333,7 +333,7 @@ cdef void issue_canonical(Labeller* c, int32_t node) noexcept nogil:
 cdef int label_alike(Labeller* c, const int32_t* nodes, int64_t n) noexcept nogil:
     """Step 5 for some nodes with the same hash of first degree."""
     cdef uint8_t* hashes = <uint8_t*>malloc(n * c.n_hex)
-    cdef Writer issued  # of all results, one after the other
+    cdef Writer issued  # nodes of all results, concatenated
     cdef int64_t* end = <int64_t*>malloc((n + 1) * sizeof(int64_t))
     cdef int32_t* order = NULL
     cdef uint8_t hash[SHA_HEX]
@@ -396,7 +396,7 @@ cdef int label_nodes(Labeller* c) noexcept nogil:
     order = by_hash(c, c.first, c.n_nodes)
     if order == NULL:
         return fail(&c.fault, NO_MEMORY, NULL)
-    # Steps 4 and 5: first the nodes that have a hash of their own, then the others.
+    # Steps 4 and 5: first the nodes with a unique hash, then the others.
     for last in range(2):
         i = 0
         while i < c.n_nodes and status == 0:

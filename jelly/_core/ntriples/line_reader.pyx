@@ -17,7 +17,7 @@ from jelly._core.ntriples.term_reader cimport (
 
 
 cdef int take_version(NTriplesReader* t) noexcept nogil:
-    """RDF 1.2: VERSION "1.2". Which one it is matters only where it announces messages."""
+    """RDF 1.2: VERSION "1.2". The version matters only if it announces messages."""
     cdef const char* messages = b"-messages"
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
@@ -43,7 +43,7 @@ cdef inline bint ends_word(NTriplesReader* t, const uint8_t* at) noexcept nogil:
 
 
 cdef int end_message(NTriplesReader* t) noexcept nogil:
-    """End the present message; what stood behind its delimiter becomes metadata."""
+    """End the current message; the text after its delimiter becomes metadata."""
     cdef const char* key = b"rdfm.note"
     cdef int status = OK
     if t.note.n:
@@ -55,7 +55,7 @@ cdef int end_message(NTriplesReader* t) noexcept nogil:
 
 
 cdef int take_delimiter(NTriplesReader* t, const uint8_t* note, const uint8_t* end) noexcept nogil:
-    """A delimiter ends a message, but for a leading comment, which only begins the first one."""
+    """A delimiter ends a message. A comment before the first message only begins it."""
     if (t.begun or t.messages == BY_DIRECTIVE) and end_message(t) < 0:
         return t.fault.code
     t.begun = True
@@ -82,7 +82,7 @@ cdef bint begin_line(NTriplesReader* t) noexcept nogil:
 
 
 cdef int end_line(NTriplesReader* t, const uint8_t** comment) noexcept nogil:
-    """Step over a comment, which the caller may want to see, to the end of the line. Without one it stays as it is."""
+    """Step over a comment to the end of the line; `comment` is then its text. Without a comment it is unchanged."""
     skip_space(t)
     if t.at < t.end and t.at[0] == 0x23:
         comment[0] = t.at + 1
@@ -152,7 +152,7 @@ cdef inline bint is_full(NTriplesReader* t) noexcept nogil:
     cdef BatchData* b = t.batch
     if not t.messages:
         return b.n_rows >= t.max_rows or b.n_text > t.max_text
-    # A message is not cut, and messages may be empty.
+    # Messages are not split, and may be empty.
     if b.n_frames == 0 or b.frames[b.n_frames - 1] < b.n_rows:
         return False
     return b.n_rows >= t.max_rows or b.n_frames >= t.max_rows or b.n_text + b.n_meta_text > t.max_text
@@ -173,6 +173,6 @@ cdef int read_lines(NTriplesReader* t) noexcept nogil:
 
 
 cdef void skip_line(NTriplesReader* t) noexcept nogil:
-    """Step over the line that had the fault."""
+    """Step over the line with the fault."""
     t.at = find_line_end(t.line_at, t.end)
     step_line_end(t)

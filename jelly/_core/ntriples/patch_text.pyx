@@ -24,17 +24,17 @@ from jelly._core.ntriples.term_writer cimport len_row, len_slot, len_text, nt_pu
 # ---- reading
 
 cdef enum:
-    # Z, which Jena has between the parts of a patch: it changes nothing, so it makes no row.
+    # Z, which Jena writes between parts of a patch: it changes nothing, so it becomes no row.
     SEGMENT = 127
 
 
 cdef inline bint is_quote(NTriplesReader* t, const uint8_t* at) noexcept nogil:
-    """Whether a text in quotes begins here; in single ones as Jena reads them."""
+    """Whether a quoted text begins here. Jena also reads single quotes."""
     return at < t.end and (at[0] == 0x22 or (at[0] == 0x27 and not t.strict))
 
 
 cdef int take_operation(NTriplesReader* t) noexcept nogil:
-    """The letters that a row begins with, as OP_*."""
+    """The letters at the start of a row, as OP_*."""
     cdef const uint8_t* at = t.at
     cdef uint8_t first = at[0]
     cdef uint8_t second = 0
@@ -56,7 +56,7 @@ cdef int take_operation(NTriplesReader* t) noexcept nogil:
             second = at[1]
         at += 2
         if first == 0x54:  # T
-            if second == 0x58 or second == 0x42:  # TX, in older patches TB
+            if second == 0x58 or second == 0x42:  # TX; TB in older patches
                 op = OP_START
             elif second == 0x43:  # TC
                 op = OP_COMMIT
@@ -75,7 +75,7 @@ cdef int take_operation(NTriplesReader* t) noexcept nogil:
 
 
 cdef int take_name(NTriplesReader* t, int code, int32_t* term) noexcept nogil:
-    """A text in quotes: the name of a namespace or header."""
+    """A quoted text: the name of a namespace or header."""
     cdef const uint8_t* text = NULL
     cdef int64_t n = 0
     cdef int status
@@ -86,7 +86,7 @@ cdef int take_name(NTriplesReader* t, int code, int32_t* term) noexcept nogil:
 
 
 cdef int take_key(NTriplesReader* t, int32_t* term) noexcept nogil:
-    """The name of a header: a word, or a text in quotes where it is none."""
+    """The name of a header: a word, or a quoted text if it is not a word."""
     cdef const uint8_t* token = t.at
     cdef int64_t n, bad
     if is_quote(t, t.at):
@@ -113,7 +113,7 @@ cdef int take_namespace(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
     skip_space(t)
     if op == OP_NAMESPACE_ADD:
         token = t.at
-        if is_quote(t, t.at):  # some write it as a string
+        if is_quote(t, t.at):  # some programs write it as a string
             status = take_string(t, &text, &n)
             if status == OK:
                 status = intern(t, KIND_IRI, NO_TERM, text, n, &ids[PREDICATE])
@@ -135,7 +135,7 @@ cdef int take_namespace(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
 
 
 cdef int take_row(NTriplesReader* t, int op, int32_t* ids) noexcept nogil:
-    """What comes behind the letters, with the dot."""
+    """The rest of a row after the letters, with the dot."""
     cdef int status = OK
     if op == OP_ADD or op == OP_DELETE:
         return take_statement(t, ids)
@@ -192,7 +192,7 @@ cdef int take_patch_line(NTriplesReader* t) noexcept nogil:
     if status == OK:
         status = end_line(t, &comment)
     if status < 0:
-        # A line is read as a whole or not at all.
+        # A line is read completely or not at all.
         t.batch.n_rows = n_rows
         t.transaction = transaction
         t.line = line
@@ -227,7 +227,7 @@ cdef inline bint is_word(const uint8_t* text, int64_t n) noexcept nogil:
 
 
 cdef int64_t len_name(NTriplesWriter* t, int32_t term, bint word) noexcept nogil:
-    """Bytes of a name; in quotes unless it may be a `word` and is one."""
+    """Bytes of a name. It is quoted unless `word` allows a word and it is one."""
     cdef BatchData* b = t.batch
     cdef const uint8_t* text
     cdef int64_t n

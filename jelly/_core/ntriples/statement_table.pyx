@@ -1,4 +1,4 @@
-"""StatementTable: the statements of two datasets as numbers, to be compared. relabel: a Batch with other blank nodes."""
+"""StatementTable: statements of two datasets as numbers, to compare them. relabel: a Batch with other blank nodes."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -63,7 +63,7 @@ cdef inline int order_of(const Statement* x, const Statement* y) noexcept nogil:
 
 
 cdef void drop_common(Statements* x, Statements* y) noexcept nogil:
-    """Leave in two sorted lists what only one of them has, each as often as it has it more."""
+    """Remove from two sorted lists the statements that both have, counting duplicates."""
     cdef int64_t i = 0, k = 0, kept_x = 0, kept_y = 0
     cdef int order
     while i < x.n or k < y.n:
@@ -90,7 +90,7 @@ cdef object numbers_of(Statements* rows):
 
 @cython.final
 cdef class StatementTable:
-    """The statements of two datasets as numbers: equal terms have equal numbers in both, but for blank nodes.
+    """The statements of two datasets as numbers: equal terms have equal numbers in both, except blank nodes.
 
     It holds each different term once, and 16 bytes for each statement.
 
@@ -126,7 +126,7 @@ cdef class StatementTable:
         raise TypeError("a StatementTable cannot be pickled")
 
     def add(self, Batch batch not None, int side, int64_t start=0, stop=None) -> None:
-        """Take some rows of a Batch for the first dataset (``side`` 0) or the second (1)."""
+        """Add some rows of a Batch to the first dataset (``side`` 0) or the second (1)."""
         cdef Fault fault
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int32_t* numbers
@@ -155,7 +155,7 @@ cdef class StatementTable:
     def take_differences(self) -> tuple:
         """The statements without blank nodes that only the first dataset has, and those that only the second has.
 
-        A statement that one has more often is there as often as that. Nothing can be added after this.
+        Duplicates count: a statement appears as often as one dataset has it more. Nothing can be added after this.
         """
         cdef int status = 0
         cdef int side
@@ -212,7 +212,7 @@ cdef class StatementTable:
         return (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
 
     def text(self, int32_t term, int depth=0) -> str:
-        """A term in N-Triples syntax, with blank nodes as ``_:``; nothing for the default graph."""
+        """A term in N-Triples syntax, with blank nodes as ``_:``; empty for the default graph."""
         cdef int32_t inner[3]
         if term == NO_TERM:
             return ""
@@ -226,7 +226,7 @@ cdef class StatementTable:
 
 
 def relabel(Batch batch not None, dict labels not None) -> Batch:
-    """A copy of a Batch whose blank nodes have other labels. Those that ``labels`` does not have stay.
+    """A copy of a Batch with other labels of blank nodes. Labels that are not in ``labels`` stay.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"_:a <a:p> _:b .", format="nt"))

@@ -8,40 +8,40 @@ from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
 
 cdef enum:
-    # Behind the slots of a statement the datatype of a literal in any of them.
+    # Index after the slots of a statement: the datatype of a literal in any slot.
     DATATYPE = 4
     SLOTS = 5
 
 
 cdef enum:
-    # What ends a message (RDF Messages): nothing, the comment "# @message", the directive MESSAGE.
+    # Delimiters of messages (RDF Messages): none, the comment "# @message", the directive MESSAGE.
     NO_MESSAGES = 0
     BY_COMMENT = 1
     BY_DIRECTIVE = 2
 
 
 ctypedef struct Token:
-    # The bytes of the last term of a slot as they stand in the input, and the term's id in the present Batch.
+    # The bytes of the last term of a slot in the input, and its id in the current Batch.
     const uint8_t* at
-    int64_t n  # 0: there is none
+    int64_t n  # 0: no last term
     int32_t term
     bint closed  # ends with ">", so no longer term begins with these bytes
 
 
 ctypedef struct NTriplesReader:
     const uint8_t* at
-    const uint8_t* end  # lines up to here are whole; only the last of all may lack its line end
-    const uint8_t* line_at  # where the present line begins
+    const uint8_t* end  # lines up to here are complete; only the last line of the input may lack its line end
+    const uint8_t* line_at  # start of the current line
     int64_t line  # its number, from 1
     BatchData* batch
     Interner index
     Token last[5]
     Writer scratch  # the text of a literal or IRI that had escapes
-    Writer scratch_datatype  # the same for a datatype, while the literal's text is kept
+    Writer scratch_datatype  # the same for a datatype, while the text of the literal is kept
     bint quads
     bint strict
     bint patch  # RDF Patch: <_:label>, numbers and booleans as in Turtle
-    bint open_text  # the fault is that a string in three quotes goes on behind `end`
+    bint open_text  # the fault: a string in three quotes continues behind `end`
     int transaction  # CLOSED or OPEN
     int64_t max_rows
     int64_t max_text
@@ -49,12 +49,12 @@ ctypedef struct NTriplesReader:
     # Message logs: the frames of the Batch are messages, and a Batch ends with a message.
     int messages
     bint either  # comments delimit, unless VERSION announces directives before all else
-    bint announced  # VERSION "1.2-messages" was read, or stood in the media type
+    bint announced  # VERSION "1.2-messages" was read, or the media type has it
     bint begun  # there was a statement or a delimiter
-    const uint8_t* message_at  # where in memory the present message begins, or goes on after `message_bytes`
+    const uint8_t* message_at  # address where the current message begins, or continues after `message_bytes`
     int64_t message_bytes
     int64_t max_message
-    Writer note  # what stood behind the delimiter of the present message
+    Writer note  # the text after the delimiter of the current message
     Fault fault
 
 

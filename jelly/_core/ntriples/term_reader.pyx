@@ -23,17 +23,17 @@ from jelly._core.base.protobuf cimport put_byte, put_bytes, reserve
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
-    # UTF-8 of a code point that an escape stands for.
+    # UTF-8 of the code point of an escape.
     MAX_UTF8 = 4
     LAST_POINT = 0x10FFFF
-    # BCP 47: characters of a part of a language tag.
+    # BCP 47: maximum characters of a subtag.
     MAX_SUBTAG = 8
 
 
 # Faults.
 
 cdef int miss(NTriplesReader* t, int code, const uint8_t* at, int64_t b) noexcept nogil:
-    """Something else was expected at `at`: say what stands there, or that the input is cut off."""
+    """Report the unexpected character at `at`, or that the input is cut off."""
     cdef int64_t found = describe(at, t.end)
     if found == INPUT_END:
         return fail(&t.fault, LINE_CUT, at)
@@ -52,7 +52,7 @@ cdef int check_text(NTriplesReader* t, const uint8_t* at, const uint8_t* end) no
 # Terms.
 
 cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noexcept nogil:
-    """Append the UTF-8 of the escape whose `n` hexadecimal digits stand at `at`."""
+    """Append the UTF-8 of an escape with `n` hexadecimal digits at `at`."""
     cdef uint32_t point = 0
     cdef uint8_t byte
     cdef int i
@@ -88,7 +88,7 @@ cdef int take_hex(NTriplesReader* t, const uint8_t* at, int n, Writer* out) noex
 
 
 cdef int64_t take_escape(NTriplesReader* t, const uint8_t* at, bint iri, Writer* out) noexcept nogil:
-    """Append what the escape at `at` stands for; its length, or a negative code."""
+    """Append the character of the escape at `at`; return the length of the escape, or a negative code."""
     cdef uint8_t byte
     cdef int status
     if at + 1 >= t.end:
@@ -100,7 +100,7 @@ cdef int64_t take_escape(NTriplesReader* t, const uint8_t* at, bint iri, Writer*
     if iri:
         if t.strict:
             return miss(t, ESCAPE, at + 1, 1)
-        byte = 0x5C  # means itself: the writer makes an escape of it
+        byte = 0x5C  # stands for itself: the writer escapes it
     elif byte == 0x74:
         byte = 0x09
     elif byte == 0x6E:
@@ -152,7 +152,7 @@ cdef int take_text(
         else:
             wide = wide or at[0] >= 0x80
             at += 1
-        # Text that is not ASCII seldom has one such letter only.
+        # Text that is not ASCII seldom has only one such letter.
         at = find_stop(at, t.end, stop, PASS_WIDE if wide else STOP_WIDE)
     if wide and check_text(t, begin, at) < 0:
         return t.fault.code
@@ -170,12 +170,12 @@ cdef int take_text(
 
 
 cdef const uint8_t* find_long_end(const uint8_t* at, const uint8_t* end, uint8_t quote) noexcept nogil:
-    """Where the last three quotes of a long string stand, with escapes stepped over; NULL where they do not."""
+    """Address of the last three quotes of a long string, after its escapes; NULL if they are missing."""
     cdef int64_t n = 0
     while at < end:
         if at[0] == quote:
             n += 1
-            # Quotes before the last three are of the text.
+            # Quotes before the last three belong to the text.
             if n >= 3 and (at + 1 == end or at[1] != quote):
                 return at - 2
         else:
@@ -227,7 +227,7 @@ cdef int take_string(NTriplesReader* t, const uint8_t** text, int64_t* n) noexce
 
 
 cdef int check_iri(NTriplesReader* t, const uint8_t* token, const uint8_t* text, int64_t n) noexcept nogil:
-    """RDF 1.1: a scheme first, and no character that IRIREF excludes, escaped or not."""
+    """RDF 1.1: an IRI begins with a scheme and has no character that IRIREF excludes, escaped or not."""
     cdef const uint8_t* bad = find_escape(text, text, text + n, True)
     cdef int64_t i
     cdef uint8_t byte
@@ -258,13 +258,13 @@ cdef int intern(NTriplesReader* t, int kind, int32_t aux, const uint8_t* text, i
 
 
 cdef inline bint take_again(NTriplesReader* t, Token* last) noexcept nogil:
-    """Whether the term that stands here is the last one of the slot; if so, step over it."""
+    """Whether the term here equals the last term of the slot; if so, step over it."""
     cdef const uint8_t* after
-    # Two more bytes must be there; only the last terms of the input lack them.
+    # Two more bytes must follow; only the last terms of the input lack them.
     if last.n == 0 or last.n + 2 > t.end - t.at or not same_bytes(t.at, last.at, last.n):
         return False
     if not last.closed:
-        # A longer label, tag or literal would begin with the same bytes; so may @ and ^^ stand behind a space.
+        # A longer label, tag or literal would begin with the same bytes; @ and ^^ may also follow a space.
         after = t.at + last.n
         if after[0] != 0x20 or after[1] == 0x20 or after[1] == 0x09 or after[1] == 0x40 or after[1] == 0x5E:
             return False
@@ -280,21 +280,21 @@ cdef inline void keep_token(NTriplesReader* t, Token* last, const uint8_t* token
 
 
 cdef void forget_tokens(NTriplesReader* t) noexcept nogil:
-    """To be called where the bytes or the Batch of the last terms go away."""
+    """Call this before the bytes or the Batch of the last terms go away."""
     cdef int slot
     for slot in range(SLOTS):
         t.last[slot].n = 0
 
 
 cdef bint is_tagged(const uint8_t* text, int64_t n) noexcept nogil:
-    """Whether this is the datatype of literals that have a language tag: others cannot have it."""
+    """Whether this is a datatype that only literals with a language tag can have."""
     return (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
         n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
     )
 
 
 cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
-    """The IRI behind ^^; NO_TERM where it is xsd:string."""
+    """The IRI after ^^; NO_TERM if it is xsd:string."""
     cdef Token* last = &t.last[DATATYPE]
     cdef const uint8_t* token
     cdef const uint8_t* text = NULL
@@ -325,7 +325,7 @@ cdef int take_datatype(NTriplesReader* t, int32_t* term) noexcept nogil:
 
 
 cdef int take_tag(NTriplesReader* t, int32_t* term) noexcept nogil:
-    """The language tag behind @. RDF 1.1: letters, then letters and digits behind one hyphen each time, 8 at most."""
+    """The language tag after @. RDF 1.1: letters, then subtags of up to 8 letters and digits, each after a hyphen."""
     cdef const uint8_t* begin = t.at + 1
     cdef const uint8_t* end = find_tag_end(begin, t.end)
     cdef const uint8_t* at = begin
@@ -392,7 +392,7 @@ cdef int take_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept nogil:
     cdef int status
     if t.end - token < 2 or token[1] != 0x3A:
         return miss(t, BNODE_LABEL, token + 1, 0)
-    # The first text of N-Triples 1.1 allowed colons, its errata and tests do not.
+    # The first text of N-Triples 1.1 allowed colons; its errata and tests do not.
     end = find_label_end(token + 2, t.end, not t.strict)
     if end == token + 2:
         return miss(t, BNODE_LABEL, end, 0)
@@ -451,7 +451,7 @@ cdef int take_marked_bnode(NTriplesReader* t, int slot, int32_t* term) noexcept 
 
 
 cdef int take_bare(NTriplesReader* t, int32_t* term) noexcept nogil:
-    """A number or boolean of Turtle, which RDF Patch has too."""
+    """A number or boolean as in Turtle, for RDF Patch."""
     cdef const char* kind = b"http://www.w3.org/2001/XMLSchema#integer"
     cdef const uint8_t* token = t.at
     cdef const uint8_t* at = token
@@ -535,7 +535,7 @@ cdef int take_term(NTriplesReader* t, int slot, int depth, int32_t* term) noexce
 # Statements.
 
 cdef int take_statement(NTriplesReader* t, int32_t* ids) noexcept nogil:
-    """Terms and the dot."""
+    """A statement: its terms and the dot."""
     cdef int slot, status
     ids[GRAPH] = NO_TERM
     for slot in range(3):
@@ -561,7 +561,7 @@ cdef int take_dot(NTriplesReader* t) noexcept nogil:
 
 
 cdef int nt_read_term(NTriplesReader* t, const uint8_t* at, int64_t n, int slot, int32_t* term) noexcept nogil:
-    """One term that takes all of some bytes, such as a value of a column."""
+    """One term that uses all of the bytes, such as a value of a column."""
     cdef int status
     forget_tokens(t)
     t.at = t.line_at = at

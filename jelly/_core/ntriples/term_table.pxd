@@ -1,34 +1,35 @@
-"""The different terms of whole datasets, numbered: equal terms have equal numbers, from whatever Batch they come.
+"""The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches.
 
-What a term says is its canonical N-Triples (RDF Dataset Canonicalization, appendix A), made in `put_content` and nowhere
-else: a new part of a literal is written there, and is then a part of every comparison.
+Terms are compared by their canonical N-Triples (RDF Dataset Canonicalization, appendix A), written by `put_content` and nowhere
+else: if literals get a new part, write it there.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 
+from jelly._core.algebra.content cimport HashKey
 from jelly._core.base.batch cimport BatchData, InternSlot
 from jelly._core.base.fault cimport Fault
 
 cdef enum:
-    # Sorts of terms. Blank nodes of two datasets are different whatever their labels.
+    # Sorts of terms. Blank nodes of two datasets are always different.
     SORT_TEXT = 0  # an IRI or a literal
     SORT_BLANK = 1  # the text is the label
     SORT_OTHER_BLANK = 2  # of the second dataset
     SORT_TRIPLE = 3  # a quoted triple without blank nodes: the text is three numbers of terms
-    SORT_OPEN_TRIPLE = 4  # one with blank nodes
+    SORT_OPEN_TRIPLE = 4  # a quoted triple with blank nodes
 
 
 ctypedef struct TermTable:
     uint8_t* text
     int64_t n_text
     int64_t cap_text
-    int64_t* start  # of the text of each term, and the end of the last
+    int64_t* start  # start of the text of each term, and the end of the last text
     int8_t* sort
     int32_t n_terms
     int32_t cap_terms
     InternSlot* slots
     int64_t n_slots
-    uint64_t key[2]  # so that nobody can know which terms have the same hash
+    HashKey key  # so that nobody can know which terms have the same hash
 
 
 ctypedef struct Statement:

@@ -1,11 +1,12 @@
-"""The different terms of whole datasets, numbered: equal terms have equal numbers, from whatever Batch they come."""
+"""The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches."""
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from jelly._core.algebra.content cimport hash_text
 from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, load_u64, put_direction,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TRIPLE, KIND_TYPED, NO_TERM, len_direction, put_direction,
 )
 from jelly._core.base.constants cimport KIND_VARIABLE, MAX_DEPTH, N_XSD_STRING, XSD_STRING
 from jelly._core.base.fault cimport BAD_TERM, DEPTH, NO_MEMORY, TERMS_LIMIT, fail
@@ -13,8 +14,8 @@ from jelly._core.ntriples.term_writer cimport len_text, put_text
 
 cdef enum:
     MAX_TERMS = 0x7FFFFF00
-    FEW = 16  # items that are sorted by insertion
-    DIGIT = 11  # bits that statements are sorted by at a time
+    FEW = 16  # up to this number, items are sorted by insertion
+    DIGIT = 11  # bits of a digit of the radix sort
 
 
 cdef int init_table(TermTable* t, uint64_t key, uint64_t more_key) noexcept nogil:
@@ -22,8 +23,8 @@ cdef int init_table(TermTable* t, uint64_t key, uint64_t more_key) noexcept nogi
     t.cap_terms = 1024
     t.cap_text = 1 << 16
     t.n_slots = 4096
-    t.key[0] = key
-    t.key[1] = more_key
+    t.key.a = key
+    t.key.b = more_key
     t.text = <uint8_t*>malloc(t.cap_text)
     t.start = <int64_t*>malloc((t.cap_terms + 1) * sizeof(int64_t))
     t.sort = <int8_t*>malloc(t.cap_terms)
@@ -44,58 +45,10 @@ cdef void free_table(TermTable* t) noexcept nogil:
     memset(t, 0, sizeof(TermTable))
 
 
-# ---- hashing: SipHash-1-3, as hostile terms must not be able to share a slot
-
-cdef inline uint64_t turn(uint64_t x, int n) noexcept nogil:
-    return (x << n) | (x >> (64 - n))
-
-
-cdef inline void sip_round(uint64_t* v) noexcept nogil:
-    v[0] += v[1]
-    v[1] = turn(v[1], 13) ^ v[0]
-    v[0] = turn(v[0], 32)
-    v[2] += v[3]
-    v[3] = turn(v[3], 16) ^ v[2]
-    v[0] += v[3]
-    v[3] = turn(v[3], 21) ^ v[0]
-    v[2] += v[1]
-    v[1] = turn(v[1], 17) ^ v[2]
-    v[2] = turn(v[2], 32)
-
-
-cdef uint64_t sip_hash(const uint8_t* at, int64_t n, uint64_t* key, int sort) noexcept nogil:
-    cdef uint64_t v[4]
-    cdef uint64_t word = 0
-    cdef int64_t left = n
-    cdef int i
-    v[0] = key[0] ^ <uint64_t>0x736F6D6570736575
-    v[1] = key[1] ^ <uint64_t>0x646F72616E646F6D
-    v[2] = key[0] ^ <uint64_t>0x6C7967656E657261
-    v[3] = key[1] ^ <uint64_t>0x7465646279746573 ^ <uint64_t>sort
-    while left >= 8:
-        word = load_u64(at)
-        v[3] ^= word
-        sip_round(v)
-        v[0] ^= word
-        at += 8
-        left -= 8
-    word = <uint64_t>n << 56
-    for i in range(<int>left):
-        word |= <uint64_t>at[i] << (8 * i)
-    v[3] ^= word
-    sip_round(v)
-    v[0] ^= word
-    v[2] ^= 0xFF
-    sip_round(v)
-    sip_round(v)
-    sip_round(v)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
-
-
 # ---- what a term says
 
 cdef int64_t count_noncharacters(const uint8_t* at, int64_t n) noexcept nogil:
-    """U+FFFE and U+FFFF, which canonical N-Quads escapes besides the controls: XML 1.1 has no such characters."""
+    """Count U+FFFE and U+FFFF. Canonical N-Quads escapes them besides the controls, as XML 1.1 excludes them."""
     cdef int64_t i, found = 0
     for i in range(n - 2):
         if at[i] == 0xEF and at[i + 1] == 0xBF and at[i + 2] >= 0xBE:
@@ -141,7 +94,7 @@ cdef bint is_xsd_string(BatchData* b, int32_t term) noexcept nogil:
 
 
 cdef int64_t put_content(TermTable* t, BatchData* b, int32_t term) noexcept nogil:
-    """Write what an IRI, blank node or literal says behind the text of the table; its length, or a negative code."""
+    """Append the text of an IRI, blank node or literal to that of the table; return its length, or a negative code."""
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
     cdef const uint8_t* text = b.text + b.start[term]
@@ -208,7 +161,7 @@ cdef int grow_slots(TermTable* t) noexcept nogil:
     if slots == NULL:
         return NO_MEMORY
     memset(slots, 0xFF, n * sizeof(InternSlot))
-    # 32 bits of the hash are kept; a table has no more slots than these can tell apart.
+    # 32 bits of the hash are kept, so a table has at most 2**32 slots.
     for i in range(t.n_slots):
         if t.slots[i].term >= 0:
             k = t.slots[i].hash & (n - 1)
@@ -222,9 +175,9 @@ cdef int grow_slots(TermTable* t) noexcept nogil:
 
 
 cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexcept nogil:
-    """The number of the term whose text stands behind that of the table; a negative code where there is no room."""
+    """The number of the term whose text follows that of the table, or a negative code if there is no room."""
     cdef const uint8_t* text = t.text + t.n_text
-    cdef uint64_t hash = sip_hash(text, n, t.key, sort)
+    cdef uint64_t hash = hash_text(text, n, &t.key, sort)
     cdef int64_t i = <uint32_t>hash & (t.n_slots - 1)
     cdef int64_t cap
     cdef int32_t term
@@ -265,7 +218,7 @@ cdef int32_t number_text(TermTable* t, int64_t n, int sort, Fault* fault) noexce
 cdef int32_t number_term(
     TermTable* t, BatchData* b, int32_t term, int32_t* numbers, int blank, int depth, Fault* fault
 ) noexcept nogil:
-    """The number of a term of a Batch, noted in `numbers`; `blank` is the sort of its blank nodes."""
+    """The number of a term of a Batch, also stored in `numbers`; `blank` is the sort of its blank nodes."""
     cdef int32_t inner[3]
     cdef int32_t* parts
     cdef int sort = SORT_TEXT
@@ -340,7 +293,7 @@ cdef int add_statements(
 # ---- sorting
 
 cdef inline uint64_t word_at(const uint8_t* text, int64_t at, int64_t end) noexcept nogil:
-    """Eight bytes as a number that sorts as they do; behind the end stand zeros."""
+    """Eight bytes as a number that sorts as they do; bytes after the end count as zeros."""
     cdef uint64_t word = 0
     cdef int i
     cdef int n = 8 if end - at >= 8 else <int>(end - at) if end > at else 0
@@ -353,7 +306,7 @@ cdef inline uint64_t word_at(const uint8_t* text, int64_t at, int64_t end) noexc
 cdef bint comes_before(
     const uint8_t* text, const int64_t* start, const TextItem* x, const TextItem* y, int64_t depth
 ) noexcept nogil:
-    """Whether a text sorts before another; they are the same up to `depth`, where their words are taken."""
+    """Whether a text sorts before another; they are equal up to `depth`, where their words begin."""
     cdef int64_t n, m
     cdef int order
     if x.word != y.word:
@@ -392,7 +345,7 @@ cdef void take_words(const uint8_t* text, const int64_t* start, TextItem* items,
 
 
 cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, int64_t depth) noexcept nogil:
-    """Texts with the same bytes so far that end within the last eight: they come first, by length. How many they are."""
+    """Move texts that end within the last eight bytes to the front, sorted by length; return their number."""
     cdef int64_t found = 0
     cdef int64_t length, i, k
     cdef TextItem item
@@ -402,7 +355,7 @@ cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, i
             items[i] = items[found]
             length = start[item.term + 1] - start[item.term]
             k = found
-            # Their lengths are eight different ones at most, and equal texts are one term in a table.
+            # They have at most eight different lengths, and equal texts are one term in a table.
             while k > 0 and start[items[k - 1].term + 1] - start[items[k - 1].term] > length:
                 items[k] = items[k - 1]
                 k -= 1
@@ -414,7 +367,7 @@ cdef int64_t put_ended_first(const int64_t* start, TextItem* items, int64_t n, i
 cdef void sort_from(
     const uint8_t* text, const int64_t* start, TextItem* items, int64_t n, int64_t depth, uint64_t* chance
 ) noexcept nogil:
-    """Multikey quicksort, eight bytes at a time. Calls itself for the smaller parts only, so never deep."""
+    """Multikey quicksort, eight bytes at a time. It recurses only into the smaller parts, so the depth is bounded."""
     cdef int64_t below, above, i, ended, n_below, n_equal, n_above
     cdef uint64_t pivot
     cdef TextItem item
@@ -512,7 +465,7 @@ cdef int sort_statements(Statements* rows, int32_t most) noexcept nogil:
 
 
 cdef int64_t drop_duplicates(Statements* rows) noexcept nogil:
-    """Keep one of each in sorted statements; how many are left."""
+    """Remove duplicates from sorted statements; return the number of remaining ones."""
     cdef int64_t i, kept = 0
     for i in range(rows.n):
         if kept == 0 or not same_statement(&rows.rows[i], &rows.rows[kept - 1]):

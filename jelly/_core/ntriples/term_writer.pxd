@@ -1,9 +1,9 @@
 """Batches to N-Triples and N-Quads: lengths are measured first, so that bytes are written without tests.
 
-Where the fault is BAD_LABEL or BAD_TAG, `Capabilities.fit` tells what is to be done: the terms are looked at here, while
-they are measured, because lines of text ask for no more than that.
+If the fault is BAD_LABEL or BAD_TAG, the caller asks `Capabilities.fit`. Terms are checked here, while
+they are measured, because lines of text need no other checks.
 
-A quoted triple is <<( s p o )>> as an object, which RDF 1.2 calls a triple term. It has none elsewhere: there a quoted
+A quoted triple is <<( s p o )>> as an object (triple term of RDF 1.2). In other positions, which RDF 1.2 does not allow, a quoted
 triple is << s p o >>, as in RDF-star.
 """
 
@@ -19,13 +19,13 @@ cdef enum:
 
 ctypedef struct NTriplesWriter:
     BatchData* batch
-    # Bytes of each term as written, of a quoted triple those without parentheses, negated; 0: not known yet. calloc'd by
+    # Bytes of each written term; of a quoted triple without parentheses, negated; 0: not known yet. calloc'd by
     # the caller, n_terms items.
     int64_t* of_term
     bint quads
     bint marked  # blank nodes as <_:label>, in RDF Patch
     bint star  # quoted triples as << s p o >> in any place, as RDF-star had them
-    bint fitted  # to what lines can hold: labels that were replaced are no fault
+    bint fitted  # the Batch was fitted to lines of text: replaced labels are no fault
     Fault fault
 
 
@@ -40,7 +40,7 @@ cdef void put_rows(NTriplesWriter* t, uint8_t* out, int64_t row, int64_t end) no
 
 
 cdef inline int64_t len_slot(NTriplesWriter* t, int32_t term, int slot) noexcept nogil:
-    """len_term for a column; most terms are known by now, and a call costs more than a look."""
+    """len_term for a column, without a call if the length is known, as it is for most terms."""
     cdef int64_t length
     if 0 <= term < t.batch.n_terms and t.of_term[term] > 0:
         return t.of_term[term]
@@ -62,7 +62,7 @@ cdef inline int64_t len_row(NTriplesWriter* t, int64_t row) noexcept nogil:
 
 
 cdef inline uint8_t* put_any(NTriplesWriter* t, uint8_t* out, int32_t term, int slot, bint quoted) noexcept nogil:
-    """Write a term, which may be a quoted triple only where `quoted` says so."""
+    """Write a term. It may be a quoted triple only if `quoted`."""
     if quoted and t.of_term[term] < 0:
         return put_triple(t, out, term, slot)
     return put_leaf(t, out, term)

@@ -12,7 +12,7 @@ from jelly._core.ntriples.term_reader cimport OBJECT
 from jelly._core.rules.term_rules cimport is_ntriples_label, is_plain_tag
 
 cdef enum:
-    # What comes around the text of a term.
+    # Number of characters around the text of a term.
     AROUND_IRI = 2  # < >
     AROUND_BNODE = 2  # _:
     AROUND_LITERAL = 2  # " "
@@ -33,7 +33,7 @@ cdef int64_t len_text(const uint8_t* text, int64_t n, bint iri) noexcept nogil:
 
 
 cdef uint8_t* put_text(uint8_t* out, const uint8_t* text, int64_t n, int64_t written, bint iri) noexcept nogil:
-    """Write a text of which len_text said that it takes `written` bytes."""
+    """Write a text; `written` is the result of len_text for it."""
     cdef const char* digits = b"0123456789ABCDEF"
     cdef const uint8_t* end = text + n
     cdef const uint8_t* at = text
@@ -67,7 +67,7 @@ cdef inline int len_parentheses(NTriplesWriter* t, int slot) noexcept nogil:
 
 
 cdef int64_t len_term(NTriplesWriter* t, int32_t term, int slot, int depth) noexcept nogil:
-    """Bytes of a term as written in a slot, kept for the next time; negative: a code."""
+    """Bytes of a term written in a slot, remembered for the next call; a negative result is a code."""
     cdef BatchData* b = t.batch
     cdef int kind
     cdef int32_t aux
@@ -126,7 +126,7 @@ cdef int64_t len_triple(NTriplesWriter* t, int32_t term, int slot, int depth) no
         if n < 0:
             return n
         length += n
-    # Triples that quote one triple three times each, and so on, grow beyond all memory.
+    # The text of triples that each quote another triple three times grows exponentially.
     if length >> 48:
         return fail(&t.fault, NO_MEMORY, NULL)
     t.of_term[term] = -length
@@ -156,12 +156,12 @@ cdef uint8_t* put_triple(NTriplesWriter* t, uint8_t* out, int32_t term, int slot
 
 
 cdef uint8_t* nt_put_term(NTriplesWriter* t, uint8_t* out, int32_t term, int slot) noexcept nogil:
-    """Write a term that len_term has measured for the slot; where its bytes end."""
+    """Write a term that len_term has measured for the slot; return the end of its bytes."""
     return put_any(t, out, term, slot, True)
 
 
 cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept nogil:
-    """nt_put_term of all but quoted triples, which look the same in every slot."""
+    """nt_put_term for terms other than quoted triples. They look the same in every slot."""
     cdef BatchData* b = t.batch
     cdef int kind = b.kind[term]
     cdef int32_t aux = b.aux[term]
@@ -211,7 +211,7 @@ cdef uint8_t* put_leaf(NTriplesWriter* t, uint8_t* out, int32_t term) noexcept n
 
 
 cdef int64_t len_rows(NTriplesWriter* t, int64_t* row, int64_t end, int64_t limit) noexcept nogil:
-    """Bytes of the rows from `row` to `end`, until they are `limit` or more; `row` moves behind the last. Negative: a code."""
+    """Bytes of rows from `row` to `end`, until they reach `limit`; `row` moves behind the last row. Negative: a code."""
     cdef int64_t total = 0
     cdef int64_t n
     while row[0] < end and total < limit:

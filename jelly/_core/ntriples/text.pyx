@@ -30,7 +30,7 @@ from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError
 
 cdef enum:
-    # Lines that are noted one by one where errors are skipped; the others are only counted.
+    # Maximum number of skipped lines in `skipped`; other lines are only counted.
     MAX_SKIPPED = 1000
 
 
@@ -60,14 +60,14 @@ cdef class TextReader(PushReader):
     """
 
     cdef NTriplesReader t
-    cdef Writer carried  # the line whose end is still to come
-    cdef const uint8_t* begin  # where offset `origin` of the input is in memory
+    cdef Writer carried  # the line whose end is not there yet
+    cdef const uint8_t* begin  # address in memory of the offset `origin` of the input
     cdef int64_t origin
     cdef int64_t carried_origin
     cdef bint in_carried  # `t` reads the carried line
     cdef bint after_cr  # the last chunk ended with CR: LF would belong to it
-    cdef int64_t wait  # bytes that must be there before it is read, because it spans line ends
-    cdef bint dropping  # the rest of a line above the limit is still to come
+    cdef int64_t wait  # bytes needed before it is read, because it spans line ends
+    cdef bint dropping  # the rest of a line above the limit follows
     cdef bint skip
     cdef bint open_last  # a delimiter at the end opens a message
     cdef readonly int64_t n_skipped
@@ -113,16 +113,16 @@ cdef class TextReader(PushReader):
 
     @property
     def line(self) -> int:
-        """Lines read so far."""
+        """Number of lines read so far."""
         return self.t.line
 
     @property
     def messages(self) -> int:
-        """Messages read so far, whole ones."""
+        """Number of complete messages read so far."""
         return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
 
     def namespace(self, str name not None, str iri not None) -> None:
-        """Declare a namespace at this point, where a chunk is used up: N-Triples has no syntax for it."""
+        """Declare a namespace here, after a chunk was used up: N-Triples has no syntax for it."""
         cdef bytes text = utf8_of(name, "the name of a namespace")
         cdef bytes value = utf8_of(iri, "the IRI of a namespace")
         cdef int32_t ids[2]
@@ -162,7 +162,7 @@ cdef class TextReader(PushReader):
         return status
 
     cdef int wait_for_more(self) except -1:
-        """Carry the line that goes on behind the bytes at hand, and all after it."""
+        """Keep the incomplete line at the end of the available bytes."""
         cdef int64_t n = self.t.end - self.t.line_at
         if self.in_carried:
             self.carried_origin += self.t.line_at - self.carried.buf
@@ -175,7 +175,7 @@ cdef class TextReader(PushReader):
             put_bytes(&self.carried, self.t.line_at, n)
         self.carried.n = n
         self.in_carried = False
-        # Looked through again when it has grown by an eighth, so that many lines take no longer than their bytes.
+        # Read again only when it has grown by an eighth, so that the time stays linear in the bytes.
         self.wait = n + n // 8
         self.t.fault.code = OK
         self.t.line -= 1
@@ -184,7 +184,7 @@ cdef class TextReader(PushReader):
 
     cdef bint next_bytes(self) except -1:
         """Give `t` the next bytes that end with a line end."""
-        # The bytes of the last terms go away.
+        # The bytes of the last terms are released.
         forget_tokens(&self.t)
         self.t.message_bytes += self.t.at - self.t.message_at
         cdef bint found = self.find_lines()
@@ -237,7 +237,7 @@ cdef class TextReader(PushReader):
         return at
 
     cdef bint carry(self, const uint8_t* stop) except -1:
-        """Keep the bytes up to `stop` for the line that they begin or go on with; False where it becomes too long."""
+        """Append the bytes up to `stop` to the kept line; False if it becomes too long."""
         cdef int64_t n = stop - self.rest
         if self.carried.n == 0:
             self.carried_origin = self.bytes_read - (self.rest_end - self.rest)
@@ -250,7 +250,7 @@ cdef class TextReader(PushReader):
             fail(&self.t.fault, LINE_LIMIT, NULL, self.t.max_line)
             self.note_fault()
             return False
-        # One byte more: where the line has its end, that is put there too.
+        # One byte more, for the line end.
         if reserve(&self.carried, n + 1) < 0:
             raise MemoryError
         put_bytes(&self.carried, self.rest, n)
@@ -268,7 +268,7 @@ cdef class TextReader(PushReader):
             self.t.end += 1
 
     cdef int start_batch(self) except -1:
-        # The text of a Batch ends at `max_text` and one line more, and that line is in memory already.
+        # The text of a Batch is bounded by `max_text` plus one line, which is in memory already.
         self.t.batch = self.begin_batch(4 if self.t.quads else 3, NO_LIMIT, self.t.patch)
         clear_interner(&self.t.index)
         forget_tokens(&self.t)
@@ -283,7 +283,7 @@ cdef class TextReader(PushReader):
         return 0
 
     cdef int end_messages(self) except -1:
-        """The end of the input is that of the last message too."""
+        """The end of the input ends the last message."""
         cdef bint is_open = self.t.begun and self.open_last and self.t.messages == BY_COMMENT
         if self.batch is None:
             self.start_batch()
@@ -291,11 +291,11 @@ cdef class TextReader(PushReader):
             if end_message(&self.t) < 0:
                 self.note_fault()
         self.open_last = False
-        drop_tail(&self.batch.a)  # of what was declared behind the last message
+        drop_tail(&self.batch.a)  # namespaces declared after the last message
         return 0
 
     cdef object give_rest(self):
-        """Of messages, those that are whole; what is not stays for the next Batch."""
+        """Hand out complete messages; an incomplete one stays for the next Batch."""
         cdef Batch batch, rest
         if not self.t.messages:
             return PushReader.give_rest(self)
@@ -313,7 +313,7 @@ cdef class TextReader(PushReader):
         return batch
 
     cdef int note_fault(self) except -1:
-        """Make the error of the fault: to be raised, or one more line that is skipped."""
+        """Handle a fault: make the error to raise, or count a skipped line."""
         cdef const uint8_t* at = self.t.line_at if self.t.fault.at == NULL else self.t.fault.at
         place = {
             "line": self.t.line,
@@ -389,9 +389,9 @@ cdef class TextWriter:
         return 0
 
     cdef Batch refit(self, NTriplesWriter* t, Batch batch, int64_t row):
-        """What to measure instead of a Batch in which there was a fault: labels that cannot be written are replaced.
+        """The Batch to measure after a fault: a copy in which labels that cannot be written are replaced.
 
-        Lines are measured before they are written, so no term has to be looked at twice where nothing is wrong.
+        Lines are measured before they are written, so valid terms are examined only once.
         """
         cdef Fault fault = t.fault
         cdef Batch fitted = batch
@@ -408,18 +408,18 @@ cdef class TextWriter:
         return fitted
 
     def encode(self, Batch batch not None, keep_frames=None) -> bytes:
-        """The lines of a Batch. JellyUnsupportedError where it holds what they cannot, a named graph in N-Triples say.
+        """The lines of a Batch. JellyUnsupportedError if they cannot hold it, for example a named graph in N-Triples.
 
         ``keep_frames`` is ignored: lines have no frames.
         """
         return next(self.chunks(batch, NO_LIMIT), b"")
 
     def close(self) -> bytes:
-        """No bytes: nothing stands behind the lines."""
+        """Nothing: lines have no end marker."""
         return b""
 
     def chunks(self, Batch batch not None, int64_t size=1 << 20, int64_t start=0, stop=None):
-        """The lines of a Batch, or of some of its rows, part by part of about `size` bytes: never all in memory."""
+        """The lines of a Batch, or of some of its rows, in parts of about `size` bytes."""
         cdef NTriplesWriter t
         cdef int64_t row = start
         cdef int64_t end = batch.a.n_rows if stop is None else stop
@@ -461,7 +461,7 @@ cdef class TextWriter:
             free(t.of_term)
 
     def frames(self, Batch batch not None) -> list:
-        """The lines of each frame of a Batch, and at last of the rows behind the last frame, if there are any."""
+        """The lines of each frame of a Batch, then those of rows after the last frame, if any."""
         cdef list found = []
         cdef int64_t i = 0
         cdef int64_t first, end, n

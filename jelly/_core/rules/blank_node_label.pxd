@@ -3,15 +3,15 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef enum:
-    # What `number_label` gives besides a number: the label stays as it is. (Below are status codes.)
+    # Result of `number_label` if the label stays. (Lower values are status codes.)
     KEPT = -1
 
 
 ctypedef struct LabelSlot:
-    # The number that a parser made up, or (high is 0) that of an "anon" label that the document writes.
+    # The number that a parser made up, or (high is 0) the number of an "anon" label in the document.
     uint64_t high
     uint64_t low
-    int64_t number  # the label is "anon" and this; below 0: see labels.pyx
+    int64_t number  # the number after "anon"; below 0: see blank_node_label.pyx
 
 
 ctypedef struct Labels:
@@ -19,7 +19,7 @@ ctypedef struct Labels:
     int64_t n_slots  # a power of 2, or 0
     int64_t n_used
     uint64_t seed
-    int64_t next  # all numbers below are taken
+    int64_t next  # all lower numbers are in use
 
 
 cdef void clear_labels(Labels* t) noexcept nogil

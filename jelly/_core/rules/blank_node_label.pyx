@@ -7,20 +7,20 @@ from jelly._core.base.characters cimport is_digit
 from jelly._core.base.fault cimport NO_MEMORY
 
 cdef enum:
-    # The hexadecimal digits that pyoxigraph makes a label of: a random number of 128 bits whose first digit is a letter.
+    # Hexadecimal digits of labels that pyoxigraph makes: a random number of 128 bits whose first digit is a letter.
     MADE_MIN = 16
     MADE_MAX = 32
-    # Decimal digits behind "anon" that count: no made up number of 16 digits or more is as small.
+    # Maximum decimal digits after "anon". Numbers that pyoxigraph makes are larger.
     OWN_DIGITS = 18
     FEW_SLOTS = 64
-    # In place of a number: the slot is free; it is of a label that looks made up and that the document writes.
+    # Instead of a number: the slot is free; or it belongs to a label of the document that looks made up.
     FREE = -1
     AS_WRITTEN = -2
     MANY_SLOTS = 4096
 
 
 cdef void clear_labels(Labels* t) noexcept nogil:
-    """Begin again at anon0."""
+    """Start again at anon0."""
     cdef int64_t i
     t.next = 0
     if t.n_used == 0:
@@ -63,7 +63,7 @@ cdef bint is_made_up(const uint8_t* label, int64_t n) noexcept nogil:
 
 
 cdef int64_t parse_own(const uint8_t* label, int64_t n) noexcept nogil:
-    """The number of a label "anon7"; -1 where it is none."""
+    """The number of a label such as "anon7", or -1."""
     cdef const char* head = b"anon"
     cdef int64_t number = 0
     cdef int64_t i
@@ -79,7 +79,7 @@ cdef int64_t parse_own(const uint8_t* label, int64_t n) noexcept nogil:
 cdef inline LabelSlot* find_slot(
     LabelSlot* slots, int64_t n_slots, uint64_t seed, uint64_t high, uint64_t low
 ) noexcept nogil:
-    """The slot of a label, or the free one that it belongs into."""
+    """The slot of a label, or the free slot for it."""
     cdef uint64_t hash = (low ^ high ^ seed) * <uint64_t>0x9E3779B97F4A7C15
     hash = (hash ^ hash >> 29 ^ seed) * <uint64_t>0xC4CEB9FE1A85EC53
     cdef int64_t at = <int64_t>((hash ^ hash >> 32) & <uint64_t>(n_slots - 1))
@@ -95,7 +95,7 @@ cdef int grow_labels(Labels* t) noexcept nogil:
     if slots == NULL:
         return NO_MEMORY
     if t.n_slots == 0:
-        # An address that nobody can foresee, nor labels that all meet in one place. What is found does not hang on it.
+        # An unpredictable address, so that input cannot be made to collide. Results do not depend on it.
         t.seed = <uint64_t>slots
     for i in range(n):
         slots[i].number = FREE
@@ -109,7 +109,7 @@ cdef int grow_labels(Labels* t) noexcept nogil:
 
 
 cdef int64_t take_next(Labels* t) noexcept nogil:
-    """The next number that no label has."""
+    """The next unused number."""
     while find_slot(t.slots, t.n_slots, t.seed, 0, <uint64_t>t.next).number == t.next:
         t.next += 1
     t.next += 1
@@ -117,12 +117,12 @@ cdef int64_t take_next(Labels* t) noexcept nogil:
 
 
 cdef int64_t number_label(Labels* t, const uint8_t* label, int64_t n, bint written) noexcept nogil:
-    """The number behind "anon" of a blank node, KEPT where its label is no matter of ours, or a code.
+    """The number for the "anon" label of a blank node, KEPT if its label stays, or a code.
 
-    What a parser made up gets the next number. What the document writes stays as it is, unless it is "anon7" and comes
-    after a node that was called so: then it gets the next number too. So no two nodes become one, and a document that
-    we wrote ourselves has the same labels when it is read. `written` says that the document has the label for certain;
-    where one that looks made up comes with and without it, as where some are escaped, the first decides for all.
+    A label that the parser made up gets the next number. A label of the document stays, unless it is "anon7" and comes
+    after a node that got this label: then it gets the next number too. So no two nodes become one, and a document that
+    jelly wrote keeps its labels when it is read. `written`: the document has the label for certain;
+    if a label that looks made up comes with and without `written` (some are escaped), the first one decides.
     """
     cdef uint64_t high = 0
     cdef uint64_t low = 0
@@ -137,7 +137,7 @@ cdef int64_t number_label(Labels* t, const uint8_t* label, int64_t n, bint writt
         return NO_MEMORY
     slot = find_slot(t.slots, t.n_slots, t.seed, high, low)
     if slot.number == FREE:
-        # take_next looks into the table: the slot is filled behind it.
+        # take_next reads the table, so the slot is filled after it.
         own = AS_WRITTEN if own < 0 and written else own if own >= t.next else take_next(t)
         slot.high, slot.low, slot.number = high, low, own
         t.n_used += 1

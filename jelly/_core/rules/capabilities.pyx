@@ -1,7 +1,7 @@
 """What a format can hold: which terms, in which positions. One check of a Batch for all writers.
 
-Each term is looked at once. Rows are looked at where some kind of term may not stand everywhere, or where a term of
-the Batch cannot be held: a Batch may have terms that no row uses.
+Each term is checked once. Rows are checked if some kind of term is not allowed everywhere, or if a term of
+the Batch is not allowed: a Batch may have terms that no row uses.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
@@ -38,19 +38,19 @@ cdef enum:
 cdef struct Check:
     BatchData* b
     Rules* r
-    int8_t* bad  # what is wrong with each term; NULL where nothing is
-    int8_t* done  # quoted triples that were looked at; NULL where the Batch has none
+    int8_t* bad  # reason why a term cannot be held, by term; NULL if all can be
+    int8_t* done  # quoted triples that were checked; NULL if the Batch has none
     int kinds  # a bit for each kind of term that the Batch has
     bint labels  # some label cannot be held
     bint no_memory
-    # What cannot be held, and where.
+    # The first term that cannot be held, and its position.
     int32_t term
     int64_t row
     int place
 
 
 cdef inline bint note(Check* c, int32_t term, int why) noexcept nogil:
-    """Keep what is wrong with a term; False where there is no memory for that."""
+    """Store the reason why a term cannot be held; False without memory."""
     if why == BAD_LABEL:
         c.labels = True
     if c.bad == NULL:
@@ -63,7 +63,7 @@ cdef inline bint note(Check* c, int32_t term, int why) noexcept nogil:
 
 
 cdef void check_kind(Check* c, int kind) noexcept nogil:
-    """Find what is wrong with the terms of one kind, by leaps over the others."""
+    """Check the terms of one kind, skipping other terms."""
     cdef BatchData* b = c.b
     cdef int32_t term = 0
     cdef int32_t last_tag = NO_TERM
@@ -87,7 +87,7 @@ cdef void check_kind(Check* c, int kind) noexcept nogil:
 
 
 cdef void check_terms(Check* c) noexcept nogil:
-    """Find what is wrong with each term, which kinds there may be, and whether there are labels to be replaced."""
+    """Check each term; find which kinds there may be and whether labels must be replaced."""
     cdef BatchData* b = c.b
     cdef Rules* r = c.r
     cdef int32_t term
@@ -97,7 +97,7 @@ cdef void check_terms(Check* c) noexcept nogil:
     if b.n_terms == 0:
         return
     if r.texts == TEXT_ANY and r.iris == IRIS_ANY and not r.tagged:
-        # Lines of text: only these kinds can be wrong.
+        # Lines of text: only these kinds can have a fault.
         c.kinds = (NODES | LITERALS) & ~(1 << KIND_BNODE | 1 << KIND_LANG)
         check_kind(c, KIND_BNODE)
         check_kind(c, KIND_LANG)
@@ -111,7 +111,7 @@ cdef void check_terms(Check* c) noexcept nogil:
         for term in range(b.n_terms):
             kind = b.kind[term]
             c.kinds |= 1 << kind
-            # Most terms need no more than a look at their first byte.
+            # For most terms a test of the first byte is enough.
             if (literals >> kind) & 1:
                 continue
             if kind == KIND_IRI and bare:
@@ -127,9 +127,9 @@ cdef void check_terms(Check* c) noexcept nogil:
 
 
 cdef int find_in_term(Check* c, int32_t term, int place, int depth) noexcept nogil:
-    """What keeps a term from standing in a place: the term itself, or one that it refers to.
+    """Why a term is not allowed in a place: because of the term itself, or a term that it refers to.
 
-    Ids of no term, and quoted triples that are nested too deep, are left to the writers, which refuse them.
+    Invalid ids and quoted triples nested too deep are left to the writers, which refuse them.
     """
     cdef BatchData* b = c.b
     cdef int k, kind, why
@@ -169,7 +169,7 @@ cdef inline bint may_stand(BatchData* b, int allowed, int32_t term) noexcept nog
 
 
 cdef bint has_bad_kinds(Check* c, int slots, const int64_t* chosen, int64_t n) noexcept nogil:
-    """Whether some term stands in a column where its kind may not. The quickest look, for what is nearly always right."""
+    """Whether a column has a term of a kind that is not allowed there. A quick test, as nearly all Batches pass it."""
     cdef BatchData* b = c.b
     cdef int32_t* column[4]
     cdef int32_t* ids
@@ -205,7 +205,7 @@ cdef int find_in_rows(Check* c, int slots, const int64_t* chosen, int64_t n, bin
         c.row = i if chosen == NULL else chosen[i]
         op = OP_ADD if b.op == NULL else b.op[c.row]
         if op != OP_ADD and op != OP_DELETE:
-            # A header has a value as its object, a namespace its IRI as its predicate; the rest has neither.
+            # A header has a value as object, a namespace has an IRI as predicate; other rows have neither.
             for slot in range(1, 4):
                 if column[slot] != NULL:
                     why = find_in_term(c, column[slot][c.row], IN_CELL, 0)
@@ -236,7 +236,7 @@ cdef int find_in_cells(Check* c) noexcept nogil:
 
 
 cdef Batch relabelled(Batch batch, const int8_t* bad):
-    """A copy of a Batch in which the blank nodes that are marked have other labels."""
+    """A copy of a Batch in which the marked blank nodes have other labels."""
     cdef BatchData* a = &batch.a
     cdef BatchData* b
     cdef Batch copy
@@ -282,7 +282,7 @@ _IRIS = {"any": IRIS_ANY, "not-bnode": IRIS_NOT_BNODE, "bare": IRIS_BARE, "plain
 _TEXTS = {"any": TEXT_ANY, "xml": TEXT_XML}
 _QUOTED = ("none", "object", "any")
 _RDF = RDF_NAMESPACE.decode()
-# What labels begin with that were put in the place of others.
+# Start of labels that replace other labels.
 REPLACED_LABEL = "esc_"
 _PLACES = ("subject", "predicate", "object", "graph", "subject of a quoted triple", "predicate of a quoted triple",
            "object of a quoted triple", "value")
@@ -533,7 +533,7 @@ cdef object _no_xml(str text):
 
 
 cdef bint needs_rows(Check* c, int columns) noexcept nogil:
-    """Whether some kind of term that the Batch has may not stand in some column."""
+    """Whether a column does not allow some kind of term that the Batch has."""
     cdef int slot
     for slot in range(4):
         if (columns >> slot) & 1 and (slot < 3 or c.b.g != NULL) and c.kinds & EVERY & ~c.r.kinds[slot]:
@@ -541,7 +541,7 @@ cdef bint needs_rows(Check* c, int columns) noexcept nogil:
     return False
 
 
-# ---- what each format can hold
+# ---- capabilities of each format
 
 _NTRIPLES = {"generalized": True, "labels": "ntriples", "tags": "plain"}
 _TURTLE = {"quoted": "object", "labels": "turtle", "tags": "bcp47", "iris": "absolute", "tagged": True}
@@ -598,6 +598,6 @@ def element_name(str iri not None) -> str:
 
 
 def capabilities_of(str name not None, bint keep_labels=False) -> Capabilities:
-    """What the format of this name can hold."""
+    """The capabilities of the format with this name."""
     found = CAPABILITIES[name]
     return found.replace(keep_labels=True) if keep_labels else found

@@ -34,7 +34,7 @@ cdef inline bint is_wide(int64_t c, bint private) noexcept nogil:
 cdef const uint8_t* skip_class(
     const uint8_t* at, const uint8_t* end, uint64_t low, uint64_t high, bint private
 ) noexcept nogil:
-    """The first character that is of neither class, nor a percent-encoded byte, nor one beyond ASCII of IRIs."""
+    """The first character that is not in the classes, not a percent-encoded byte and not a ucschar."""
     cdef uint8_t byte
     while at < end:
         byte = at[0]
@@ -103,7 +103,7 @@ cdef bint is_ipv6(const uint8_t* at, const uint8_t* end) noexcept nogil:
 
 
 cdef const uint8_t* skip_authority(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Step over userinfo, host and port; where they stop being such."""
+    """End of userinfo, host and port."""
     cdef const uint8_t* host = skip_class(at, end, NAME_LOW | BIT(0x3A), NAME_HIGH, False)
     cdef const uint8_t* begin
     if host < end and host[0] == 0x40:
@@ -141,7 +141,7 @@ cdef const uint8_t* skip_authority(const uint8_t* at, const uint8_t* end) noexce
 
 
 cdef int64_t find_iri_fault(const uint8_t* text, int64_t n) noexcept nogil:
-    """The byte from which on a text, in UTF-8, is no IRI; -1 where it is one. 0: it has no scheme."""
+    """Offset of the first byte that makes a UTF-8 text not an IRI; -1 if it is one. 0: it has no scheme."""
     cdef const uint8_t* end = text + n
     cdef const uint8_t* at = text
     cdef uint64_t low = NAME_LOW | BIT(0x3A) | BIT(0x2F)  # pchar and /
@@ -165,7 +165,7 @@ cdef int64_t find_iri_fault(const uint8_t* text, int64_t n) noexcept nogil:
     return -1 if at == end else at - text
 
 
-# Test door.
+# Test hook.
 
 def _find_iri_fault(bytes text):
     """`find_iri_fault` of a text in UTF-8."""

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t
 
 from jelly._core.base.characters cimport is_digit, is_letter
 
-# Tags that were registered before the grammar was (section 2.2.8) and do not follow it, each with a space behind.
+# Tags that are older than the grammar and do not follow it (section 2.2.8), each followed by a space.
 cdef extern from *:
     """
     static const char jelly_grandfathered[] =
@@ -34,11 +34,11 @@ cdef bint is_grandfathered(const uint8_t* at, const uint8_t* end) noexcept nogil
 
 
 cdef bint is_well_formed(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether a text in ASCII or not is a language tag."""
+    """Whether a text, in ASCII or not, is a language tag."""
     cdef const uint8_t* begin = at
     cdef const uint8_t* subtag
     cdef bint alpha, digits
-    # What may come next: 0 the language, 1 extended languages, 2 a script, 3 a region, 4 variants, 5 extensions;
+    # State: 0 language, 1 extended languages, 2 script, 3 region, 4 variants, 5 extensions are allowed next;
     # 6 in an extension, 7 private use.
     cdef int state = 0
     cdef int extended = 0

@@ -26,12 +26,12 @@ cdef enum:
     TEXT_XML = 1  # XML 1.0, production Char
 
 cdef enum:
-    # Where a term stands
+    # Places of a term
     IN_TRIPLE = 4  # 4 subject, 5 predicate, 6 object of a quoted triple
     IN_CELL = 7  # anywhere in a result
 
 cdef enum:
-    # Why a term cannot be held.
+    # Reasons why a term cannot be held.
     HELD = 0
     BAD_LABEL = 1
     BAD_TAG = 2
@@ -48,12 +48,12 @@ cdef enum:
 ctypedef struct Rules:
     int kinds[8]  # for each place a bit for each kind that may stand there, bit 0 for none
     int labels
-    bint keep_labels  # a label that cannot be held is an error; else it is replaced
+    bint keep_labels  # a label that cannot be held is an error, else it is replaced
     int tags
     int iris
     int texts
     bint directions
-    bint names  # a predicate must end with a name of XML that has no meaning of its own in RDF/XML
+    bint names  # a predicate must end with an XML name that RDF/XML does not reserve
     bint tagged  # no literal typed rdf:langString or rdf:dirLangString
 
 
@@ -67,10 +67,10 @@ cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil
 
 
 cdef inline bint is_ntriples_label(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether N-Triples can hold the label of a blank node, and it looks like no other one that was replaced."""
+    """Whether N-Triples can hold the label of a blank node and it does not look like a replaced label."""
     return at < end and find_label_end(at, end, True) == end and (at[0] != 0x65 or not is_escaped(at, end))
 
 
 cdef inline bint is_plain_tag(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether a language tag is one of letters, digits and hyphens."""
+    """Whether a language tag consists of letters, digits and hyphens."""
     return at < end and find_tag_end(at, end) == end

@@ -11,9 +11,9 @@ from jelly._core.base.constants cimport (
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.language_tag cimport is_well_formed
 
-# A label that a format cannot hold is written as esc_ and its bytes: letters and digits as they are, others as _ and
-# two hexadecimal digits. What looks like such a label is written so too, so that no two labels become one, in whatever
-# order and on whatever machine they come.
+# A label that a format cannot hold is written as esc_ and its bytes: letters and digits unchanged, others as _ and
+# two hexadecimal digits. A label that looks like this is escaped too, so that no two labels become one, in whatever
+# order and on whatever machine they are written.
 cdef enum:
     N_ESCAPED = 4
 
@@ -33,7 +33,7 @@ cdef bint is_held_label(Rules* r, const uint8_t* at, const uint8_t* end) noexcep
 
 
 cdef bint is_escaped(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Whether a label is one that `put_escaped` may have written for a label that some format cannot hold."""
+    """Whether `put_escaped` may have written a label, for one that some format cannot hold."""
     cdef bint found
     if not starts_with(at, end, b"esc_", N_ESCAPED):
         return False
@@ -111,7 +111,7 @@ cdef int check_tag(Rules* r, int kind, const uint8_t* at, const uint8_t* end) no
 
 
 cdef const uint8_t* find_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
-    """Where the longest name of XML (NCName) begins that a text ends with; `end` where it ends with none."""
+    """Start of the longest XML name (NCName) at the end of a text; `end` if there is none."""
     cdef const uint8_t* at = end
     cdef const uint8_t* name = end
     cdef int64_t c
@@ -152,7 +152,7 @@ cdef int check_name(const uint8_t* begin, const uint8_t* end) noexcept nogil:
 
 
 cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
-    """What is wrong with the text of a term, wherever it stands. Terms that it refers to are looked at on their own."""
+    """The reason why the text of a term cannot be held in any place. Terms that it refers to are checked separately."""
     cdef int kind = b.kind[term]
     cdef const uint8_t* at = b.text + b.start[term]
     cdef const uint8_t* end = b.text + b.start[term + 1]
@@ -168,7 +168,7 @@ cdef int check_term(BatchData* b, Rules* r, int32_t term) noexcept nogil:
     if kind == KIND_LANG:
         aux = b.aux[term]
         if aux < 0 or aux >= b.n_terms:
-            return HELD  # writers say that the id is none
+            return HELD  # writers report the invalid id
         return check_tag(r, b.kind[aux], b.text + b.start[aux], b.text + b.start[aux + 1])
     if kind == KIND_TYPED and r.tagged:
         aux = b.aux[term]

@@ -33,7 +33,7 @@ _KINDS = {
 _XSD_STRING = XSD_STRING.decode()
 
 cdef extern from "Python.h":
-    # Without Cython's check: it would raise a UnicodeEncodeError that names no term.
+    # Without the check of Cython, which would raise a UnicodeEncodeError that does not name the term.
     const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* n) noexcept
 
 cdef extern from *:
@@ -47,15 +47,15 @@ cdef extern from *:
     void prefetch "JELLY_PREFETCH"(const void* address) noexcept nogil
 
 cdef enum:
-    # Statements taken from an iterator at a time.
+    # Number of statements taken from an iterator at a time.
     AHEAD = 16
-    # Objects remembered by address, a power of two.
+    # Number of objects remembered by address, a power of two.
     RECENT = 1 << 10
-    # A BatchBuilder's Batch may never hold more text than this.
+    # Maximum bytes of text in the Batch of a BatchBuilder.
     MAX_COLLECTED_TEXT = 1 << 30
-    # It is full with this much, however few its rows.
+    # With this many bytes of text it is full, however few its rows.
     ENOUGH_TEXT = 1 << 24
-    # More rows than anybody waits for.
+    # More rows than any caller waits for.
     MAX_ROWS = 1 << 30
 
 
@@ -65,11 +65,11 @@ ctypedef struct RecentTerm:
 
 
 cdef class BatchBuilder:
-    """Fills a Batch with statements: term objects are found by address first, then by what they say.
+    """Fills a Batch with statements: term objects are found by address first, then by value.
 
-    Besides our terms it takes those of a `TermAdapter`.
+    It accepts terms of jelly and those of a `TermAdapter`.
 
-    ``batch`` is the one being filled. While an array of it is in use, nothing can be added (BufferError), and
+    ``batch`` is the Batch being filled. While an array of it is in use, nothing can be added (BufferError), and
     ``clear()`` begins another Batch.
     """
 
@@ -79,7 +79,7 @@ cdef class BatchBuilder:
     cdef RecentTerm* recent
     cdef int arity
     cdef TermAdapter library
-    # The graph that the library had in the last statement, and its id.
+    # The graph object of the last statement of the library, and its id.
     cdef object graph
     cdef int32_t graph_term
 
@@ -111,7 +111,7 @@ cdef class BatchBuilder:
         return self.batch.a.n_rows
 
     def clear(self) -> None:
-        """Empty the Batch, or begin another where arrays of it are alive."""
+        """Empty the Batch, or begin another one if arrays of it are in use."""
         cdef BatchData* a = &self.batch.a
         if self.batch.exports > 0:
             self.batch = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
@@ -202,7 +202,7 @@ cdef class BatchBuilder:
         return self.intern(KIND_TYPED, aux, text)
 
     cdef int32_t foreign_tag(self, object language, object direction) except -1:
-        """The id of a language tag, with a base direction behind it or beside it."""
+        """The id of a language tag. A base direction is part of the tag or given separately."""
         if direction is not None and not isinstance(direction, str):
             direction = direction.value
         tag, base = split_language(language, direction)
@@ -234,9 +234,9 @@ cdef class BatchBuilder:
         return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
     cpdef int64_t add(self, object statement) except -1:
-        """Append a statement: a Triple, a Quad, or three or four terms. The number of rows there are then.
+        """Append a statement: a Triple, a Quad, or three or four terms. Return the number of rows.
 
-        A Batch that has much text by then counts as one of `MAX_ROWS`, so that it is full for everybody.
+        A Batch with much text counts as one of `MAX_ROWS` rows, so that every caller takes it as full.
         """
         cdef Triple triple
         cdef Quad quad
@@ -256,8 +256,8 @@ cdef class BatchBuilder:
     def extend(self, statements, int64_t rows) -> bool:
         """Append from an iterator until the Batch has a number of rows (True) or the iterator ends (False).
 
-        Objects in random order are spread over memory: statements are taken some at a time, so that their terms and
-        texts are on the way to the caches before they are needed.
+        Objects in random order are spread over memory. Several statements are taken at a time, so that their terms and
+        texts are prefetched before they are needed.
         """
         cdef bint more = True
         while True:
@@ -273,12 +273,12 @@ cdef class BatchBuilder:
                 else:
                     more = False
             except BaseException:
-                # What came before an error of the iterator counts.
+                # Statements before an error of the iterator are kept.
                 self.add_waiting(MAX_ROWS)
                 raise
 
     cdef bint add_waiting(self, int64_t rows) except -1:
-        """Append the statements taken ahead; True where the Batch is full before the last of them."""
+        """Append the statements taken ahead; True if the Batch is full before the last of them."""
         cdef list block = self.waiting
         cdef int n = 0
         fetch_terms(block)
@@ -426,7 +426,7 @@ cdef void fetch_texts(list block):
 
 
 cdef tuple as_terms(object statement):
-    if isinstance(statement, Batch):  # its statements would be taken for terms
+    if isinstance(statement, Batch):  # its statements would be mistaken for terms
         raise JellyArgumentError("expected a statement (Triple, Quad or 3 or 4 terms), got Batch: use add_batch")
     try:
         return tuple(statement)
@@ -434,7 +434,7 @@ cdef tuple as_terms(object statement):
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {type(statement).__name__}") from None
 
 
-# Test doors, of batch too, which is long enough.
+# Test hooks, also for batch.
 
 def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(), variables=None):
     """A Batch of what is given, right or wrong: terms are (kind, aux, bytes), the rest are term ids and rows. With
@@ -463,7 +463,7 @@ def _make_batch(int arity, terms=(), rows=(), quoted=(), frames=(), namespaces=(
 
 
 cdef class _Interner:
-    """An interner over a Batch of its own."""
+    """An interner with its own Batch."""
 
     cdef readonly Batch batch
     cdef Interner index

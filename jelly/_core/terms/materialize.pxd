@@ -14,7 +14,7 @@ cdef class Materializer:
     cdef int32_t n
     cdef DefaultGraph default
     cdef TermAdapter library
-    # What the library has for the graph of the last row.
+    # The object of the library for the graph of the last row.
     cdef object graph
     cdef int32_t graph_term
 

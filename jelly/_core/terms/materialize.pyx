@@ -122,7 +122,7 @@ cdef class Materializer:
         )
 
     cdef object foreign(self, int64_t row):
-        """The statement of a row as the library has it."""
+        """The statement of a row as an object of the library."""
         cdef BatchData* a = &self.batch.a
         cdef TermAdapter library = self.library
         cdef int32_t graph = NO_TERM if a.g == NULL else a.g[row]
@@ -189,13 +189,13 @@ cdef class Materializer:
         return self.triple(row) if self.batch.a.g == NULL else self.quad(row)
 
     def term(self, int32_t term):
-        """The object for a term id; IndexError where there is no such term."""
+        """The object for a term id; IndexError if there is no such term."""
         if term < 0 or term >= self.n:
             raise IndexError(f"no term {term}: the Batch has {self.n}")
         return self.get(term)
 
     def statements(self, int64_t start=0, stop=None) -> list:
-        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or what the library has."""
+        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or as objects of the library."""
         cdef int64_t end = self.batch.a.n_rows if stop is None else stop
         cdef int64_t row
         check_rows(self.batch, start, end)
@@ -218,7 +218,7 @@ cdef class Materializer:
 
 @cython.final
 cdef class StatementIterator:
-    """Statements one by one out of an iterator of Batches. A Batch's terms are shared by its statements."""
+    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
 
     cdef object batches
     cdef TermAdapter library
@@ -256,14 +256,14 @@ cdef class StatementIterator:
                 break
         refuse_patch(batch)
         terms = Materializer(batch, self.library)
-        # From here on no other thread runs, so the three always go together.
+        # From here on no other thread runs, so the three fields change together.
         self.terms = terms
         self.quads = batch.a.g != NULL
         self.n = batch.a.n_rows
         return 0
 
     def close(self):
-        """Give the source back, where it has something to give back."""
+        """Close the source, if it can be closed."""
         self.n = self.row = 0
         self.terms = None
         close = getattr(self.batches, "close", None)

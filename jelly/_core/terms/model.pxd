@@ -19,8 +19,8 @@ cdef class BlankNode:
 cdef class Literal:
     cdef readonly str value
     cdef readonly str language  # None: no language
-    cdef int base  # direction: 0 none, 1 ltr, 2 rtl, which is also what is added to KIND_TEXT for its language tag
-    cdef IRI typed  # None: xsd:string, or rdf:langString where there is a language
+    cdef int base  # direction: 0 none, 1 ltr, 2 rtl; KIND_TEXT plus this is the kind of its language tag
+    cdef IRI typed  # None: xsd:string, or rdf:langString if there is a language
 
 
 cdef class QuotedTriple:

@@ -8,7 +8,7 @@ from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XS
 
 from jelly.errors import JellyLimitError
 
-# What N-Triples escapes in literals and in IRIs.
+# Characters that N-Triples escapes in literals and in IRIs.
 _LITERAL_ESCAPES = {i: f"\\u{i:04X}" for i in [*range(0x20), 0x7F]} | {
     ord(char): "\\" + name for char, name in zip("\t\b\n\r\f\"\\", "tbnrf\"\\")
 }
@@ -50,7 +50,7 @@ cdef int one_deeper(object s, object p, object o) except -1:
 
 
 cdef tuple split_language(object language, object direction):
-    """A language tag and `Literal.base`, where the direction stands beside the tag, or behind it as in N-Triples."""
+    """A language tag and `Literal.base`. The direction is given separately, or at the end of the tag as in N-Triples."""
     if direction is None and len(language) > N_DIRECTION and language.endswith(("--ltr", "--rtl")):
         language, direction = language[:-N_DIRECTION], language[-3:]
     if direction not in _DIRECTIONS:
@@ -66,7 +66,7 @@ cdef str as_text(object x, str what):
     return x
 
 
-# Terms hold strings and other terms only, so they can never be part of a cycle: no garbage collector needs to see them.
+# Terms only hold strings and other terms, so they cannot be part of a cycle: the garbage collector need not see them.
 # The free lists are long because the terms of a Batch all come and go together.
 
 @cython.final
@@ -252,7 +252,7 @@ cdef class Literal:
         return f"Literal({self.value!r})" if self.typed is None else f"Literal({self.value!r}, datatype={self.typed!r})"
 
     def __reduce__(self):
-        # Three where there is no direction: earlier versions read these too.
+        # Three values if there is no direction, which earlier versions can read too.
         parts = (self.value, self.language, self.typed)
         return _literal, parts if self.base == 0 else (*parts, self.direction)
 
@@ -338,7 +338,7 @@ ANY = AnyTerm()
 
 
 cdef object in_place(term):
-    """A term as text where it is no object: RDF 1.2 has no quoted triples there, RDF-star writes them so."""
+    """A term as text in a position other than the object, with quoted triples as in RDF-star (RDF 1.2 has none there)."""
     cdef QuotedTriple triple
     if type(term) is not QuotedTriple:
         return str(term)
@@ -435,7 +435,7 @@ cdef class DefaultGraph:
         return DefaultGraph, ()
 
 
-# An iterator of its own makes `s, p, o = statement` cheaper than one over a new tuple.
+# A special iterator makes `s, p, o = statement` cheaper than an iterator over a new tuple.
 
 @cython.final
 @cython.no_gc

@@ -41,7 +41,7 @@ cdef str quoted_name(name):
     return str(Literal(name))
 
 
-# Like statements, operations hold what can be no part of a cycle.
+# Like statements, operations hold only values that cannot be part of a cycle.
 
 @cython.no_gc
 cdef class Operation:
@@ -274,13 +274,13 @@ cdef class Abort(Operation):
         return "TA ."
 
 
-# ---- out of a Batch
+# ---- from a Batch
 
 @cython.final
 cdef class OperationIterator:
     """Operations one by one out of ``parts``: `Materializer` of the Batch of a patch, and the range of its rows.
 
-    The end of a patch is no operation, and left out.
+    The end of a patch is not an operation and left out.
     """
 
     cdef object parts
@@ -327,7 +327,7 @@ cdef class OperationIterator:
                 raise JellyOptionsError("these are statements, no patch: they have no operations")
             if not 0 <= row <= end <= terms.batch.a.n_rows:
                 raise IndexError(f"rows {row} to {end} are not within 0 to {terms.batch.a.n_rows}")
-        # From here on no other thread runs, so the three always go together.
+        # From here on no other thread runs, so the three fields change together.
         self.terms, self.row, self.end = terms, row, end
         return 0
 
@@ -356,7 +356,7 @@ cdef object other_operation(Materializer terms, int64_t row, int op):
 cdef class OperationBatchBuilder:
     """Fills the Batch of a patch, as a `BatchBuilder` does with statements (``arity`` 3 or 4).
 
-    ``batch`` is the one being filled, as there.
+    ``batch`` is the Batch being filled.
     """
 
     cdef object collector
@@ -372,7 +372,7 @@ cdef class OperationBatchBuilder:
         return self.batch.a.n_rows
 
     def clear(self) -> None:
-        """Empty the Batch, or begin another where arrays of it are alive."""
+        """Empty the Batch, or begin another one if arrays of it are in use."""
         self.collector.clear()
         self.batch = self.collector.batch
         if self.batch.a.op == NULL and add_operations(&self.batch.a) < 0:
@@ -386,12 +386,12 @@ cdef class OperationBatchBuilder:
         return 0
 
     cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
-        """A row that has a name for its subject, and a term at one place."""
+        """A row with a name as its subject, and a term in one place."""
         cdef BatchData* a = &self.batch.a
         cdef bytes text = utf8_of(name, "the name")
         cdef int64_t row
         cdef int32_t id, key
-        # The collector knows the ids of terms: it is given a statement of nothing else.
+        # The BatchBuilder assigns ids to terms, so it gets a statement of these terms only.
         if term is None and graph is None:
             self.mark(op)
         elif term is None:
@@ -410,7 +410,7 @@ cdef class OperationBatchBuilder:
         return 0
 
     def add(self, operation) -> int:
-        """Append an operation. The number of rows there are then; more where the Batch has much text by then."""
+        """Append an operation. Return the number of rows, or a larger number if the Batch has much text."""
         cdef int64_t rows
         cdef type kind = type(operation)
         if kind is Add:

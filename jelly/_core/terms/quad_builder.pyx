@@ -17,21 +17,21 @@ from jelly._core.terms.model cimport split_language
 _XSD_STRING = XSD_STRING.decode()
 
 cdef enum:
-    # A Batch may never hold more text than this: far above what makes it full, so that one long literal more fits.
+    # Maximum bytes of text in a Batch: far above the size that makes it full, so that a long literal still fits.
     MAX_TEXT = 1 << 30
 
 
 cdef class QuadBatchBuilder:
     """Fills Batches with quads that have ``subject``, ``predicate``, ``object`` and ``graph_name``.
 
-    A term is of one of ``classes``, which are those of IRIs, blank nodes, literals, quoted triples and the default graph.
+    ``classes`` are the classes of IRIs, blank nodes, literals, quoted triples and the default graph.
     All but the last two have a ``value``; a literal has ``language``, ``direction`` and ``datatype``.
 
-    Texts that hold ``mark``, where that is not None, become what ``mend`` makes of them, and language tags what ``tag``
-    does, where that is not None.
+    Texts that contain ``mark`` are replaced by the result of ``mend``, and language tags by the result of ``tag``,
+    unless these are None.
 
-    With ``numbered`` the labels that a parser made up become anon0, anon1 and so on; those that ``mend`` changes are
-    none of these. Of each that was numbered 24 to 64 bytes are kept.
+    With ``numbered`` labels that a parser made up become anon0, anon1 and so on. Labels that ``mend`` changes are
+    not replaced. Each replaced label takes 24 to 64 bytes.
 
     >>> from types import SimpleNamespace as Any
     >>> class IRI(str):
@@ -51,7 +51,7 @@ cdef class QuadBatchBuilder:
     cdef Interner index
     cdef Labels labels
     cdef bint numbered
-    # The last subject and graph, most often those of the next statement too.
+    # The last subject and graph, often the same as in the next statement.
     cdef object subject, graph
     cdef int32_t subject_id, graph_id
     cdef readonly int64_t statements
@@ -87,7 +87,7 @@ cdef class QuadBatchBuilder:
         return 0
 
     def take(self) -> Batch | None:
-        """The Batch so far; None where it has neither statements nor namespaces."""
+        """The Batch so far; None if it has neither statements nor namespaces."""
         cdef Batch batch = self.batch
         if batch.a.n_rows == 0 and batch.a.n_names == 0:
             return None
@@ -100,7 +100,7 @@ cdef class QuadBatchBuilder:
 
     @property
     def rows(self) -> int:
-        """Statements taken in so far, those of the Batch that is being filled among them."""
+        """Number of statements so far, with those of the Batch that is being filled."""
         return self.statements + self.batch.a.n_rows
 
     def namespace(self, name, iri) -> None:
@@ -112,7 +112,7 @@ cdef class QuadBatchBuilder:
     def extend(self, quads, int64_t rows, int64_t text) -> bool:
         """Append from an iterator until a number of rows or of bytes of text is reached (True), or it ends (False).
 
-        What comes before an error of the iterator counts.
+        Statements before an error of the iterator are kept.
         """
         for quad in quads:
             self.add(quad)

@@ -13,7 +13,7 @@ cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1
 
 
 cdef inline str make_str(const uint8_t* text, int64_t n):
-    """The str of UTF-8; text of ASCII alone, most of it, is copied without another look."""
+    """The str of UTF-8. ASCII text, which is most text, is copied without decoding."""
     cdef uint64_t high = 0
     cdef int64_t i
     cdef object made
@@ -30,7 +30,7 @@ cdef inline str make_str(const uint8_t* text, int64_t n):
 
 
 ctypedef struct CachedTerm:
-    # A term that was made; what is not NULL is owned.
+    # A term that was made; pointers that are not NULL are owned.
     uint64_t hash
     PyObject* text
     PyObject* aux
@@ -46,9 +46,9 @@ cdef class ObjectTemplate:
 
 cdef class TermAdapter:
     cdef readonly str name
-    # Its classes.
+    # Classes of the library.
     cdef object iri_class, bnode_class, literal_class, quoted_class, variable_class
-    # Its terms and statements of their parts. None: it has no quoted triples; a statement is a tuple.
+    # Functions that make terms and statements. None: no quoted triples; a statement is a tuple.
     cdef object iri, bnode, plain, lang, directed, typed, quoted, triple, quad
     cdef readonly bint quads
     cdef object default, place, graph_name

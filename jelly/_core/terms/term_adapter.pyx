@@ -34,7 +34,7 @@ cdef inline object of_text(object make, str text):
 
 
 cdef inline void untrack(object new):
-    """What can be part of no cycle is nothing for the garbage collector, which would look at it over and over."""
+    """Untrack an object that cannot be part of a cycle, so that the garbage collector does not visit it."""
     if PyObject_IS_GC(new):
         PyObject_GC_UnTrack(new)
 
@@ -45,14 +45,14 @@ cdef object new_str(object made, str text):
     return (<PyTypeObject*>str).tp_new(<type>made, <PyObject*>arguments, NULL)
 
 
-# In the place of the text in a Pattern.
+# Stands for the text in an ObjectTemplate.
 _TEXT = object()
 
 
 cdef class ObjectTemplate:
-    """Makes objects of a class of str with slots after an example: what holds the example's text holds theirs.
+    """Makes objects of a str subclass with slots like an example. Slots that hold its text hold the new text.
 
-    ``ValueError`` where the example is more than a text and slots.
+    ``ValueError`` if the example has more than a text and slots.
 
     >>> class Tagged(str):
     ...     __slots__ = "tag", "text"
@@ -97,7 +97,7 @@ cdef class ObjectTemplate:
 
 
 cdef int refuse_patch(Batch batch) except -1:
-    """Statements are asked for, and a patch is none of them."""
+    """Refuse the Batch of a patch, for callers that need statements."""
     if batch.a.op != NULL:
         raise JellyOptionsError("a patch is no list of statements, it has operations: read it with jelly.patch")
     return 0
@@ -112,7 +112,7 @@ cdef int check_rows(Batch batch, int64_t start, int64_t end) except -1:
 
 
 cdef class TermAdapter:
-    """How the terms of another library are made and told apart, for `Materializer`, `StatementIterator` and `BatchBuilder`.
+    """Makes and recognises the terms of a library, for `Materializer`, `StatementIterator` and `BatchBuilder`.
 
     ``classes`` are those of IRIs, blank nodes, literals and quoted triples (None: it has none). A term is a str, or has
     a ``value`` that is; a literal has ``language`` and ``datatype``, each a term or None; a quoted triple is iterable.
@@ -178,7 +178,7 @@ cdef class TermAdapter:
         raise TypeError("a TermAdapter cannot be pickled")
 
     cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember):
-        """The term of a kind that has a text; aux is the language tag or the datatype, or None."""
+        """The term of a kind with a text; aux is the language tag, the datatype or None."""
         cdef CachedTerm* slot
         cdef CachedTerm old
         cdef uint64_t h
@@ -197,7 +197,7 @@ cdef class TermAdapter:
                 return <object>slot.term
         string = make_str(text, n)
         term = self.build(kind, aux, string)
-        # The code of others that made it may have used this slot too: the slot is read and written only now.
+        # The code of the library may have used this slot meanwhile, so it is read and written only now.
         old = slot[0]
         Py_INCREF(string)
         Py_INCREF(aux)
@@ -246,13 +246,14 @@ cdef class TermAdapter:
         return self.quoted(s, p, o)
 
     cdef object graph(self, object term):
-        """What stands for a graph in a statement; term is None for the default graph."""
+        """The object for a graph in a statement; term is None for the default graph."""
         if term is None:
             return self.default
         return term if self.place is None else self.place(term)
 
     cdef int kind_of(self, object term) except -1:
-        """KIND_IRI, KIND_BNODE, KIND_LITERAL (of any sort), KIND_TRIPLE, KIND_VARIABLE; 0 for no term of the library."""
+        """KIND_IRI, KIND_BNODE, KIND_LITERAL (of any sort), KIND_TRIPLE or KIND_VARIABLE; 0 if it is not a term of the
+        library."""
         if isinstance(term, self.iri_class):
             return KIND_IRI
         if isinstance(term, self.literal_class):

@@ -3,7 +3,7 @@
 Tasks write to ``_temporary/<query>-<batch>/``. The commit moves the files that the tasks named into a directory of its
 own there, adds ``_SUCCESS`` with the batch's number, query, files and statements as JSON, and renames the directory to
 ``batch=<number>``. Readers never see half a batch; a batch that is run again after a crash finds its directory and is
-left out. Needs no Spark.
+skipped. Independent of Spark.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["abort_batch", "commit_batch", "job_of"]
 
 
 def job_of(query: str, batch: int | str) -> str:
-    """The name under which the tasks of a batch write."""
+    """The name of the directory for the tasks of a batch."""
     return f"{query}-{batch}"
 
 
 def commit_batch(out: str, batch: int, query: str, written: Sequence[Written]) -> bool:
-    """Publish what the tasks wrote; False where the batch was there already, and nothing is changed.
+    """Publish the files of the tasks. False if the batch exists already; then nothing is changed.
 
-    ``query`` is "" if there were no tasks. JellyError where another query has written a batch of this number.
+    ``query`` is "" if there were no tasks. JellyError if another query has written a batch of this number.
     """
     target = Path(out, f"batch={batch}")
     new = not target.exists()
@@ -57,7 +57,7 @@ def commit_batch(out: str, batch: int, query: str, written: Sequence[Written]) -
         try:
             os.rename(stage, target)
         except OSError as error:
-            # Two drivers at once: the other one was first.
+            # Two drivers at a time: the other one was first.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             new = False
@@ -68,7 +68,7 @@ def commit_batch(out: str, batch: int, query: str, written: Sequence[Written]) -
 
 
 def _check_query(target: Path, query: str) -> None:
-    """A batch that is there must be one of this query; else its statements would be lost in silence."""
+    """Refuse an existing batch of another query: the statements of this query would be lost silently."""
     try:
         other = json.loads((target / SUCCESS).read_text())["query"]
     except (OSError, ValueError, KeyError):
@@ -84,7 +84,7 @@ def _check_query(target: Path, query: str) -> None:
 
 
 def abort_batch(out: str, batch: int) -> None:
-    """Remove what tasks of this batch left, also those of drivers that were killed."""
+    """Remove files of tasks of this batch, also those of killed drivers."""
     temporary = Path(out, TEMPORARY)
     for folder in temporary.glob(f"*-{batch}"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""Commits a directory written by a job: its part files appear all at once, or not at all. Needs no Spark.
+"""Commits a directory written by a job: its part files appear all at once, or not at all. Independent of Spark.
 
 `Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
-renames those of the attempts that counted, removes what was there before if it is to be overwritten, and writes
-``_SUCCESS``. Tasks make no directories, so that a task that outlives its failed job leaves nothing behind.
+renames those of successful attempts, removes the old content if the mode is overwrite, and writes
+``_SUCCESS``. Tasks create no directories, so that a task that outlives its failed job leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.native import default_options
 from jelly._io.remote import is_url
-from jelly.arrow import Layout, pa, write_arrow
+from jelly._layouts import Layout
+from jelly.arrow import pa, write_arrow
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._partitions import local_path
 
@@ -32,7 +33,7 @@ SUCCESS = "_SUCCESS"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A part file that is complete: ``file`` is its name in ``_temporary/<job>/``, "" where there were no rows."""
+    """A complete part file: ``file`` is its name in ``_temporary/<job>/``, or "" if there were no rows."""
 
     file: str
     part: int
@@ -42,7 +43,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A job that writes a directory. It can be pickled: one process makes it, others write, another commits.
+    """A job that writes a directory. It can be pickled, so that different processes begin, write and commit it.
 
     ``columns`` are the names of a layout, with ``patch`` those of `jelly.patch.write_arrow`; the part files have quads
     if there is a column of graphs.
@@ -80,11 +81,11 @@ class Output:
         return (".jellyp" if self.patch else ".jelly") + COMPRESSIONS[self.compression]
 
     def _write(self, path: str, data: Any) -> int:
-        """Write a part file; the number of statements."""
+        """Write a part file. Return the number of statements."""
         quads = bool({"g", "graph"} & set(self.columns))
         seekable = not COMPRESSIONS[self.compression]
         if self.patch:
-            # Most tasks write none, and each worker imports this.
+            # Most tasks write no patches, and each worker imports this module.
             from jelly.patch import PatchOptions, StatementType
             from jelly.patch import write_arrow as write_patches
 
@@ -100,12 +101,12 @@ class Output:
         return os.path.join(self.folder, TEMPORARY, self.job)
 
     def begin(self) -> Output:
-        """Make the place for the tasks; the job itself."""
+        """Create the directory for the tasks. Return the job itself."""
         os.makedirs(self._work, exist_ok=True)
         return self
 
     def write(self, part: int, attempt: Any, batches: Iterator[pa.RecordBatch]) -> Written:
-        """Write the record batches of a task. ``attempt`` tells it from other attempts at the same ``part``."""
+        """Write the record batches of a task. ``attempt`` distinguishes attempts at the same ``part``."""
         full = (batch for batch in batches if len(batch))
         first = next(full, None)
         if first is None:
@@ -119,10 +120,10 @@ class Output:
         return Written(name, part, self._write(path, stream), os.path.getsize(path))
 
     def commit(self, written: Iterable[Written]) -> list[str]:
-        """Make the part files visible, and nothing else of this job; their paths. Without rows there is one part."""
+        """Make the part files visible, and no other files. Return their paths. Without rows there is one part."""
         parts = [part for part in written if part.file]
         if not parts:
-            # So that the directory says what it holds: nothing.
+            # An empty part file shows that the directory is complete and empty.
             names = [name for name in self.columns if name != "patch"]
             empty = pa.record_batch([pa.array([], pa.string()) for _ in names], names)
             parts = [Written(f"part-00000-empty{self._suffix}", 0)]
@@ -144,7 +145,7 @@ class Output:
                 ) from None
             raise
         if self.overwrite:
-            # The old content goes last, so that at any time either it or its successor exists.
+            # The old content is removed last, so that at any time the old or the new content exists.
             with contextlib.suppress(FileNotFoundError):
                 os.remove(success)
             _remove(old)
@@ -154,13 +155,13 @@ class Output:
         return moved
 
     def abort(self) -> None:
-        """Remove what this job wrote and did not commit."""
+        """Remove the uncommitted files of this job."""
         gone = f"{self._work}.gone"
         with contextlib.suppress(FileNotFoundError):
-            # Under another name no task puts more into it.
+            # After the renaming no task writes more into it.
             os.rename(self._work, gone)
         shutil.rmtree(gone, ignore_errors=True)
-        # Those that hold something else stay: another job's work, the data.
+        # Directories with other content stay: files of another job, the data.
         with contextlib.suppress(OSError):
             os.rmdir(os.path.join(self.folder, TEMPORARY))
             if self.is_new:

@@ -1,9 +1,9 @@
 """Journal of an ingest in its directory, so that the next run continues where the last one ended.
 
-The first line of ``_ingest.jsonl`` holds the settings, each further line a task that was committed, or one whose files
-were taken away because a source has changed. A task writes its files under ``_temporary`` and says so in a report
-beside them. The driver renames the files, notes the task in the journal, and removes the report, in this order: after
-a crash anywhere in between the report is found and done with again.
+The first line of ``_ingest.jsonl`` holds the settings, each further line a committed task, or a task whose files
+were removed because a source has changed. A task writes its files under ``_temporary`` and lists them in a report
+beside them. The driver renames the files, adds the task to the journal, and removes the report, in this order: after
+a crash in between the next run finds the report and repeats these steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Key = tuple[int, float, int, int | None]  # size and time of change of the file,
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a file that is there as a whole or not at all."""
+    """Write a file so that it is complete or absent."""
     with open(path + ".part", "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -38,9 +38,9 @@ def write_whole(path: str, text: str) -> None:
 
 
 class Manifest:
-    """The journal of a directory, held by one ingest at a time. Use it in ``with``.
+    """The journal of a directory, locked by one ingest at a time. Use it in ``with``.
 
-    JellyError where the directory holds something else, was made with other settings, or is being written by another.
+    JellyError if the directory holds other files, was made with other settings, or is in use by another ingest.
     """
 
     def __init__(self, out: str, settings: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ class Manifest:
         self._file.seek(0)
         text = self._file.read()
         if not text.endswith("\n"):
-            # The end of a line that a crash cut off: its task still has its report.
+            # A line that a crash cut off: the report of its task still exists.
             text = text[: text.rfind("\n") + 1]
             self._file.truncate(len(text.encode()))
         try:
@@ -100,19 +100,19 @@ class Manifest:
     # ---- tasks
 
     def recover(self) -> None:
-        """Commit the tasks that ended when nobody was there any more, and clear what others left."""
+        """Commit tasks that ended after their driver was gone, and remove other files."""
         folder = os.path.join(self.out, TEMPORARY)
         for job in glob.glob(os.path.join(glob.escape(folder), "*")):
             for report in reports(job):
                 done = self._done()
                 twice = any(_known(part, done) for part in report["parts"])
-                # A task that ended after its job was given up may have lost its files.
+                # A task that ended after its job was aborted may have lost its files.
                 if "error" not in report and not twice and self._is_there(report):
                     self.commit(report)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _is_there(self, report: dict[str, Any]) -> bool:
-        """Whether all files of a task are there as it wrote them, renamed or not."""
+        """Whether all files of a task exist as it wrote them, renamed or not."""
         for name, size in report["files"]:
             places = os.path.join(self.out, TEMPORARY, report["attempt"], name), os.path.join(self.out, name)
             if not any(os.path.exists(place) and os.path.getsize(place) == size for place in places):
@@ -120,7 +120,7 @@ class Manifest:
         return True
 
     def commit(self, report: dict[str, Any]) -> None:
-        """Give the files of a task their names and note it."""
+        """Rename the files of a task and add it to the journal."""
         if report["task"] in self.tasks:
             return
         attempt = os.path.join(self.out, TEMPORARY, report["attempt"])
@@ -138,7 +138,7 @@ class Manifest:
             os.unlink(attempt + ".json")
 
     def drop(self, path: str) -> None:
-        """Take away what was made of the file ``path``, together with all else in the same tasks."""
+        """Remove the files made from the file ``path``, and all other files of the same tasks."""
         for name, report in list(self.tasks.items()):
             if any(part[0] == path for part in report["parts"]):
                 self._append({"drop": name})
@@ -148,14 +148,14 @@ class Manifest:
                 del self.tasks[name]
 
     def missing(self, tasks: list[list[Part]]) -> list[list[Part]]:
-        """What of a plan is still to do. Sources that have changed lose what was made of them, to be made anew."""
+        """The parts of a plan that are not done. Files made from changed sources are removed and made again."""
         planned: dict[str, set[Key]] = {}
         for task in tasks:
             for part in task:
                 planned.setdefault(part.file.path, set()).add(_key(part))
         for path, keys in planned.items():
             done = self._done().get(path, set())
-            # Cut elsewhere, because an index has come or gone, a file is as good as long as all of it is there.
+            # If an index has come or gone, a file is cut elsewhere. Its parts count if they make up the whole file.
             same_file = {key[:2] for key in done} <= {key[:2] for key in keys}
             if done and not (same_file and (done <= keys or _whole(done))):
                 self.drop(path)
@@ -192,13 +192,13 @@ def _whole(done: set[Key]) -> bool:
 
 
 def reports(folder: str) -> Iterator[dict[str, Any]]:
-    """The reports of the tasks that have ended, of the job that works in ``folder``."""
+    """The reports of ended tasks of the job that works in ``folder``."""
     for name in glob.glob(os.path.join(glob.escape(folder), "*.json")):
-        # Another attempt of the task may be writing it anew.
+        # Another attempt of the task may be writing it again.
         with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
             yield json.load(file)
 
 
 def task_parts(task: list[Part]) -> list[list[Any]]:
-    """A task as the journal has it."""
+    """A task as a line of the journal."""
     return [[part.file.path, *_key(part)] for part in task]

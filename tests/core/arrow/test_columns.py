@@ -16,6 +16,7 @@ import jelly
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.terms.batch_builder import _make_batch
+from jelly._layouts import LAYOUTS
 
 IRI, BNODE, LITERAL, LANG, TYPED, TRIPLE, TEXT = range(1, 8)
 FLAT = ("subject", "predicate", "object", "graph", "datatype", "lang")
@@ -87,7 +88,7 @@ def fits(statement):
 @given(st.lists(with_graphs(star).filter(fits), min_size=1, max_size=20), st.data())
 def test_flat(statements, data):
     batch = batch_of(statements, 4)
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(batch)
     row = data.draw(st.integers(0, len(statements)))
     end = data.draw(st.integers(row, len(statements)))
@@ -105,7 +106,7 @@ def test_flat(statements, data):
 
 @given(st.lists(generalized.filter(lambda x: all(map(writable, x))), min_size=1, max_size=20))
 def test_ntriples(statements):
-    columns = ArrowExporter(flat=False)
+    columns = ArrowExporter("ntriples")
     columns.start(batch_of(statements))
     for make in (plain, coded):
         for name in "spo":
@@ -130,8 +131,8 @@ def as_column(values, wide=False, index=None):
     return 0, None, codes, 2, len(values), bytes(bits), wide, packed, b"".join(texts)
 
 
-def taken(columns, rows, flat=True, quads=True, **settings):
-    intake = ArrowImporter(flat=flat, quads=quads, **settings)
+def taken(columns, rows, layout="flat", quads=True, **settings):
+    intake = ArrowImporter(layout, quads=quads, **settings)
     intake.load(rows, columns)
     found = list(iter(intake.pull, None))
     rest = intake.pull(True)
@@ -164,7 +165,7 @@ def test_ntriples_back_from_dictionaries(statements, wide):
         texts = [str(getattr(x, name)).encode() for x in statements]
         values = sorted(set(texts))
         columns[name] = as_column(values, wide, [values.index(text) for text in texts])
-    assert taken(columns, len(statements), flat=False, quads=False, batch_rows=7) == statements
+    assert taken(columns, len(statements), layout="ntriples", quads=False, batch_rows=7) == statements
 
 
 ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"literal"}
@@ -196,7 +197,7 @@ ROW = {"subject": b"a:s", "predicate": b"a:p", "object": b"o", "object_kind": b"
 def test_bad_values(change, message):
     names = {*ROW, *change}
     columns = {name: as_column([ROW.get(name), change.get(name, ROW.get(name))]) for name in names}
-    intake = ArrowImporter(flat=True, quads=False)
+    intake = ArrowImporter("flat", quads=False)
     intake.load(2, columns)
     for _ in range(2):  # it stays failed
         with pytest.raises(jelly.JellyError, match=message) as caught:
@@ -218,7 +219,7 @@ def test_lang_string_beside_a_language():
 @pytest.mark.parametrize("text", [b"<a:b", b"a:b", b'"x', b'"x"@', b"<a:b> ", b'"x"^^<a:b', b"_:", b"", b"<a\xff>"])
 def test_bad_terms_of_ntriples(text):
     columns = {"s": as_column([text]), "p": as_column([b"<a:p>"]), "o": as_column([b"<a:o>"])}
-    intake = ArrowImporter(flat=False, quads=False)
+    intake = ArrowImporter("ntriples", quads=False)
     intake.load(1, columns)
     with pytest.raises(jelly.JellyFormatError, match="column 's'") as caught:
         intake.pull()
@@ -231,33 +232,33 @@ def test_offsets_and_indices_are_not_trusted():
         bad = list(good["s"])
         bad[7] = struct.pack("<5i", *offsets)
         with pytest.raises(jelly.JellyFormatError, match="offsets of the column"):
-            taken(good | {"s": tuple(bad)}, 2, flat=False)
+            taken(good | {"s": tuple(bad)}, 2, layout="ntriples")
     for index in (-1, 2, 2**31 - 1):
         coded = as_column([b"<a:b>", b"<a:c>"], index=[0, index])
         with pytest.raises(jelly.JellyFormatError, match=f"index {index} is outside the dictionary of 2 values"):
-            taken(good | {"s": coded}, 2, flat=False)
+            taken(good | {"s": coded}, 2, layout="ntriples")
     for i in (1, 7):
         short = list(good["s"])
         short[i] = short[i][:-1] if i == 7 else b""
         with pytest.raises(ValueError, match="too small"):
-            taken(good | {"s": tuple(short)}, 2, flat=False)
+            taken(good | {"s": tuple(short)}, 2, layout="ntriples")
     missing = list(good["s"])
     missing[7] = None
     with pytest.raises(ValueError, match="no offsets"):
-        taken(good | {"s": tuple(missing)}, 2, flat=False)
+        taken(good | {"s": tuple(missing)}, 2, layout="ntriples")
     for i in (0, 3, 4):
         odd = list(good["s"])
         odd[i] = -1
         with pytest.raises(ValueError, match="out of range"):
-            taken(good | {"s": tuple(odd)}, 2, flat=False)
+            taken(good | {"s": tuple(odd)}, 2, layout="ntriples")
     with pytest.raises(jelly.JellyFormatError, match="null"):
-        taken(good | {"s": as_column([None, b"<a:b>"], index=[1, 0])}, 2, flat=False)
+        taken(good | {"s": as_column([None, b"<a:b>"], index=[1, 0])}, 2, layout="ntriples")
 
 
 def test_frames_end_where_their_number_changes():
     columns = {name: as_column([b"<a:b>"] * 6) for name in "spo"}
     frames = struct.pack("<7q", 99, 4, 4, 5, 5, 5, 9)
-    intake = ArrowImporter(flat=False, quads=False, batch_rows=5)
+    intake = ArrowImporter("ntriples", quads=False, batch_rows=5)
     intake.load(6, columns, (1, None, frames))
     assert intake.pull().frames.tolist() == [2]
     assert intake.pull(True).frames.tolist() == [0]
@@ -270,7 +271,7 @@ def test_operations_and_patches_that_end_where_their_number_changes(index, trans
     columns["op"] = as_column([b"add", b"D", b"Insert", b"DELETE", b"a", b"delete"], index=index)
     numbers = struct.pack("<7q", 99, 4, 4, 5, 5, 5, 9)
     for batch_rows in (1, 2, 3, 100):
-        intake = ArrowImporter(flat=False, quads=True, patch=True, transactions=transactions, batch_rows=batch_rows)
+        intake = ArrowImporter("ntriples", quads=True, patch=True, transactions=transactions, batch_rows=batch_rows)
         intake.load(6, columns, (1, None, numbers))
         batches = [*iter(intake.pull, None), intake.pull(True)]
         assert intake.pull(True) is None
@@ -295,7 +296,7 @@ def test_operations_and_patches_that_end_where_their_number_changes(index, trans
 )
 def test_bad_operations_and_numbers(change, numbers, message):
     values = {"s": [b"<a:b>"] * 2, "p": [b"<a:b>"] * 2, "o": [b"<a:b>"] * 2, "op": [b"add"] * 2} | change
-    intake = ArrowImporter(flat=False, quads=False, patch=True)
+    intake = ArrowImporter("ntriples", quads=False, patch=True)
     packed = None if numbers is None else (0, None, struct.pack("<2q", *numbers))
     intake.load(2, {name: as_column(column) for name, column in values.items()}, packed)
     with pytest.raises(jelly.JellyFormatError, match=message):
@@ -304,7 +305,7 @@ def test_bad_operations_and_numbers(change, numbers, message):
 
 def test_intake_is_used_in_order():
     columns = {name: as_column([b"<a:b>"]) for name in "spo"}
-    intake = ArrowImporter(flat=False, quads=False, batch_rows=1)
+    intake = ArrowImporter("ntriples", quads=False, batch_rows=1)
     intake.load(1, columns)
     with pytest.raises(RuntimeError, match="not used up"):
         intake.load(1, columns)
@@ -312,8 +313,8 @@ def test_intake_is_used_in_order():
     intake.load(1, columns)
     assert [intake.pull().first_row, intake.pull(True).first_row, intake.pull(True)] == [0, 1, None]
     with pytest.raises(ValueError, match="at least 1"):
-        ArrowImporter(flat=True, quads=True, batch_rows=0)
-    for make in (intake.__reduce__, ArrowExporter(flat=True).__reduce__):
+        ArrowImporter("flat", quads=True, batch_rows=0)
+    for make in (intake.__reduce__, ArrowExporter("flat").__reduce__):
         with pytest.raises(TypeError, match="pickled"):
             make()
 
@@ -323,7 +324,7 @@ def test_intake_is_used_in_order():
 def test_a_literal_elsewhere_names_the_other_layout():
     x = jelly.Literal("x")
     iri = jelly.IRI("a:b")
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     for place, slot in ((0, "subject"), (1, "predicate"), (3, "graph")):
         row = [iri] * 4
         row[place] = x
@@ -338,7 +339,7 @@ def test_a_literal_elsewhere_names_the_other_layout():
 
 
 def test_bad_batches_are_refused():
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     with pytest.raises(ValueError, match="no Batch"):
         columns.strings("subject", 0, 0)
     columns.start(_make_batch(4, [(IRI, -1, b"a:b")], [(0, 0, 0, 0), (0, 7, -1, -2)]))
@@ -355,7 +356,7 @@ def test_bad_batches_are_refused():
             columns.strings("subject", row, end)
     with pytest.raises(KeyError):
         columns.strings("subjects", 0, 0)
-    columns = ArrowExporter(flat=False)
+    columns = ArrowExporter("ntriples")
     columns.start(_make_batch(3, [(TEXT, -1, b"en")], [(0, 0, 0)]))
     with pytest.raises(jelly.JellyFormatError, match="not a term"):
         columns.strings("s", 0, 1)
@@ -363,25 +364,25 @@ def test_bad_batches_are_refused():
 
 def test_a_record_batch_ends_before_its_text_is_too_much():
     batch = _make_batch(3, [(IRI, -1, b"a:b"), (LITERAL, -1, b"x" * (1 << 19))], [(0, 0, 1)] * 300)
-    for flat, name in ((True, "object"), (False, "o")):
-        columns = ArrowExporter(flat=flat)
+    for layout, name in (("flat", "object"), ("ntriples", "o")):
+        columns = ArrowExporter(layout)
         columns.start(batch)
         rows, _, _, offsets, data = columns.strings(name, 0, 300)
-        assert rows == (1 << 26) // ((1 << 19) + (0 if flat else 2))
+        assert rows == (1 << 26) // ((1 << 19) + (0 if layout == "flat" else 2))
         assert len(offsets) == 4 * (rows + 1)
         assert len(data) == numbers(offsets, "i")[-1]
-        assert columns.codes(name, 0, 300)[4].__len__() == (1 << 19) + (0 if flat else 2)
+        assert columns.codes(name, 0, 300)[4].__len__() == (1 << 19) + (0 if layout == "flat" else 2)
 
 
 def test_quoted_triples_that_grow_without_bound_are_refused():
     terms = [(IRI, -1, b"a:" + b"b" * 9)] + [(TRIPLE, i, b"") for i in range(60)]
     batch = _make_batch(3, terms, [(0, 0, i) for i in range(1, 61)], [(i, i, i) for i in range(60)])
-    for flat in (True, False):
-        columns = ArrowExporter(flat=flat)
+    for layout in ("flat", "ntriples"):
+        columns = ArrowExporter(layout)
         columns.start(batch)
         for make in (columns.strings, columns.codes):
             with pytest.raises((jelly.JellyLimitError, MemoryError)):
-                make("object", 59, 60)
+                make(LAYOUTS[layout].column("object"), 59, 60)
 
 
 def colliding(count):
@@ -405,7 +406,7 @@ def test_texts_chosen_to_collide_take_no_time_and_are_told_apart():
     terms = [(LITERAL, -1, text) for text in [*texts, *texts[::-1]]]
     rows = [(0, 0, i) for i in range(len(terms))]
     batch = _make_batch(3, terms, rows)
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     for differ in (False, True):
         columns.start(batch, names=["object"])
         if differ:
@@ -424,7 +425,7 @@ def test_texts_chosen_to_collide_take_no_time_and_are_told_apart():
 
 
 def test_all_differ():
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     for terms, differ in (
         ([(IRI, -1, b"a:b"), (LITERAL, -1, b"x")], True),
         ([(IRI, -1, b"a:b"), (LITERAL, -1, b"a:b")], False),
@@ -433,7 +434,7 @@ def test_all_differ():
     ):
         columns.start(_make_batch(3, terms, []))
         assert columns.all_differ() is differ
-    ntriples = ArrowExporter(flat=False)
+    ntriples = ArrowExporter("ntriples")
     ntriples.start(_make_batch(3, [(IRI, -1, b"a:b")], []))
     assert not ntriples.all_differ()
 
@@ -446,7 +447,7 @@ def test_frame_numbers(frames):
         for frame in frames:
             writer.extend(frame)
             writer.end_frame()
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     found = []
     for batch in jelly.read_batches(out.getvalue(), batch_rows=2):
         columns.start(batch)
@@ -455,7 +456,7 @@ def test_frame_numbers(frames):
 
 
 def test_buffers_are_read_only_and_own_their_memory():
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(batch_of([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))]))
     *_, offsets, data = columns.strings("object", 0, 1)
     view = memoryview(data)
@@ -471,7 +472,7 @@ def test_buffers_are_read_only_and_own_their_memory():
 def test_memory_comes_back():
     """What was dropped is used again; what is still held is not."""
     batch = _make_batch(3, [(IRI, -1, b"a:b" * 20)], [(0, 0, 0)] * 4000)
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(batch)
 
     seen = set()
@@ -491,7 +492,7 @@ def test_memory_comes_back():
 def test_chosen_rows_are_as_those_of_the_whole(statements, data):
     batch = batch_of(statements, 4)
     chosen = sorted(data.draw(st.sets(st.integers(0, len(batch) - 1))))
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(batch)
     whole = {name: plain(columns, name, 0, len(batch)) for name in FLAT}
     frames = numbers(columns.frames(0, len(batch)), "q")
@@ -511,13 +512,13 @@ def test_chosen_rows_know_their_frames_kinds_and_places():
             writer.add(jelly.Triple(jelly.BlankNode(f"b{i}"), jelly.IRI("a:p"), o))
     decoder = jelly.Decoder()
     [batch] = [*decoder.feed(out.getvalue()), *decoder.close()]
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     columns.start(batch, np.array([1, 4, 6]))
     assert plain(columns, "subject", 1, 3) == ["_:b4", "_:b6"]
     assert plain(columns, "lang", 0, 3) == [None, None, "en"]
     assert bytes(columns.kinds(0, 3)[1]) == b"iriliteralliteral"
     assert list(bytes(columns.kind_codes(0, 3))) == [1, 0, 0]
-    fresh = ArrowExporter(flat=True)
+    fresh = ArrowExporter("flat")
     fresh.start(batch)
     frames = numbers(fresh.frames(0, 7), "q")
     assert numbers(columns.frames(0, 3), "q") == [frames[1], frames[4], frames[6]]
@@ -526,7 +527,7 @@ def test_chosen_rows_know_their_frames_kinds_and_places():
 
 @pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [2], [0, 1, 2]])
 def test_rows_that_are_not_there_or_not_in_order(rows):
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     batch = batch_of([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI(f"a:{i}")) for i in range(2)])
     with pytest.raises(IndexError, match="not in order or lead out of a Batch of 2"):
         columns.start(batch, np.array(rows))
@@ -539,7 +540,7 @@ def test_rows_that_are_not_there_or_not_in_order(rows):
 def test_an_error_names_the_row_in_the_stream():
     statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))] * 3
     statements[2] = jelly.Triple(jelly.Literal("x"), jelly.IRI("a:p"), jelly.IRI("a:o"))
-    columns = ArrowExporter(flat=True)
+    columns = ArrowExporter("flat")
     with pytest.raises(jelly.JellyUnsupportedError) as caught:
         columns.start(batch_of(statements), np.array([0, 2]))
     assert caught.value.row == 2

@@ -8,11 +8,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jelly._core.jelly.frame_reader import _frames
 from support.craft import frame, options, triple, varint
 
 import jelly
 from jelly import JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
+from jelly._core.jelly.frame_reader import split_frames
 from jelly._core.terms.materialize import StatementIterator
 
 UNKNOWN, BARE, DELIMITED = -1, 0, 1
@@ -51,9 +51,9 @@ def test_delimited_in_any_chunks(bodies: list[bytes]) -> None:
     data = delimited(bodies)
     for framing in (UNKNOWN, DELIMITED):
         for size in (1, 2, 3, 7, len(data)):
-            assert _frames(pieces(data, size), framing) == expected(bodies)
+            assert split_frames(pieces(data, size), framing) == expected(bodies)
         for cut in range(1, min(len(data), 600)):
-            assert _frames([data[:cut], data[cut:]], framing) == expected(bodies)
+            assert split_frames([data[:cut], data[cut:]], framing) == expected(bodies)
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=8), st.lists(st.integers(0, 2500)))
@@ -61,53 +61,53 @@ def test_delimited_in_random_chunks(bodies: list[bytes], cuts: list[int]) -> Non
     data = delimited(bodies)
     edges = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
     chunks = [data[a:b] for a, b in pairwise(edges)]
-    assert _frames(chunks, DELIMITED) == expected(bodies)
+    assert split_frames(chunks, DELIMITED) == expected(bodies)
 
 
 def test_bare_in_any_chunks() -> None:
     body = options() + triple() * 50
     for framing in (UNKNOWN, BARE):
         for size in (1, 2, 3, 7, len(body)):
-            assert _frames(pieces(body, size), framing) == [(0, body)]
+            assert split_frames(pieces(body, size), framing) == [(0, body)]
         for cut in range(1, len(body)):
-            assert _frames([body[:cut], body[cut:]], framing) == [(0, body)]
+            assert split_frames([body[:cut], body[cut:]], framing) == [(0, body)]
 
 
 @pytest.mark.parametrize("name", range(0, 140))
 def test_framing_is_told_from_the_first_bytes(name: int) -> None:
     # Sizes around 10, where the length of a frame looks like the tag of a row, and around 128.
     body = options(name=b"n" * name) if name else options()
-    assert _frames([body]) == [(0, body)]
-    assert _frames([frame(body)]) == [(len(varint(len(body))), body)]
-    assert _frames([frame(), frame(body)]) == [(1, b""), (1 + len(varint(len(body))), body)]
+    assert split_frames([body]) == [(0, body)]
+    assert split_frames([frame(body)]) == [(len(varint(len(body))), body)]
+    assert split_frames([frame(), frame(body)]) == [(1, b""), (1 + len(varint(len(body))), body)]
 
 
 def test_a_frame_of_ten_bytes() -> None:
     body = b"\x0a\x08\x0a\x06" + b"\x10\x01\x48\x08\x78\x01"
     assert len(body) == 10
-    assert _frames([frame(body)]) == [(1, body)]
-    assert _frames([body]) == [(0, body)]
+    assert split_frames([frame(body)]) == [(1, body)]
+    assert split_frames([body]) == [(0, body)]
 
 
 def test_nothing() -> None:
     for framing in (UNKNOWN, BARE, DELIMITED):
-        assert _frames([], framing) == []
-        assert _frames([b"", b""], framing) == []
+        assert split_frames([], framing) == []
+        assert split_frames([b"", b""], framing) == []
 
 
 def test_one_or_two_bytes_are_delimited() -> None:
-    assert _frames([b"\0"]) == [(1, b"")]
-    assert _frames([b"\0\0"]) == [(1, b""), (2, b"")]
-    assert _frames([b"\0", b"\0"]) == [(1, b""), (2, b"")]
-    assert _frames([b"\x01a"]) == [(1, b"a")]
+    assert split_frames([b"\0"]) == [(1, b"")]
+    assert split_frames([b"\0\0"]) == [(1, b""), (2, b"")]
+    assert split_frames([b"\0", b"\0"]) == [(1, b""), (2, b"")]
+    assert split_frames([b"\x01a"]) == [(1, b"a")]
     # Two bytes are kept to tell the framing, and the first of them is a whole frame.
-    assert _frames([b"\0\x02", b"ab\x01", b"c"]) == [(1, b""), (2, b"ab"), (5, b"c")]
-    assert _frames([b"\0\0", b"\0\0"]) == [(i, b"") for i in range(1, 5)]
+    assert split_frames([b"\0\x02", b"ab\x01", b"c"]) == [(1, b""), (2, b"ab"), (5, b"c")]
+    assert split_frames([b"\0\0", b"\0\0"]) == [(i, b"") for i in range(1, 5)]
 
 
 def failure(chunks: list[bytes], *settings: int) -> JellyError:
     with pytest.raises(JellyError) as caught:
-        _frames(chunks, *settings)
+        split_frames(chunks, *settings)
     return caught.value
 
 
@@ -141,7 +141,7 @@ def test_limit_and_malformed_lengths_name_the_frame_however_fed() -> None:
 
 
 def test_a_frame_at_the_limit() -> None:
-    assert len(_frames(pieces(varint(1000) + b"y" * 1000, 7), DELIMITED, 1000)) == 1
+    assert len(split_frames(pieces(varint(1000) + b"y" * 1000, 7), DELIMITED, 1000)) == 1
 
 
 # ---- one bare frame in, one out: the doors for gRPC, Kafka and UDFs
@@ -153,7 +153,7 @@ def test_frames_by_themselves_are_those_of_the_stream():
     whole, single = (jelly.Encoder(options, frame_rows=2) for _ in range(2))
     stream = b"".join(map(whole.encode, batches)) + whole.close()
     frames = [frame for batch in batches for frame in single.encode_frames(batch)] + single.close_frames()
-    assert [frame for _, frame in _frames([stream], 1)] == frames
+    assert [frame for _, frame in split_frames([stream], 1)] == frames
     decoder = jelly.Decoder()
     found = [decoder.decode_frame(frame) for frame in frames]
     assert len(found) > 5

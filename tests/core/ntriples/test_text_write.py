@@ -67,6 +67,20 @@ def test_written_escapes():
             assert write(read(text.encode())) == wanted.encode()
 
 
+@pytest.mark.parametrize("point", [0xFFFE, 0xFFFF, 0xFDD0, 0x1FFFE, 0x10FFFF])
+def test_noncharacters_are_read_back(point):
+    """They stay as they are; only the canonical form, which `canonicalize` writes, escapes U+FFFE and U+FFFF."""
+    jelly = pytest.importorskip("jelly")
+    data = f'<a:s> <a:p> "a{chr(point)}b" .\n'.encode()
+    assert write(read(data)) == data
+    for strict in (False, True):
+        [statement] = jelly.read(data, format="nt", strict=strict)
+        assert statement.o.value == f"a{chr(point)}b"
+    oxigraph = pytest.importorskip("pyoxigraph")
+    [quad] = oxigraph.parse(data, oxigraph.RdfFormat.N_TRIPLES)
+    assert quad.object.value == f"a{chr(point)}b"
+
+
 @given(st.text(), st.booleans())
 def test_find_escape(text, is_iri):
     pattern = re.compile(r'[\x00-\x20<>"{}|^`\\]' if is_iri else r'[\x00-\x1f\x7f"\\]')

@@ -191,6 +191,9 @@ def test_algebra_that_needs_statements_or_the_same_variables() -> None:
             join_batches([batch, *others])
         with pytest.raises(ValueError, match="cannot be joined"):
             join_batches([*others, batch])
+    for wrong in ([None], [5], [batch, None]):
+        with pytest.raises(TypeError):
+            join_batches(wrong)  # type: ignore[arg-type]
     renamed = relabel(batch, {"y": "other"})
     renamed.check()
     assert renamed.variables == batch.variables
@@ -217,7 +220,7 @@ def test_labels_are_replaced_in_results() -> None:
 
 def exporter(use: Callable[[ArrowExporter], Any]) -> Callable[[Batch], Any]:
     def call(batch: Batch) -> None:
-        columns = ArrowExporter(flat=True, results=True)
+        columns = ArrowExporter("flat", results=True)
         columns.start(batch)
         use(columns)
 
@@ -255,7 +258,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "materialize.__new__": lambda batch: Materializer(batch).statements(),
     "materialize.__new__ iterator": lambda batch: list(StatementIterator([batch])),
     "operations": lambda batch: list(OperationIterator([(Materializer(batch), 0, len(batch))])),
-    "exporter.start": lambda batch: ArrowExporter(flat=True).start(batch),
+    "exporter.start": lambda batch: ArrowExporter("flat").start(batch),
     "exporter.kinds": exporter(lambda columns: columns.kinds(0, 1)),
     "exporter.kind_codes": exporter(lambda columns: columns.kind_codes(0, 1)),
     "exporter.directions": exporter(lambda columns: columns.directions(0, 1)),
@@ -266,7 +269,8 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
 }
 # Those that take results, as the tests above show.
 TAKING = {
-    "content.row_hash", "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select",
+    "content.row_hash", "content.term_hash", "content.blank_terms",
+    "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select",
     "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
 }  # fmt: skip
 
@@ -297,15 +301,18 @@ def test_results_are_refused_by_public_writers() -> None:
         patches.add_batch(batch)
     with messages.MessageWriter(io.BytesIO(), format="nt") as writer:
         for some in (batch, results([])):
-            with pytest.raises(JellyOptionsError, match="query results"):
-                writer.add_batch(some)
-    for write in (
+            for write in (writer.add_batch, writer.write):
+                with pytest.raises(JellyOptionsError, match="query results"):
+                    write(some)
+        assert writer.messages == 0
+    for take in (
         lambda: jelly.dumps(batch),
         lambda: jelly.write(io.BytesIO(), batch, format="nt"),
         lambda: stats.Counting(10).add(batch),
     ):
         with pytest.raises(JellyOptionsError, match="query results"):
-            write()
+            take()
+    assert jelly.loads(jelly.dumps(triples())) == triples().statements()
     with pytest.raises(JellyArgumentError, match="got Batch: use add_batch"):
         BatchBuilder(3).add(batch)
 
@@ -318,7 +325,7 @@ def test_statements_are_refused_where_results_are_wanted() -> None:
         with pytest.raises(JellyOptionsError, match=r"expected \('s', 'p', 'o'\), as in the header"):
             writer.encode(results(ROWS))
     with pytest.raises(JellyOptionsError, match="cannot hold statements"):
-        ArrowExporter(flat=True, results=True).start(triples())
+        ArrowExporter("flat", results=True).start(triples())
     assert {held.results for name, held in CAPABILITIES.items() if name.startswith("results-")} == {True}
     assert {format.capabilities.results for format in RESULT_FORMATS.values()} == {True}
     assert Content.RESULTS in {format.content for format in RESULT_FORMATS.values()}
@@ -395,7 +402,7 @@ def test_arrow_of_results() -> None:
     with pytest.raises(JellyOptionsError, match="cannot hold query results"):
         arrow.from_batches([results(ROWS)]).read_all()
     assert arrow.from_results([], [results([(), ()], ())]).read_all().num_rows == 2
-    columns = ArrowExporter(flat=True, results=True)
+    columns = ArrowExporter("flat", results=True)
     columns.start(results(ROWS), np.array([1, 3]))
     n, nulls, _, offsets, data = columns.strings("b", 0, 2) or pytest.fail("no column")
     assert (n, nulls, bytes(data)[: np.asarray(offsets).view(np.int32)[-1]]) == (2, 0, b"_:y_:y")

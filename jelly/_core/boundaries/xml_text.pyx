@@ -1,0 +1,186 @@
+"""XML whose text is in one piece: without comments, processing instructions and CDATA sections."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.string cimport memcpy, memset
+
+from jelly._core.boundaries.xml cimport (
+    BANG, BANG_DASH, CDATA, CLOSING, COMMENT, CONTENT, DOCTYPE, INSTRUCTION, LESS, STRAY, TAG, step
+)
+
+cdef enum:
+    # Bytes of "CDATA[", behind "<![".
+    CDATA_HEAD = 6
+    # Line ends that are kept of what stands between two tags.
+    MAX_LINES = 65536
+    # What one byte can become: & in a CDATA section is &amp;
+    MOST = 5
+    # Bytes that wait at the most: "<!", "]]".
+    WAITING = 16
+
+
+cdef inline void put(Joiner* j, const uint8_t* begin, int64_t n) noexcept nogil:
+    memcpy(j.out, begin, n)
+    j.out += n
+
+
+cdef void put_escaped(Joiner* j, const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Text of a CDATA section as text."""
+    while begin < end:
+        if begin[0] == 0x26:
+            put(j, <const uint8_t*>b"&amp;", 5)
+        elif begin[0] == 0x3C:
+            put(j, <const uint8_t*>b"&lt;", 4)
+        elif begin[0] == 0x3E:
+            put(j, <const uint8_t*>b"&gt;", 4)
+        else:
+            j.out[0] = begin[0]
+            j.out += 1
+        begin += 1
+
+
+cdef void drop(Joiner* j, const uint8_t* begin, const uint8_t* end) noexcept nogil:
+    """Leave something out. Its line ends come in the next tag, so that the lines keep their numbers."""
+    while begin < end:
+        j.lines += begin[0] == 0x0A
+        begin += 1
+
+
+cdef const uint8_t* put_name(Joiner* j, const uint8_t* begin, bint opening) noexcept nogil:
+    """The name of a tag and, behind it, the line ends of what was left out; the place behind the name."""
+    cdef const uint8_t* at = begin
+    cdef int64_t n = min(j.lines, <int64_t>MAX_LINES)
+    while at < j.markup.at and at[0] > 0x20 and at[0] != 0x3E and not (opening and at[0] == 0x2F):
+        at += 1
+    put(j, begin, at - begin)
+    if at < j.markup.at:
+        memset(j.out, 0x0A, n)
+        j.out += n
+        j.lines = 0
+        j.named = False
+    return at
+
+
+cdef void give_up(Joiner* j, const uint8_t* head, int64_t n) noexcept nogil:
+    """It is no XML: what waits, and all that follows as it is."""
+    put(j, head, n)
+    j.raw = True
+
+
+cdef void put_cdata(Joiner* j, const uint8_t* begin, int before) noexcept nogil:
+    """What came of a CDATA section, before which `before` brackets waited; brackets at its end wait again."""
+    cdef const uint8_t* head = <const uint8_t*>b"<![CDATA["
+    cdef const uint8_t* end = j.markup.at
+    cdef int waiting = j.markup.matched
+    while j.skip and begin < end:
+        if begin[0] != head[9 - j.skip]:
+            give_up(j, head, 9 - j.skip)
+            put(j, begin, end - begin)
+            return
+        begin += 1
+        j.skip -= 1
+    put(j, <const uint8_t*>b"]]", before)
+    if j.markup.state == CONTENT:
+        end -= 1  # the > behind the brackets
+        waiting = 2
+    put_escaped(j, begin, end)
+    j.out -= waiting
+
+
+cdef void join(Joiner* j) noexcept nogil:
+    """All that is there."""
+    cdef Markup* t = &j.markup
+    cdef const uint8_t* begin
+    cdef int before, matched, status
+    while t.at < t.end:
+        begin = t.at
+        if j.raw:
+            t.at = t.end
+            put(j, begin, t.at - begin)
+            return
+        before = t.state
+        matched = t.matched
+        status = step(t)
+        if before == CONTENT:
+            if status == STRAY:
+                # Not ours to judge.
+                t.apart = True
+                t.at = begin + (begin[0] != 0x3C)
+            put(j, begin, t.at - begin - (t.state == LESS))
+        elif before == LESS:
+            j.kept = t.depth == 0 and t.state == INSTRUCTION  # the declaration
+            if t.state == TAG or t.state == CLOSING or j.kept:
+                put(j, <const uint8_t*>b"<", 1)
+                put(j, begin, t.at - begin)
+                j.named = True
+        elif before == BANG:
+            j.skip = CDATA_HEAD
+            if t.state == DOCTYPE:
+                put(j, <const uint8_t*>b"<!", 2)
+                put(j, begin, t.at - begin)
+        elif before == CDATA:
+            put_cdata(j, begin, matched)
+        elif before == BANG_DASH:
+            if begin[0] != 0x2D:
+                give_up(j, <const uint8_t*>b"<!-", 3)
+                put(j, begin, t.at - begin)
+        elif before == COMMENT or (before == INSTRUCTION and not j.kept):
+            drop(j, begin, t.at)
+        else:
+            if j.lines and j.named and (before == TAG or before == CLOSING):
+                begin = put_name(j, begin, before == TAG)
+            put(j, begin, t.at - begin)
+
+
+cdef class TextJoiner:
+    """Writes CDATA sections of XML as text and leaves comments and processing instructions out, in chunks cut anywhere.
+    Line ends become line feeds.
+
+    What RDF/XML says stays the same, and so do the numbers of the lines on which tags end. ``feed`` gives the text of a
+    chunk; at most a few bytes wait for the next one.
+
+    >>> from jelly._core.boundaries.xml_text import TextJoiner
+    >>> joiner = TextJoiner()
+    >>> joiner.feed(b"<a>x<!--") + joiner.feed(b"c\\n-->y<![CDATA[<&]]]]></a>")
+    b'<a>xy&lt;&amp;]]</a\\n>'
+    """
+
+    cdef Joiner j
+
+    def __cinit__(self):
+        memset(&self.j, 0, sizeof(Joiner))
+        self.j.markup.apart = True
+
+    def __reduce__(self):
+        raise TypeError("a TextJoiner cannot be pickled")
+
+    @property
+    def begun(self) -> bool:
+        """Whether the input ends inside a document."""
+        return not self.j.raw and (self.j.markup.depth > 0 or self.j.markup.state != CONTENT)
+
+    cdef bytes with_line_feeds(self, bytes text):
+        """XML 1.0, section 2.11: a carriage return, with a line feed or without, is a line feed."""
+        if self.j.returned and text[:1] == b"\n":
+            text = text[1:]
+            self.j.returned = False
+        if text:
+            self.j.returned = text[-1] == 0x0D
+        return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+
+    def feed(self, data) -> bytes:
+        """The text of the next chunk of bytes."""
+        cdef bytes text = self.with_line_feeds(bytes(data))
+        cdef Joiner* j = &self.j
+        cdef int64_t most
+        cdef bytes made
+        j.markup.at = <const uint8_t*><const char*>text
+        j.markup.end = j.markup.at + len(text)
+        most = (MOST if j.markup.state == CDATA or j.markup.state == BANG or b"![" in text else 1) * len(text)
+        most += min(j.lines, <int64_t>MAX_LINES) + WAITING
+        made = PyBytes_FromStringAndSize(NULL, most)
+        cdef uint8_t* begin = <uint8_t*>PyBytes_AS_STRING(made)
+        j.out = begin
+        with nogil:
+            join(j)
+        j.markup.at = j.markup.end = NULL
+        return made[: j.out - begin]

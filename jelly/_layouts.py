@@ -1,0 +1,73 @@
+"""The layouts of tables of statements, in Arrow, Parquet, CSV and Spark. Imports nothing else of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["LAYOUTS", "Layout", "TableLayout", "find_layout", "guess_layout"]
+
+Layout: TypeAlias = Literal["flat", "ntriples"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """A layout: its columns in their order, and which part of a statement each of them holds.
+
+    Parts are subject, predicate, object, graph; of the object also object_kind, datatype, lang, direction.
+    """
+
+    name: Layout
+    syntax: Literal["plain", "ntriples"]  # of the values, see `jelly._core.arrow.values`
+    columns: dict[str, str]  # part by name
+    required: tuple[str, ...]
+    optional: dict[str, str]  # columns that are built only if asked for: part by name
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The part that each column holds."""
+        return self.columns | self.optional
+
+    def column(self, part: str) -> str:
+        """The name of the column that holds a part.
+
+        >>> LAYOUTS["ntriples"].column("graph")
+        'g'
+        """
+        return next(name for name, found in self.parts.items() if found == part)
+
+
+_FLAT = ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph")
+
+LAYOUTS: dict[str, TableLayout] = {
+    layout.name: layout
+    for layout in (
+        TableLayout("flat", "plain", {name: name for name in _FLAT}, _FLAT[:4], {"direction": "direction"}),
+        TableLayout(
+            "ntriples", "ntriples", {"s": "subject", "p": "predicate", "o": "object", "g": "graph"}, ("s", "p", "o"), {}
+        ),
+    )
+}
+
+
+def find_layout(name: str) -> TableLayout:
+    """The layout of this name; ValueError if there is none."""
+    found = LAYOUTS.get(name)
+    if found is None:
+        known = " or ".join(f'"{layout}"' for layout in LAYOUTS)
+        raise ValueError(f"layout is {name!r}: expected {known}")
+    return found
+
+
+def guess_layout(names: Iterable[str]) -> TableLayout:
+    """The first layout that has one of these columns for a subject, predicate or object; else the last layout.
+
+    >>> guess_layout(["o", "x"]).name, guess_layout(["object"]).name
+    ('ntriples', 'flat')
+    """
+    given = set(names)
+    for layout in LAYOUTS.values():
+        if not given.isdisjoint(layout.column(part) for part in ("subject", "predicate", "object")):
+            return layout
+    return layout

@@ -1,0 +1,239 @@
+"""Statements with blank nodes that differ by label, compared again with the nodes matched by structure.
+
+This runs only where a statement that differs on either side would be the same with other blank nodes, and matches only
+those parts of the datasets that hang together with a difference: all others have the same labels on both sides.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jelly._core.algebra.content import blank_terms, row_hash, term_hash
+from jelly._core.algebra.row_index import RowIndex
+from jelly._core.algebra.select import select
+from jelly._core.base.batch import Batch
+from jelly._core.base.constants import Kind
+from jelly._core.ntriples.statement_table import relabel
+from jelly._core.terms.batch_builder import BatchBuilder
+from jelly._core.terms.model import BlankNode
+from jelly._tools.blank_nodes import components, match_labels
+from jelly.errors import JellyWarning
+from jelly.patch._changes import SEED_BYTES, RowHasher
+
+__all__ = ["Rematched", "rematch"]
+
+# Bytes that matching takes for each statement of either side, and for each blank node, at most.
+ROW_BYTES, NODE_BYTES = 160, 300
+
+# The Batches of a dataset, with each of them a bool for each row: whether the other dataset has not got it.
+Side = Callable[[], Iterable[tuple[Batch, Any]]]
+
+
+@dataclass
+class Rematched:
+    """What the comparison comes to with other labels in the second dataset.
+
+    ``labels`` are the new labels. ``gone`` and ``fresh`` are pairs of row numbers in either dataset, and for each
+    whether it now differs. ``more`` are Batches of statements of the second dataset, with their new labels, that the
+    first one had by the old labels only.
+    """
+
+    labels: dict[str, str]
+    gone: list[tuple[Any, Any]]
+    fresh: list[tuple[Any, Any]]
+    more: list[Batch]
+
+
+class _TooMany(Exception):
+    """Matching takes more than the memory that there is."""
+
+
+def _columns(batch: Batch, of_terms: Any, none: Any) -> Any:
+    """What terms have, at the places of all rows: shape (rows, 4)."""
+    found = np.full((len(batch), 4), none, of_terms.dtype)
+    for slot, ids in enumerate((batch.s, batch.p, batch.o, batch.g)):
+        if ids is not None:
+            found[:, slot] = np.where(ids >= 0, of_terms[ids], none)
+    return found
+
+
+def _labels_matter(old: Side, new: Side, bound: int) -> bool:
+    """Whether a statement that differs would be one of the other side with other blank nodes."""
+    seed = os.urandom(SEED_BYTES)
+    index = RowIndex()
+    for batch, differs in old():
+        rows = _blank_rows(batch, differs)
+        if rows is not None:
+            index.add(row_hash(batch, seed, alike=True)[rows])
+            if index.nbytes > bound:
+                raise _TooMany
+    for batch, differs in new() if len(index) else ():
+        rows = _blank_rows(batch, differs)
+        if rows is not None and (index.find(row_hash(batch, seed, alike=True)[rows]) >= 0).any():
+            return True
+    return False
+
+
+def _blank_rows(batch: Batch, differs: Any) -> Any:
+    """The rows that differ and have blank nodes, None where there are none."""
+    if not differs.any():
+        return None
+    blank = blank_terms(batch)
+    return differs & _columns(batch, blank, False).any(axis=1) if blank.any() else None
+
+
+class _Nodes:
+    """The blank nodes of both datasets by their labels, and quoted triples with some, and what hangs together."""
+
+    def __init__(self, bound: int) -> None:
+        self._seed = os.urandom(SEED_BYTES)
+        self._index = RowIndex()
+        self._edges: list[Any] = []
+        self._bound = bound
+        self._size = 0
+        self.parts: Any = None  # by node, the least of those that it hangs together with
+
+    def _numbers(self, batch: Batch) -> Any:
+        """The number of each term that is a node, -1 of others; None where there are none."""
+        blank = blank_terms(batch)
+        if not blank.any():
+            return None
+        hashes = term_hash(batch, self._seed)[blank]
+        found = np.full(batch.n_terms, -1, np.int64)
+        found[blank] = self._index.add(hashes)[0] if self.parts is None else self._index.find(hashes)
+        return found
+
+    def take(self, batch: Batch) -> None:
+        numbers = self._numbers(batch)
+        if numbers is None:
+            return
+        places = _columns(batch, numbers, -1)
+        triples = np.flatnonzero((numbers >= 0) & (batch.kind == int(Kind.TRIPLE)))
+        if len(triples):
+            parts = numbers[batch.quoted.reshape(-1, 3)[batch.aux[triples]]]
+            places = np.concatenate([places, np.column_stack([numbers[triples], parts])])
+        first = places.max(axis=1)
+        for slot in range(4):
+            other = places[:, slot]
+            joined = (other >= 0) & (other != first)
+            if joined.any():
+                self._edges.append(np.column_stack([first[joined], other[joined]]))
+                self._size += self._edges[-1].nbytes
+        # Where the parts are found, connections and numbers are there several times.
+        if 4 * self._size + 2 * self._index.nbytes > self._bound:
+            raise _TooMany
+
+    def find_parts(self) -> None:
+        edges = np.concatenate(self._edges) if self._edges else np.empty((0, 2), np.int64)
+        self._edges = []
+        self.parts = components(len(self._index), edges[:, 0], edges[:, 1])
+
+    def part_of_rows(self, batch: Batch) -> Any:
+        """The part of the nodes in each row, -1 for those without; None where no row has any."""
+        numbers = self._numbers(batch)
+        if numbers is None:
+            return None
+        first = _columns(batch, numbers, -1).max(axis=1)
+        return np.where(first >= 0, self.parts[first], -1)
+
+    def has(self, label: str) -> bool:
+        """Whether a blank node has a label."""
+        builder = BatchBuilder(3)
+        node = BlankNode(label)
+        builder.add((node, node, node))
+        return bool(self._index.find(term_hash(builder.batch, self._seed))[0] >= 0)
+
+
+def _find_nodes(sides: tuple[Side, Side], bound: int) -> tuple[_Nodes, Any]:
+    """All nodes, and by part whether a statement in it differs."""
+    nodes = _Nodes(bound)
+    for side in sides:
+        for batch, _ in side():
+            nodes.take(batch)
+    nodes.find_parts()
+    differ = np.zeros(len(nodes.parts), np.bool_)
+    for side in sides:
+        for batch, differs in side():
+            if differs.any() and (parts := nodes.part_of_rows(batch)) is not None:
+                found = parts[differs]
+                differ[found[found >= 0]] = True
+    return nodes, differ
+
+
+def _rows_to_match(
+    nodes: _Nodes, differ: Any, sides: tuple[Side, Side], bound: int, hasher: RowHasher
+) -> tuple[RowIndex, list[Any], list[Any]]:
+    """The statements of all parts in which one differs: Batches with the numbers of their rows and whether they differ,
+    from the first side each statement once, from the second those that differ. And those of the first as an index."""
+    index = RowIndex()
+    found: tuple[list[Any], list[Any]] = ([], [])
+    size = NODE_BYTES * int(np.count_nonzero(differ[nodes.parts]))
+    for number, side in enumerate(sides):
+        at = 0
+        for batch, differs in side():
+            parts = nodes.part_of_rows(batch)
+            if parts is not None:
+                wanted = (parts >= 0) & differ[parts]
+                rows = np.flatnonzero(wanted & differs if number else wanted)
+                if not number:
+                    rows = rows[index.add(hasher(batch)[rows])[1]]
+                if len(rows):
+                    some = select(batch, rows)
+                    size += ROW_BYTES * len(rows) + some.nbytes
+                    if size > bound:
+                        raise _TooMany
+                    found[number].append((some, rows + at, differs[rows]))
+            at += len(batch)
+    return index, *found
+
+
+def rematch(old: Side, new: Side, bound: int) -> Rematched | None:
+    """Match the blank nodes of two datasets by structure, where that makes the difference smaller.
+
+    None where the labels are as good. With a `JellyWarning` where matching takes more than ``bound`` bytes.
+    """
+    hasher = RowHasher()
+    try:
+        if not _labels_matter(old, new, bound):
+            return None
+        nodes, differ = _find_nodes((old, new), bound)
+        index, before, after = _rows_to_match(nodes, differ, (old, new), bound, hasher)
+    except _TooMany:
+        warnings.warn(
+            "blank nodes are compared by their labels: to match them by structure takes more memory than the"
+            f" {bound >> 20} MiB that are allowed; raise memory",
+            JellyWarning,
+            stacklevel=2,
+        )
+        return None
+    both = [select(batch, ~differs) for batch, _, differs in before if not differs.all()]
+    labels = match_labels((x[0] for x in before), [*both, *(x[0] for x in after)], is_taken=nodes.has)
+    if not labels:
+        return None
+    found = np.zeros(len(index), np.bool_)
+
+    def is_new(batch: Batch) -> Any:
+        numbers = index.find(hasher(batch))
+        found[numbers[numbers >= 0]] = True
+        return numbers < 0
+
+    result = Rematched(labels, [], [], [])
+    for batch in both:
+        batch = relabel(batch, labels)
+        rows = is_new(batch)
+        if rows.any():
+            result.more.append(select(batch, rows))
+    result.fresh = [(rows, is_new(relabel(batch, labels))) for batch, rows, _ in after]
+    if np.count_nonzero(found) <= sum(map(len, both)):
+        return None
+    at = 0
+    for batch, rows, _ in before:
+        result.gone.append((rows, ~found[at : at + len(batch)]))
+        at += len(batch)
+    return result

@@ -1,0 +1,95 @@
+"""The Spark data source "jelly-results": SPARQL results as a table. Its options are those of `jelly.spark`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from jelly._formats.registry import Content, find
+from jelly._layouts import Layout
+from jelly.arrow import pa
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.results import read_results
+from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
+from jelly.spark._pushdown import Where
+from jelly.spark._source import CORRUPT, JellyReader, Settings
+
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceReader
+    from pyspark.sql.types import DataType, StructType
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+
+__all__ = ["ResultDataSource", "ResultSettings"]
+
+
+@dataclass(frozen=True)
+class ResultSettings(Settings):
+    """The options of reading query results, checked."""
+
+    source: ClassVar[str] = "jelly-results"
+    types: ClassVar[dict[str, DataType]] = {}
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
+        """The settings that some options mean. Where nothing names the columns, the first file does."""
+        if "frames" in options:
+            raise JellyOptionsError("query results have no frames: leave out the option frames")
+        settings = super().of(options, schema)
+        if "layout" not in options:  # whatever the variables are called
+            settings = replace(settings, layout="flat")
+        if schema is None and "columns" not in options:
+            files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+            variables = _variables(settings, files[0]) if files else ()
+            cls._check_names(variables, settings.layout)
+            more = (CORRUPT,) if settings.mode == "PERMISSIVE" else ()
+            settings = replace(settings, names=(*variables, *more))
+        return settings
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+        if not names or len(set(names)) < len(names):
+            raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
+
+    @staticmethod
+    def _check_format(format: str) -> None:
+        find(format, content=Content.RESULTS)
+
+    def tasks(self, files: Iterable[File]) -> list[list[Part]]:
+        """What each task reads of some files: whole ones."""
+        return split(files, self.split_bytes, format="thrift", storage=self.storage)
+
+    def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
+        """The record batches of a file, with ``columns``; those that are none of its variables are null."""
+        path = part.file.path
+        try:
+            format = find(self.format, part.file.name, content=Content.RESULTS).name
+            with open_file(self.storage, path) as opened:
+                results = read_results(opened, format=format)
+                for batch in results.arrow(self.layout):
+                    nothing = pa.nulls(len(batch), pa.string())
+                    arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
+                    yield pa.RecordBatch.from_arrays(arrays, self.columns)
+        except JellyError as error:
+            note_error(error, path, errors)
+
+
+def _variables(settings: Settings, file: File) -> tuple[str, ...]:
+    format = find(settings.format, file.name, content=Content.RESULTS).name
+    with open_file(settings.storage, file.path) as opened:
+        return read_results(opened, format=format).variables
+
+
+class ResultDataSource(DataSource):
+    """Rows of SPARQL results: reading."""
+
+    @classmethod
+    def name(cls) -> str:
+        return ResultSettings.source
+
+    def schema(self) -> StructType:
+        return ResultSettings.of(self.options).schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return JellyReader(ResultSettings.of(self.options, schema), schema)
