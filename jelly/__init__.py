@@ -26,6 +26,7 @@ from jelly.errors import (
     JellyWarning,
     JoinedWarning,
     MissingExtraError,
+    OptionsWarning,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ __all__ = [
     "Literal",
     "LogicalType",
     "MissingExtraError",
+    "OptionsWarning",
     "PhysicalType",
     "Problem",
     "Quad",

@@ -50,14 +50,14 @@ _seeking_limits = reading_options(*(name for name in STATEMENTS if name in SEEKI
 _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
-def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
+def _options(stream_type: str | None, triples: bool) -> dict[str, Any] | None:
     """The options asked for, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
-    return patches.PatchOptions(
-        stream_type=patches.PatchStreamType[(stream_type or "punctuated").upper()],
-        statement_type=patches.StatementType.TRIPLES if triples else patches.StatementType.QUADS,
-    )
+    return {
+        "stream_type": patches.PatchStreamType[(stream_type or "punctuated").upper()],
+        "statement_type": patches.StatementType.TRIPLES if triples else patches.StatementType.QUADS,
+    }
 
 
 def _target(dst: str, to_format: str | None) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row
-from jelly._options import LogicalType, PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyFormatError, JellyOptionsError
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
@@ -127,6 +127,7 @@ def unpack_options(data: bytes) -> StreamOptions:
     row = b"\x0a" + put_varint(len(data)) + data
     # A client may ask for tables of any size: they are never made here.
     decoder = Decoder(delimited=False, max_names=1 << 20, max_prefixes=1 << 20, max_datatypes=1 << 20)
+    decoder.quiet = True
     decoder.push(b"\x0a" + put_varint(len(row)) + row)
     decoder.finish()
     decoder.pull(True)
@@ -163,6 +164,8 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     sizes = {}
     for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
         sizes[name] = min(getattr(own, name), getattr(requested, name))
+    # No writer may have fewer names, whatever a client asks for.
+    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
     if problems:
         raise JellyOptionsError("; ".join(problems))
     return own.replace(**sizes)

@@ -13,6 +13,7 @@ from jelly._core.base.protobuf cimport Reader
 from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
+from jelly._core.jelly.pieces cimport Pieces
 from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
 
 cdef enum:
@@ -46,6 +47,12 @@ cdef enum:
     ROWS_PUNCTUATED = ROWS_PATCH | 1 << OP_PUNCTUATION
 
 
+cdef enum:
+    # What a statement may need that the options did not announce, as bits.
+    GENERALIZED = 1
+    STAR = 2
+
+
 ctypedef struct DecoderState:
     Lookup t
     BatchData* b
@@ -67,6 +74,9 @@ ctypedef struct DecoderState:
     uint32_t known  # KNOWN_ROWS or ROWS_PUNCTUATED
     bint skip_unknown  # rows of no known kind are skipped, else they are a fault
     uint32_t allowed  # ROWS_*
+    bint strict  # what the options do not announce is a fault
+    int unannounced  # the features that were met all the same
+    Pieces pieces
     int transaction  # CLOSED, OPEN or EITHER
     bint in_graph
     int32_t last[4]  # term ids in b, UNSET or CARRIED

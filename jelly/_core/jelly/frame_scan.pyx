@@ -9,9 +9,9 @@ import numpy
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
-    FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error,
+    FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, Fault, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, put_bytes, reserve, skip_any, take_span, take_varint
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed, next_frame, take_metadata,
 )
@@ -112,16 +112,14 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
         tag = take_varint(r)
         found = kind_of(w.patch, tag >> 3) if tag > 0 and tag & 7 == WIRE_LEN else w.other
         if found == w.other:
-            if tag < 0 or skip_field(r, tag) < 0:
+            if tag < 0 or skip_any(r, tag) < 0:
                 return fail(&w.fault, MALFORMED, r.at)
             continue
-        if kind != w.other:
-            return fail(&w.fault, TWO_ROWS, r.at)
         if take_span(r, &body) < 0:
             return fail(&w.fault, MALFORMED, r.at)
-        kind = found
-        if w.name <= kind < w.name + TABLES:
-            walk_entry(w, body, kind - w.name)
+        kind = found  # of several fields the last one counts
+    if w.name <= kind < w.name + TABLES:
+        walk_entry(w, body, kind - w.name)
     return kind
 
 
@@ -133,7 +131,7 @@ cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
         tag = take_varint(&r)
         if tag == pb.RDF_NAME_ENTRY_ID_TAG:
             id = take_varint(&r)
-        elif tag < 0 or skip_field(&r, tag) < 0:
+        elif tag < 0 or skip_any(&r, tag) < 0:
             break
     w.entries[table] = id if id > 0 else w.entries[table] + 1
     if w.entries[table] > w.tops[table]:
@@ -193,7 +191,7 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
         elif tag == pb.RDF_STREAM_FRAME_METADATA_TAG:
             if walk_metadata(w) != OK:
                 return w.fault.code
-        elif tag < 0 or skip_field(frame, tag) < 0:
+        elif tag < 0 or skip_any(frame, tag) < 0:
             return fail(&w.fault, MALFORMED, frame.at)
     return OK
 
