@@ -233,12 +233,10 @@ class StreamOptions:
         _check_sizes(self)
         if not 0 <= self.version <= 2:
             raise JellyOptionsError(f"version is {self.version}: expected 1 or 2, or 0 for the lowest that fits")
-        if self.physical_type != PhysicalType.UNSPECIFIED:
-            fitting = _OF_TRIPLES if self.physical_type == PhysicalType.TRIPLES else _OF_QUADS
-            if self.logical_type.base not in fitting:
-                raise JellyOptionsError(
-                    f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"
-                )
+        if not self.types_agree:
+            raise JellyOptionsError(
+                f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"
+            )
 
     @classmethod
     def small(cls, **changes: Any) -> StreamOptions:
@@ -287,6 +285,16 @@ class StreamOptions:
             The copy.
         """
         return _replaced(self, changes)
+
+    @property
+    def types_agree(self) -> bool:
+        """Whether logical and physical type go together by the table of the specification.
+
+        A writer cannot choose others, but a stream may have them (section "Consistency with physical stream types").
+        """
+        if self.physical_type == PhysicalType.UNSPECIFIED:
+            return True
+        return self.logical_type.base in (_OF_TRIPLES if self.physical_type == PhysicalType.TRIPLES else _OF_QUADS)
 
     @property
     def is_grouped(self) -> bool:

@@ -188,7 +188,7 @@ JELLY = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES,
+    reading=_FRAMES | {"strict"},
     codec=_NATIVE,
 )
 NT = Format(
@@ -272,7 +272,7 @@ JELLY_PATCH = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES,
+    reading=_FRAMES | {"strict"},
     codec=_PATCH,
 )
 RDF_PATCH = Format(

@@ -1,7 +1,7 @@
 """Encoders of Jelly whose options are chosen by what the Batches hold.
 
-A stream says at its start what it may hold, and inputs show it late. The first Batch decides the options that the caller
-left open. If a later Batch needs more, a file that does not have its name yet is written again with wider options, from
+A stream says at its start what it may hold, and inputs show it late. The first Batch decides the options that the
+caller left open. If a later Batch needs more, a file that does not have its name yet is written again with wider options, from
 what was written so far. What went to a pipe or a file object cannot be taken back: there it is a `LateError`, which
 names the options to give.
 """
@@ -179,8 +179,8 @@ class WideningEncoder:
             not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
         )
         if writer is None or writer._sink.is_live or held:
-            advice = ", ".join(f"{name}={getattr(value, 'name', value)!s}" for name, value in fields.items())
-            late = LateError.of(fields, f"give options with {advice}{'' if held else ', or a path as the destination'}")
+            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in fields.items())
+            late = LateError.of(fields, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
             late.source = None if writer is None else writer.label or None
             raise late
         is_open = old.is_open

@@ -378,7 +378,8 @@ def dumps(
     statements : iterable of Triple, Quad or sequences of terms
         The statements.
     options : StreamOptions or mapping, optional
-        Options of the stream, or some of their fields. By default a flat stream whose options announce what its statements need.
+        Options of the stream, or some of their fields. By default a flat stream whose options announce what its
+        statements need.
     delimited : bool, default True
         Write the length of each frame before it. False writes one frame, however large.
 

@@ -25,6 +25,7 @@ from jelly.cli.common import (
     say,
 )
 from jelly.cli.errors import message
+from jelly.patch._validate import checked_rows
 
 __all__ = ["patch"]
 
@@ -235,24 +236,14 @@ def slice_(
 @_from
 @_limits
 def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first problem of FILE with its frame, row and byte, or its line. The exit code is 1 if there is one."""
-    rows: Counter[int] = Counter()
-    last = 15
-    reader = patches.PatchReader(file, **_reading(file, from_format, limits))
-    problem = ""
-    try:
-        for batch in reader.batches():
-            if batch.op is not None and len(batch):
-                rows.update(batch.op.tolist())
-                last = int(batch.op[-1])
-    except jelly.JellyError as error:
-        problem = message(error)
-    else:
-        options = reader.options
-        if options is not None and options.stream_type == patches.PatchStreamType.PUNCTUATED and last != 15:
-            problem = f"{file}: no punctuation row ends the last patch"
-    click.echo(problem or f"{file}: no problems, {sum(rows.values()) - rows[15]} operations")
-    click.get_current_context().exit(1 if problem else 0)
+    """Print the problems of FILE with their frame, row and byte, or their line. The exit code is 1 if there are any."""
+    reading = _reading(file, from_format, limits)
+    problems, operations = checked_rows(file, reading.pop("format"), None, 1000, reading)
+    for problem in problems:
+        click.echo(f"{file}: {problem}")
+    if not problems:
+        click.echo(f"{file}: no problems, {operations} operations")
+    click.get_current_context().exit(1 if problems else 0)
 
 
 @patch.command("apply", short_help="Apply patches to the statements of a file.")

@@ -184,6 +184,7 @@ def test_options_may_come_again_and_must_be_the_same():
         ({"prefixes": 0}, [pc.prefix()], "prefix entry 1 is outside"),
         ({"version": 2}, [], "version 2"),
         ({"version": 0}, [], "version 0"),
+        ({"names": 7}, [], "at least 8"),
         ({"names": 10_000_000}, [], "above the limit"),
         ({"stream": 0}, [], "stream type 0"),
         ({"stream": 4}, [], "stream type 4"),
@@ -252,7 +253,7 @@ def test_sinks_of_statements_refuse_patches():
 @pytest.mark.parametrize("frame_rows", [1, 3, 256])
 def test_what_is_written_is_read(stream, tables, frame_rows):
     options = PatchOptions(
-        stream_type=stream, max_name_table_size=tables[0], max_prefix_table_size=tables[1],
+        stream_type=stream, rdf_star=True, max_name_table_size=tables[0], max_prefix_table_size=tables[1],
         max_datatype_table_size=tables[2],
     )
     for keys in (0, 2):
@@ -489,7 +490,7 @@ def test_every_cut_and_flip_of_thrift():
 
 
 def test_every_cut_and_every_flip():
-    whole = encode(read_text(TEXT), PatchOptions(max_name_table_size=8, max_prefix_table_size=2), frame_rows=4)
+    whole = encode(read_text(TEXT), PatchOptions(rdf_star=True, max_name_table_size=8, max_prefix_table_size=2), frame_rows=4)
     text = as_text(decode(whole))
     places = []
     for cut in range(len(whole)):
@@ -510,7 +511,7 @@ def test_every_cut_and_every_flip():
                 for batch in found:
                     batch.check()
                     operations(batch)
-                encode(found, PatchOptions(generalized_statements=True))
+                encode(found, PatchOptions(rdf_star=True, generalized_statements=True))
             except jelly.JellyError:
                 pass
 

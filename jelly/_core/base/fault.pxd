@@ -63,6 +63,7 @@ cdef enum:
     BAD_SEGMENT = -217
     PATCH_GRAPH = -218
     PATCH_GRAPH_TRIPLE = -219
+    NAME_TABLE_SMALL = -220
     # of the encoder
     GENERALIZED_OFF = -40
     STAR_OFF = -41

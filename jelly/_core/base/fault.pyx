@@ -70,6 +70,7 @@ _TABLE = {
     NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to a row before the start of reading, which is not a keyframe"),
     IS_PATCH: (JellyFormatError, "this is Jelly-Patch, not Jelly-RDF: read it with jelly.patch"),
     IS_RDF: (JellyFormatError, "this is Jelly-RDF, not Jelly-Patch: read it with jelly.read"),
+    NAME_TABLE_SMALL: (JellyFormatError, "name table of {a} entries is too small: at least {b} are required in a patch"),
     BAD_STATEMENT_TYPE: (JellyUnsupportedError, "statement type {a} is unknown: expected 1 TRIPLES, 2 QUADS"),
     BAD_STREAM_TYPE: (JellyUnsupportedError, "patch stream type {a} is unknown: expected 1 FRAME, 2 FLAT, 3 PUNCTUATED"),
     PATCH_ROW_FORBIDDEN: (

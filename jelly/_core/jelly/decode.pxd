@@ -51,6 +51,9 @@ cdef enum:
     # What a statement may need that the options did not announce, as bits.
     GENERALIZED = 1
     STAR = 2
+    # What a patch may not have either: a graph among triples, a namespace of quads before any graph.
+    GRAPH_IGNORED = 4
+    GRAPH_ASSUMED = 8
 
 
 ctypedef struct DecoderState:

@@ -386,8 +386,10 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
                 return d.fault.code
     if op != 0 and d.arity == 3:
         # Section "RDF statements" of Jelly-Patch: a consumer should ignore the graph and may throw an error.
-        if d.strict and kinds[3] >= 0:
-            return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+        if kinds[3] >= 0:
+            if d.strict:
+                return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+            d.unannounced |= GRAPH_IGNORED
     elif arity == 4:
         if kinds[3] >= 0:
             d.last[3] = read_graph(d, kinds[3], &spans[3])
@@ -459,8 +461,10 @@ cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
         field = gathered(d, r[0], 0b1111 << pb.RDF_PATCH_NAMESPACE_G_IRI, 1 << pb.RDF_PATCH_NAMESPACE_G_BNODE, &graph)
     if d.fault.code != OK:
         return d.fault.code
-    if field > 0 and d.arity == 3 and d.strict:
-        return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+    if field > 0 and d.arity == 3:
+        if d.strict:
+            return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+        d.unannounced |= GRAPH_IGNORED
     if not has_value and op != OP_NAMESPACE_DELETE:
         return fail(&d.fault, NAMESPACE_UNSET, r.end)
     # The ids of the IRI count before those of the graph.
@@ -484,6 +488,8 @@ cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
             return d.fault.code
     # Where no row before had a graph, Jelly-JVM means none: so it writes namespaces that Jena does not keep by graph.
     # Section "Namespaces" of Jelly-Patch does not allow that, nor does `strict`.
+    if d.arity == 4 and d.last[3] == UNSET:
+        d.unannounced |= GRAPH_ASSUMED
     graph_term = NO_TERM if d.arity == 3 or d.last[3] == UNSET else d.last[3]
     return add_operation(d, op, text, iri, NO_TERM, graph_term)
 

@@ -21,7 +21,7 @@ from jelly._core.base.patch_operations cimport (
 )
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.jelly.decode cimport (
-    GENERALIZED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, STAR,
+    GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, STAR,
     TERMS_A_ROW, DecoderState, run,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
@@ -180,6 +180,16 @@ cdef class Decoder(PushReader):
     def delimited(self) -> bool | None:
         """Whether the stream is delimited; None as long as that is not known."""
         return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
+
+    @property
+    def oddities(self) -> list:
+        """What was read of a patch though it should not be there, in words; ``strict`` refuses it."""
+        return [
+            text for feature, text in (
+                (GRAPH_IGNORED, "a graph is set in a patch of triples: it is ignored"),
+                (GRAPH_ASSUMED, "a namespace in a patch of quads comes before any graph: it is taken for one without a graph"),
+            ) if self.d.unannounced & feature
+        ]
 
     @property
     def restarts(self) -> list:

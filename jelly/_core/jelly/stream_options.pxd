@@ -9,6 +9,8 @@ cdef enum:
     # The newest protocol versions that we read.
     MAX_VERSION = 2
     MAX_PATCH_VERSION = 1
+    # The smallest name table of Jelly-Patch; Jelly-RDF 1.0 allowed any.
+    MIN_PATCH_NAMES = 8
 
 ctypedef struct StreamOptionsRow:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and

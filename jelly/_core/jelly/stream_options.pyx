@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memset
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT,
-    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, OK, PREFIX_TABLE_LIMIT, TYPES_DISAGREE, fail,
+    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, TYPES_DISAGREE, fail,
 )
 from jelly._core.base.protobuf cimport skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
@@ -113,6 +113,8 @@ cdef int check_stream_options(
         return fail(fault, PREFIX_TABLE_LIMIT, at, h.prefixes, limits.prefixes)
     if h.datatypes > limits.datatypes:
         return fail(fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, limits.datatypes)
+    if patch and h.names < MIN_PATCH_NAMES:
+        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_PATCH_NAMES)
     return OK
 
 
