@@ -155,7 +155,7 @@ def _check_sizes(options: StreamOptions | PatchOptions) -> None:
 Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 
 # What a stream may have though a writer is not to choose it, and a value that is always allowed.
-_LOOSE = {"max_name_table_size": MIN_NAME_TABLE, "logical_type": LogicalType.UNSPECIFIED}
+_LOOSE: dict[str, Any] = {"max_name_table_size": MIN_NAME_TABLE, "logical_type": LogicalType.UNSPECIFIED}
 
 
 def options_read(kind: type[Options], **fields: Any) -> Options:

@@ -136,14 +136,14 @@ class WideningEncoder:
     def __init__(
         self,
         options: StreamOptions | PatchOptions,
-        make: Callable[[Any], Encoder],
+        make: Callable[[Any], Any],
         allowed: Collection[str],
         writer: SinkWriter | Memory | None = None,
     ) -> None:
         self.allowed = allowed
         self._make = make
         self._writer = writer
-        self._encoder = make(options)
+        self._encoder: Encoder = make(options)
         self._is_fresh = True  # nothing was encoded
 
     @property
