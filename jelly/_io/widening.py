@@ -1,14 +1,15 @@
 """Encoders of Jelly whose options are chosen by what the Batches hold.
 
 A stream says at its start what it may hold, and inputs show it late. The first Batch decides the options that the
-caller left open. If a later Batch needs more, a file that does not have its name yet is written again with wider options, from
-what was written so far. What went to a pipe or a file object cannot be taken back: there it is a `LateError`, which
-names the options to give.
+caller left open. If a later Batch needs more, a file that does not have its name yet is written again with wider
+options, from what was written so far. What went to a pipe or a file object cannot be taken back: there it is a
+`LateError`, which names the options to give.
 """
 
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -142,7 +143,8 @@ class WideningEncoder:
     ) -> None:
         self.allowed = allowed
         self._make = make
-        self._writer = writer
+        # A writer that is forgotten must go away by itself, and it holds this encoder.
+        self._writer: Any = weakref.proxy(writer) if isinstance(writer, SinkWriter) else writer
         self._encoder: Encoder = make(options)
         self._is_fresh = True  # nothing was encoded
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -14,7 +15,7 @@ from jelly._formats.native import default_options
 from jelly._formats.registry import JELLY, WRITING, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter
-from jelly._io.widening import Memory, WideningEncoder, changed, open_fields
+from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields, widened
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError
@@ -152,7 +153,7 @@ class Writer(SinkWriter):
                 return
             self._encoder = WideningEncoder(
                 _options(self._given, arity),
-                lambda options: self.format.open_writer(options, arity, **self._settings),
+                partial(_open, arity, self._settings),
                 open_fields(self._given) if self._allowed is None else self._allowed,
                 self,
             )
@@ -314,6 +315,11 @@ def arity_of(statement: Any) -> int:
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
 
 
+def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> Any:
+    # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
+    return JELLY.open_writer(options, arity, **settings)
+
+
 def _check_options(options: Any) -> None:
     if options is not None and not isinstance(options, StreamOptions | Mapping):
         raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
@@ -407,17 +413,25 @@ def dumps(
     options = _options(options, shape)
     if options.physical_type == PhysicalType.UNSPECIFIED:
         options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
-    memory = Memory()
-    # A frame without its length is the whole stream.
-    settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
-    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
     fixed = "physical_type" not in allowed
     collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4)
     for statement in first:
         collector.add(statement)
-    while collector.extend(iterator, COLLECT_ROWS):
+    more = collector.extend(iterator, COLLECT_ROWS)
+    if not more:
+        # A small message is to cost little.
+        batch = collector.batch
+        if fields := missing(options, batch, allowed):
+            options = widened(options, fields)
+        only = Encoder(options, frame_rows=0, delimited=delimited)
+        return only.encode(batch, keep_frames=False) + only.close()
+    memory = Memory()
+    settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
+    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
+    while more:
         memory.write(encoder.encode(collector.batch, keep_frames=False))
         collector.clear()
+        more = collector.extend(iterator, COLLECT_ROWS)
     memory.write(encoder.encode(collector.batch, keep_frames=False))
     memory.write(encoder.close())
     return b"".join(memory.parts)

@@ -109,8 +109,9 @@ def validate(
 
     Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
     triples or generalized statements that the options do not announce, a pair of logical and physical type outside the
-    recommended table, namespace declarations in version 1, a graph without an end, rows of unknown kinds, and signs that the file was joined with ``cat``. Problems of other formats
-    are syntax errors, in N-Triples and N-Quads every line that has one.
+    recommended table, namespace declarations in version 1, a graph without an end, rows of unknown kinds, and signs
+    that the file was joined with ``cat``. Problems of other formats are syntax errors, in N-Triples and N-Quads every
+    line that has one.
 
     Parameters
     ----------

@@ -32,10 +32,11 @@ def validate(
 ) -> list[Problem]:
     """Check a stream of patches and list its problems.
 
-    Problems of Jelly-Patch are: whatever the `jelly.Decoder` refuses (the rest of the stream is then not checked), quoted
-    triples or generalized statements that the options do not announce, graphs in patches of triples, namespaces in a
-    patch of quads before any graph, rows of unknown kinds, a last patch without punctuation, and signs that the file was
-    joined with ``cat``. Problems of RDF Patch are all lines with an error; of RDF Patch Thrift the first error.
+    Problems of Jelly-Patch are: whatever the `jelly.Decoder` refuses (the rest of the stream is then not checked),
+    quoted triples or generalized statements that the options do not announce, graphs in patches of triples, namespaces
+    in a patch of quads before any graph, rows of unknown kinds, a last patch without punctuation, and signs that the
+    file was joined with ``cat``. Problems of RDF Patch are all lines with an error; of RDF Patch Thrift the first
+    error.
 
     Parameters
     ----------

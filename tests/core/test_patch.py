@@ -490,7 +490,8 @@ def test_every_cut_and_flip_of_thrift():
 
 
 def test_every_cut_and_every_flip():
-    whole = encode(read_text(TEXT), PatchOptions(rdf_star=True, max_name_table_size=8, max_prefix_table_size=2), frame_rows=4)
+    options = PatchOptions(rdf_star=True, max_name_table_size=8, max_prefix_table_size=2)
+    whole = encode(read_text(TEXT), options, frame_rows=4)
     text = as_text(decode(whole))
     places = []
     for cut in range(len(whole)):

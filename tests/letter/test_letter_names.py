@@ -93,7 +93,7 @@ def test_a_frame_is_never_longer_than_asked(seekable):
 
 @pytest.mark.parametrize("options", [StreamOptions(1), {"physical_type": 1}])
 def test_a_quad_among_triples(options, tmp_path):
-    """CARD-028: it is a JellyError, which names the graph; where the type was left open the stream becomes one of quads."""
+    """CARD-028: it is a JellyError; where the type was left open the stream becomes one of quads."""
     quad = Quad(S, P, O, G)
     for write in (lambda: jelly.dumps([quad], options), lambda: jelly.write(tmp_path / "x.jelly", [quad], options)):
         with pytest.raises(jelly.JellyError, match="graph"):

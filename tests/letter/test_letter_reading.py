@@ -179,17 +179,20 @@ GROUP = b"\xa3\x06" + field(4, b"x") + b"\xab\x06\xac\x06" + b"\xa4\x06"  # fiel
 
 def test_groups_and_unknown_fields_are_skipped():
     """000-120, 000-126: in frames, rows, statements, terms, entries, options and metadata."""
-    unknown = GROUP + varint(99 << 3 | 1) + bytes(8) + varint(98 << 3 | 5) + bytes(4) + varint(97 << 3) + b"\xff" * 9 + b"\x01"
+    unknown = GROUP + varint(99 << 3 | 1) + bytes(8) + varint(98 << 3 | 5) + bytes(4)
+    unknown += varint(97 << 3) + b"\xff" * 9 + b"\x01"
     head = field(1, unknown + field(1, field(2, 1) + unknown + field(3, 1) + field(9, 16) + field(15, 1)) + unknown)
     entry = row(9, unknown + field(2, b"a:s") + unknown)
-    body = unknown + field(1, unknown + field(2, 1) + unknown) + unknown + terms(None, A, (LITERAL, unknown + literal("l")))
+    body = unknown + field(1, unknown + field(2, 1) + unknown) + unknown
+    body += terms(None, A, (LITERAL, unknown + literal("l")))
     data = frame(head, entry, unknown, row(2, body), field(15, unknown + field(1, b"k") + unknown + field(2, b"v")))
     (only,) = jelly.read_frames(data)
     assert ([str(s) for s in only], only.metadata) == (['<a:s> _:a "l" .'], {"k": b"v"})
-    for broken in (b"\xa3\x06", b"\xa3\x06\xab\x06", b"\xa3\x06\xac\x06", b"\xa4\x06", b"\xa3\x06" * 101 + b"\xa4\x06" * 101):
+    begin, end, other = b"\xa3\x06", b"\xa4\x06", b"\xac\x06"
+    for broken in (begin, begin + begin + end, begin + other, end, begin * 101 + end * 101):
         with pytest.raises(JellyFormatError, match="malformed"):
             read(row(2, broken + terms(A, A, A)))
-    deep = b"\xa3\x06" * 100 + b"\xa4\x06" * 100
+    deep = begin * 100 + end * 100
     assert read(row(2, deep + terms(A, A, A))) == ["_:a _:a _:a ."]
 
 
@@ -198,7 +201,8 @@ def test_uint32_is_cut_off(more):
     """000-114: ids above 2**32 lose what is above, as everywhere."""
     rows = [row(9, field(1, 2 + more), field(2, b"s")), row(10, field(1, 1 + more), field(2, b"a:"))]
     rows.append(row(11, field(1, 1 + more), field(2, b"d:t")))
-    statement = triple((IRI, field(1, 1 + more) + field(2, 2 + more)), A, (LITERAL, field(1, b"l") + field(3, 1 + more)))
+    literal_ = field(1, b"l") + field(3, 1 + more)
+    statement = triple((IRI, field(1, 1 + more) + field(2, 2 + more)), A, (LITERAL, literal_))
     assert read(*rows, statement) == ['<a:s> _:a "l"^^<d:t> .']
     head = row(1, field(2, 1 + more), field(3, 1), field(9, 16 + more), field(10, 8 + more), field(15, 1 + more))
     assert jelly.options(frame(head)).max_name_table_size == 16

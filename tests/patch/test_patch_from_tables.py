@@ -119,7 +119,8 @@ def test_real_data(path: str, layout: str) -> None:
         assert read_arrow(data, layout=layout, dictionary=dictionary).read_all().to_pylist() == table.to_pylist()
         if kind == PatchStreamType.FRAME:
             assert [[str(op) for op in patch][::8] for patch in islice(read_patches(data), 9)] == [["TX .", "TC ."]] * 9
-    flat = written(changes(out.getvalue(), ops, None, layout=layout), PatchOptions(rdf_star=True, stream_type=PatchStreamType.FLAT))
+    options = PatchOptions(rdf_star=True, stream_type=PatchStreamType.FLAT)
+    flat = written(changes(out.getvalue(), ops, None, layout=layout), options)
     (patch,) = loads(flat)
     assert (patch.count(2), patch.count(3)) == (ops.count("add"), ops.count("delete"))
     assert [op.statement for op in islice(patch, 1, 100)] == [

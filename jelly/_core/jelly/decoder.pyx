@@ -21,8 +21,8 @@ from jelly._core.base.patch_operations cimport (
 )
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.jelly.decode cimport (
-    GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, STAR,
-    TERMS_A_ROW, DecoderState, run,
+    GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
+    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState, run,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
 from jelly._core.jelly.frame_reader cimport (

@@ -21,7 +21,7 @@ from jelly._core.base.protobuf cimport (
 )
 from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
-    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame,
+    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, split_frame, start_frame,
 )
 from jelly._core.jelly.lookup cimport Lru, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 
@@ -546,29 +546,6 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
         if end_graph(e) != OK or end_frame(e, e.b, bound[0]) != OK:
             return e.fault.code
         bound[0] += 1
-    return OK
-
-
-cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil:
-    """End the frame before the last statement, which made it too long: behind `n` bytes and `rows` rows of it.
-
-    Not where a keyframe would begin, as the statement refers to what is before, nor where nothing else is in the frame.
-    """
-    cdef int64_t more = e.rows - rows
-    if n == 0 or n > e.frame_bytes or (rows == 1 and e.n_frames == 0) or (e.key_rows > 0 and e.since_key >= e.key_rows):
-        return OK
-    e.row.n = 0
-    if reserve(&e.row, e.body.n - n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.row, e.body.buf + n, e.body.n - n)
-    e.body.n = n
-    if end_frame(e, NULL, 0) != OK:
-        return e.fault.code
-    if reserve(&e.body, e.row.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.body, e.row.buf, e.row.n)
-    e.row.n = 0
-    e.rows = more
     return OK
 
 

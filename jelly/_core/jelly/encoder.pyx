@@ -203,6 +203,11 @@ cdef class Encoder:
         """Give all that was encoded, the frame that is open included; no graph or patch is ended.
 
         For a stream that is written again, see `repeat`: nothing can be encoded after it.
+
+        Returns
+        -------
+        bytes
+            The remaining frames.
         """
         cdef int status = OK
         self.enter()
@@ -219,7 +224,19 @@ cdef class Encoder:
     def repeat(self, Batch batch not None, bint open_end=False) -> bytes:
         """Encode a Batch of a stream that this one replaces.
 
-        Frames end where those of the Batch end and nowhere else; with ``open_end`` the last of them stays open.
+        Frames end where those of the Batch end and nowhere else.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        open_end : bool, default False
+            Let the last frame of the Batch go on.
+
+        Returns
+        -------
+        bytes
+            The frames that are finished by now.
         """
         cdef int64_t rows = self.e.frame_rows
         cdef int64_t size = self.e.frame_bytes
