@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
@@ -32,7 +33,7 @@ class _JellyEncoder:
 
     def __init__(self, options: StreamOptions | None, writer: SinkWriter | None = None) -> None:
         self._options = options
-        self._writer = writer
+        self._writer = None if writer is None else weakref.ref(writer)  # which holds this
         self._encoder: WideningEncoder | None = None
 
     def encode(self, batch: Batch) -> bytes:
@@ -40,10 +41,11 @@ class _JellyEncoder:
             given = self._options
             options = given or _options(batch.arity)
             allowed = ALL_FIELDS - {"physical_type"} if given is None else open_fields(given)
-            if not options.version and (self._writer is None or self._writer._sink.is_live):
+            writer = None if self._writer is None else self._writer()
+            if not options.version and (writer is None or writer._sink.is_live):
                 options = options.replace(version=2)  # namespaces may come late
             self._encoder = WideningEncoder(
-                options, lambda options: Encoder(options, frame_rows=0, frame_bytes=0), allowed, self._writer
+                options, lambda options: Encoder(options, frame_rows=0, frame_bytes=0), allowed, writer
             )
         return self._encoder.encode(batch, True)
 

@@ -1,6 +1,6 @@
 """What the statements of a Batch need of stream options."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -52,14 +52,33 @@ cdef inline bint is_statement(BatchData* a, int64_t row) noexcept nogil:
     return a.op == NULL or a.op[row] == OP_ADD or a.op[row] == OP_DELETE
 
 
+cdef inline int kind_at(BatchData* a, int32_t term) noexcept nogil:
+    """The kind of a term, that of an IRI where it is none."""
+    return a.kind[term] if 0 <= term < a.n_terms else KIND_IRI
+
+
 cdef bint has_generalized(BatchData* a) noexcept nogil:
     cdef int64_t i
-    for i in range(a.n_rows):
-        if is_statement(a, i) and (
+    cdef int64_t n = a.n_rows
+    cdef uint32_t n_terms = <uint32_t>a.n_terms
+    cdef const int8_t* kind = <const int8_t*>a.kind
+    cdef const int32_t* s = a.s
+    cdef const int32_t* p = a.p
+    cdef bint plain = a.n_quoted == 0 and a.g == NULL
+    for i in range(n):
+        # Nearly all rows are plain.
+        if (
+            plain and <uint32_t>p[i] < n_terms and <uint32_t>s[i] < n_terms and kind[p[i]] == KIND_IRI
+            and kind[s[i]] <= KIND_BNODE
+        ):
+            continue
+        if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and kind_at(a, a.s[i]) <= KIND_BNODE:
+            pass
+        elif is_statement(a, i) and (
             is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i])
         ):
             return True
-        if a.g != NULL and is_generalized(a, 3, a.g[i]):
+        if a.g != NULL and kind_at(a, a.g[i]) > KIND_BNODE and is_generalized(a, 3, a.g[i]):
             return True
     return False
 
