@@ -6,13 +6,13 @@ from libc.string cimport memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
-    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes, split_tag,
+    add_metadata, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
 )
 from jelly._core.base.fault cimport (
-    BAD_UTF8, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GENERALIZED_UNANNOUNCED, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    BAD_UTF8, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
-    ROW_UNKNOWN, STAR_UNANNOUNCED, fail,
+    OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
+    ROW_UNKNOWN, fail,
 )
 from jelly._core.base.patch_operations cimport step_transaction
 from jelly._core.base.protobuf cimport skip_any, skip_field, skip_fields, take_span, take_varint
@@ -20,8 +20,8 @@ from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.jelly.pieces cimport gather, simplify
 from jelly._core.jelly.stream_options cimport check_stream_options, read_stream_options, same_stream_options
+from jelly._core.jelly.unusual cimport check_announced, gathered, merge_terms, repeat_term, simplified, take_key
 
 # ---- stream options
 
@@ -48,16 +48,6 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
 
 
 # ---- lookup entries
-
-cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil:
-    """`simplify` the message up to the end of `r`. A fault is noted, at the place that `r` has come to."""
-    cdef Reader whole
-    cdef int status
-    whole.at = begin
-    whole.end = r.end
-    status = simplify(&d.pieces, whole, d.frame.at, plain)
-    return fail(&d.fault, status, r.at) if status < 0 else OK
-
 
 cdef int read_odd_entry(DecoderState* d, const uint8_t* begin, Reader* r, Table* table, int range_code) noexcept nogil:
     cdef Reader plain
@@ -220,16 +210,6 @@ cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     return term
 
 
-cdef int check_announced(DecoderState* d, int feature, const uint8_t* at) noexcept nogil:
-    """Note a statement that needs an option which the stream does not have; with `strict` it is a fault."""
-    if d.header.star if feature == STAR else d.header.generalized:
-        return OK
-    if d.strict:
-        return fail(&d.fault, STAR_UNANNOUNCED if feature == STAR else GENERALIZED_UNANNOUNCED, at)
-    d.unannounced |= feature
-    return OK
-
-
 cdef int32_t read_other(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
     """A term that is no IRI, which the options may have to announce."""
     if kind == 2:
@@ -248,23 +228,6 @@ cdef int32_t read_other(DecoderState* d, int kind, Reader* r, int slot, int dept
 cdef inline int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
     """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
     return read_iri(d, r) if kind == 0 else read_other(d, kind, r, slot, depth)
-
-
-cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, Reader* span) noexcept nogil:
-    """`gather` with its fault noted."""
-    cdef int field = gather(&d.pieces, r, fields, strings, d.frame.at, span)
-    return field if field >= 0 else fail(&d.fault, field, r.at)
-
-
-cdef int merge_terms(DecoderState* d, Reader r, int arity, Reader* spans, int* kinds) noexcept nogil:
-    """`take_terms` where a position is set more than once, or where a field is malformed or a group."""
-    cdef int slot, field
-    for slot in range(arity):
-        field = gathered(d, r, 0b1111 << (4 * slot + 1), 1 << (4 * slot + 2), &spans[slot])
-        if field < 0:
-            return field
-        kinds[slot] = field - (4 * slot + 1) if field > 0 else -1
-    return OK
 
 
 cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
@@ -324,29 +287,6 @@ cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
         if terms[slot] < 0:
             return terms[slot]
     return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
-
-
-cdef int32_t repeat_term(DecoderState* d, int slot, const uint8_t* at) noexcept nogil:
-    """The id of the term last seen in this position, or NO_TERM for the default graph.
-
-    NO_TERM is negative like an error, so callers must test `d.fault.code`, not the sign.
-    """
-    cdef int32_t term = d.last[slot]
-    if term == CARRIED:
-        term = d.carried[slot]
-        if term >= 0:
-            # Were the copy to count, each statement that repeats a very long term would fill a Batch by itself.
-            d.full_text -= d.b.n_text
-            d.full_terms -= d.b.n_terms
-            term = checked(d, copy_term(&d.carry, term, d.b), at)
-            if term < 0:
-                return term
-            d.full_text += d.b.n_text
-            d.full_terms += d.b.n_terms
-        d.last[slot] = term
-    elif term == UNSET:
-        return fail(&d.fault, NO_TERM_TO_REPEAT, at, 0, slot)
-    return term
 
 
 # ---- rows
@@ -439,12 +379,6 @@ cdef int32_t add_text(DecoderState* d, Reader* text) noexcept nogil:
     if check_utf8(text.at, text.end - text.at) >= 0:
         return fail(&d.fault, BAD_UTF8, text.at)
     return checked(d, add_term(d.b, KIND_TEXT, NO_TERM, text.at, text.end - text.at), text.at)
-
-
-cdef int take_key(DecoderState* d, Reader r, Reader* key) noexcept nogil:
-    """Field 1 of a namespace or header, a string."""
-    key.at = key.end = r.at
-    return min(gathered(d, r, 1 << pb.RDF_PATCH_HEADER_KEY, 1 << pb.RDF_PATCH_HEADER_KEY, key), OK)
 
 
 cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
