@@ -1,26 +1,34 @@
 """Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
     add_metadata, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
 )
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
     BAD_UTF8, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
     OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
     ROW_UNKNOWN, fail,
 )
-from jelly._core.base.patch_operations cimport step_transaction
-from jelly._core.base.protobuf cimport skip_any, skip_field, skip_fields, take_span, take_varint
+from jelly._core.base.patch_operations cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
+)
+from jelly._core.base.protobuf cimport Reader, skip_any, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.decode_state cimport (
+    BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR, checked, much_metadata,
+)
 from jelly._core.jelly.frame_reader cimport next_frame, take_metadata
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.jelly.stream_options cimport check_stream_options, read_stream_options, same_stream_options
+from jelly._core.jelly.stream_options cimport (
+    StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options,
+)
 from jelly._core.jelly.unusual cimport check_announced, gathered, merge_terms, repeat_term, simplified, take_key
 
 # ---- stream options

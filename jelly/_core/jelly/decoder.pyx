@@ -20,9 +20,10 @@ from jelly._core.base.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
-from jelly._core.jelly.decode cimport (
+from jelly._core.jelly.decode cimport run
+from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
-    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState, run,
+    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
 from jelly._core.jelly.frame_reader cimport (

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.jelly.decode cimport DecoderState
+from jelly._core.jelly.decode_state cimport DecoderState
 
 
 cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil
