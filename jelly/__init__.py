@@ -37,6 +37,7 @@ from jelly.errors import (
     JellyWarning,
     JoinedWarning,
     MissingExtraError,
+    OptionsWarning,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ __all__ = [
     "Literal",
     "LogicalType",
     "MissingExtraError",
+    "OptionsWarning",
     "PhysicalType",
     "Problem",
     "Quad",

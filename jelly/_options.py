@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from jelly.errors import JellyOptionsError
 
 __all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "StatementType", "StreamOptions"]
 
 MAX_TABLE_SIZE = 1 << 20
+MIN_NAME_TABLE = 8
+
+_STAX = "https://w3id.org/stax/ontology#"
 
 
 class PhysicalType(IntEnum):
@@ -67,6 +70,46 @@ class LogicalType(IntEnum):
     TIMESTAMPED_NAMED_GRAPHS = 114
 
     @property
+    def iri(self) -> str:
+        """The IRI of the type in the RDF Stream Taxonomy (RDF-STaX); "" for UNSPECIFIED.
+
+        Examples
+        --------
+        >>> LogicalType.FLAT_TRIPLES.iri
+        'https://w3id.org/stax/ontology#flatTripleStream'
+        """
+        return _IRIS.get(self, "")
+
+    @classmethod
+    def from_iri(cls, iri: str) -> LogicalType:
+        """The type with an IRI of the RDF Stream Taxonomy (RDF-STaX).
+
+        Parameters
+        ----------
+        iri : str
+            The IRI.
+
+        Returns
+        -------
+        LogicalType
+            The type.
+
+        Raises
+        ------
+        JellyOptionsError
+            If no type has this IRI.
+
+        Examples
+        --------
+        >>> LogicalType.from_iri("https://w3id.org/stax/ontology#datasetStream").name
+        'DATASETS'
+        """
+        for kind, known in _IRIS.items():
+            if known == iri:
+                return kind
+        raise JellyOptionsError(f"no logical type has the IRI {iri}: expected one of {', '.join(_IRIS.values())}")
+
+    @property
     def base(self) -> LogicalType:
         """The base type: the last digit of the number.
 
@@ -83,6 +126,16 @@ class LogicalType(IntEnum):
         return self.base in (LogicalType.GRAPHS, LogicalType.DATASETS)
 
 
+_IRIS = {
+    LogicalType.FLAT_TRIPLES: f"{_STAX}flatTripleStream",
+    LogicalType.FLAT_QUADS: f"{_STAX}flatQuadStream",
+    LogicalType.GRAPHS: f"{_STAX}graphStream",
+    LogicalType.DATASETS: f"{_STAX}datasetStream",
+    LogicalType.SUBJECT_GRAPHS: f"{_STAX}subjectGraphStream",
+    LogicalType.NAMED_GRAPHS: f"{_STAX}namedGraphStream",
+    LogicalType.TIMESTAMPED_NAMED_GRAPHS: f"{_STAX}timestampedNamedGraphStream",
+}
+
 # The table of section "Consistency with physical stream types".
 _OF_TRIPLES = (LogicalType.UNSPECIFIED, LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
 _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASETS)
@@ -90,13 +143,38 @@ _OF_QUADS = (LogicalType.UNSPECIFIED, LogicalType.FLAT_QUADS, LogicalType.DATASE
 
 def _check_sizes(options: StreamOptions | PatchOptions) -> None:
     sizes = {
-        "max_name_table_size": (options.max_name_table_size, 8),
+        "max_name_table_size": (options.max_name_table_size, MIN_NAME_TABLE),
         "max_prefix_table_size": (options.max_prefix_table_size, 0),
         "max_datatype_table_size": (options.max_datatype_table_size, 0),
     }
     for name, (size, least) in sizes.items():
         if not least <= size <= MAX_TABLE_SIZE:
             raise JellyOptionsError(f"{name} is {size}: expected {least} to {MAX_TABLE_SIZE}")
+
+
+Options = TypeVar("Options", "StreamOptions", "PatchOptions")
+
+# What a stream may have though a writer is not to choose it, and a value that is always allowed.
+_LOOSE: dict[str, Any] = {"max_name_table_size": MIN_NAME_TABLE, "logical_type": LogicalType.UNSPECIFIED}
+
+
+def options_read(kind: type[Options], **fields: Any) -> Options:
+    """Options as a stream has them: its name table may be smaller, its types another pair than a writer may choose."""
+    options = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(options, name, value)
+    return options
+
+
+def _replaced(options: Options, changes: dict[str, Any]) -> Options:
+    """The options with some fields changed; what was read from a stream and does not change is not checked."""
+    kept = {name: getattr(options, name) for name in _LOOSE if hasattr(options, name) and name not in changes}
+    if "physical_type" in changes:
+        kept.pop("logical_type", None)
+    made = replace(options, **{name: _LOOSE[name] for name in kept}, **changes)
+    for name, value in kept.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +233,10 @@ class StreamOptions:
         _check_sizes(self)
         if not 0 <= self.version <= 2:
             raise JellyOptionsError(f"version is {self.version}: expected 1 or 2, or 0 for the lowest that fits")
-        if self.physical_type != PhysicalType.UNSPECIFIED:
-            fitting = _OF_TRIPLES if self.physical_type == PhysicalType.TRIPLES else _OF_QUADS
-            if self.logical_type.base not in fitting:
-                raise JellyOptionsError(
-                    f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"
-                )
+        if not self.types_agree:
+            raise JellyOptionsError(
+                f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"
+            )
 
     @classmethod
     def small(cls, **changes: Any) -> StreamOptions:
@@ -208,7 +284,17 @@ class StreamOptions:
         StreamOptions
             The copy.
         """
-        return replace(self, **changes)
+        return _replaced(self, changes)
+
+    @property
+    def types_agree(self) -> bool:
+        """Whether logical and physical type go together by the table of the specification.
+
+        A writer cannot choose others, but a stream may have them (section "Consistency with physical stream types").
+        """
+        if self.physical_type == PhysicalType.UNSPECIFIED:
+            return True
+        return self.logical_type.base in (_OF_TRIPLES if self.physical_type == PhysicalType.TRIPLES else _OF_QUADS)
 
     @property
     def is_grouped(self) -> bool:
@@ -261,7 +347,7 @@ class PatchOptions:
         Whether the statements are triples or quads.
     generalized_statements : bool, default False
         Allow any term in any position.
-    rdf_star : bool, default True
+    rdf_star : bool, default False
         Allow quoted triples.
     max_name_table_size : int, default 4000
         Entries in the name table, at least 8.
@@ -286,7 +372,7 @@ class PatchOptions:
     stream_type: PatchStreamType = PatchStreamType.PUNCTUATED
     statement_type: StatementType = StatementType.QUADS
     generalized_statements: bool = False
-    rdf_star: bool = True
+    rdf_star: bool = False
     max_name_table_size: int = 4000
     max_prefix_table_size: int = 150
     max_datatype_table_size: int = 32
@@ -315,7 +401,7 @@ class PatchOptions:
         PatchOptions
             The copy.
         """
-        return replace(self, **changes)
+        return _replaced(self, changes)
 
     @property
     def is_grouped(self) -> bool:

@@ -49,7 +49,7 @@ For files larger than memory there is the command: ``jelly convert people.nt peo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from inspect import signature
@@ -554,7 +554,8 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
 
 @checked(WRITING)
 def write_arrow(
-    dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | None = None, **settings: Any
+    dst: Any, data: Any, *, layout: Layout | None = None, options: StreamOptions | Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> int:
     """Write a table of statements.
 
@@ -569,7 +570,7 @@ def write_arrow(
         ``direction`` in the flat layout, and a column ``frame``: in a grouped stream a frame ends where it changes.
     layout : {"flat", "ntriples"}, optional
         Layout of the columns. By default their names tell.
-    options : StreamOptions, optional
+    options : StreamOptions or mapping, optional
         Options of the Jelly stream. By default the stream has quads if one of the first 64 MiB of the table names a
         graph.
     **settings : Any
@@ -600,11 +601,13 @@ def write_arrow(
     from jelly._formats.arrow_input import InputTable
 
     table = InputTable(data, layout)
+    chosen = options if isinstance(options, Mapping) else {"physical_type": getattr(options, "physical_type", 0)}
+    physical = chosen.get("physical_type", PhysicalType.UNSPECIFIED)
     with Writer(dst, options, **settings) as writer:
         if writer.format is not JELLY:
             quads = writer.format.quads
-        elif options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
-            quads = options.physical_type != PhysicalType.TRIPLES
+        elif physical != PhysicalType.UNSPECIFIED:
+            quads = physical != PhysicalType.TRIPLES
         else:
             quads = table.has_graphs()
         for batch in table.batches(quads):

@@ -18,6 +18,7 @@ __all__ = [
     "JellyWarning",
     "JoinedWarning",
     "MissingExtraError",
+    "OptionsWarning",
 ]
 
 
@@ -161,6 +162,10 @@ class JellyWarning(UserWarning):
 
 class JoinedWarning(JellyWarning):
     """A Jelly stream seems to consist of several streams joined with ``cat``, but is not read with ``joined=True``."""
+
+
+class OptionsWarning(JellyWarning):
+    """A Jelly stream holds statements that its options do not announce, or has an unusual pair of types."""
 
 
 class MissingExtraError(JellyError, ImportError):

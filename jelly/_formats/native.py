@@ -19,11 +19,10 @@ __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
 @cache
 def default_options(arity: int) -> StreamOptions:
-    """The default options: flat triples or quads, quoted triples allowed."""
+    """The default options: flat triples or quads."""
     return StreamOptions(
         physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS,
         logical_type=LogicalType.FLAT_TRIPLES if arity == 3 else LogicalType.FLAT_QUADS,
-        rdf_star=True,
     )
 
 
@@ -37,7 +36,7 @@ def open_reader(
 ) -> Decoder | TextReader:
     """Make a reader of Jelly, N-Triples or N-Quads."""
     if format is JELLY:
-        return Decoder(delimited=delimited, **settings)
+        return Decoder(delimited=delimited, strict=strict, **settings)
     return TextReader(quads=format.quads, strict=strict, on_error=on_error, **settings)
 
 

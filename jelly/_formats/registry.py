@@ -191,7 +191,7 @@ JELLY = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES,
+    reading=_FRAMES | {"strict"},
     codec=_NATIVE,
 )
 NT = Format(
@@ -275,7 +275,7 @@ JELLY_PATCH = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES,
+    reading=_FRAMES | {"strict"},
     codec=_PATCH,
 )
 RDF_PATCH = Format(

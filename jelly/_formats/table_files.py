@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,7 +33,7 @@ def convert_table(
     threads: int = 1,
     from_format: str | None = None,
     to_format: str | None = None,
-    options: StreamOptions | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
     seekable: bool = False,
     **limits: Any,
 ) -> int:

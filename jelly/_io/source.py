@@ -555,6 +555,17 @@ class SinkWriter:
             made = data()
         self._sink.write(made)
 
+    @contextlib.contextmanager
+    def _restarted(self) -> Iterator[str]:
+        """Within this, another file takes the place of the unfinished one, whose path is given and which is removed."""
+        old = self._sink
+        try:
+            path = old.part()
+            self._sink = Sink(old.name)
+            yield path
+        finally:
+            old.abort()
+
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError(f"the {type(self).__name__} is closed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, WRITING, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter
+from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields, widened
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError
@@ -38,16 +40,16 @@ class Writer(SinkWriter):
     dst : str, os.PathLike or binary file object
         The output. ``"-"`` is standard output. The suffix of a path chooses format and compression (``.gz .zst .bz2
         .xz``).
-    options : StreamOptions, optional
-        Options of the Jelly stream. Where they leave the physical type open, the first statement decides. By default a
-        flat stream that may have quoted triples.
+    options : StreamOptions or mapping, optional
+        Options of the Jelly stream, or only some of their fields. Where they leave the physical type open, the first
+        statement decides. By default a flat stream whose options announce what its statements need, see Notes.
     format : str, optional
         Name, suffix or media type of the format, as for `Reader`.
     frame_rows : int, default 256
         Maximum rows per frame, lookup entries included (0: unlimited). In grouped streams only `end_frame` ends a
         frame.
-    frame_bytes : int, default 1 MiB
-        Approximate maximum bytes per frame (0: unlimited).
+    frame_bytes : int, default 1 MB
+        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
@@ -79,7 +81,14 @@ class Writer(SinkWriter):
     JellyUnsupportedError
         If the format cannot hold a term; the message names the term and its row.
     JellyOptionsError
-        If ``options`` do not allow a statement.
+        If ``options`` do not allow a statement, or if one needs more than was announced and the output is not a path.
+
+    Notes
+    -----
+    A Jelly stream announces at its start whether it has named graphs, quoted triples, generalized statements and
+    namespaces. The first 8192 statements (or the first Batch) decide what ``options`` leave open. If a later statement
+    needs more, a file is written again from its start, with bounded memory; a pipe or file object cannot be, so the
+    error names the option to give.
 
     Notes
     -----
@@ -102,11 +111,11 @@ class Writer(SinkWriter):
     def __init__(
         self,
         dst: Any,
-        options: StreamOptions | None = None,
+        options: StreamOptions | Mapping[str, Any] | None = None,
         *,
         format: str | None = None,
         frame_rows: int = 256,
-        frame_bytes: int = 1 << 20,
+        frame_bytes: int = 1_000_000,
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
@@ -123,6 +132,7 @@ class Writer(SinkWriter):
         )
         self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
         self._given = options
+        self._allowed: frozenset[str] | None = None  # options that may be widened
         self._library = library
         self._collector: BatchBuilder | None = None
         self._encoder: Any = None
@@ -134,7 +144,7 @@ class Writer(SinkWriter):
         try:
             self.format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
-            if options is not None:
+            if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
         except BaseException:
             self.abort()
@@ -148,7 +158,31 @@ class Writer(SinkWriter):
     def _start(self, arity: int) -> None:
         """Make the encoder. The arity is that of the first statement."""
         with self._sink.named():
-            self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
+            if self.format is not JELLY:
+                self._encoder = self.format.open_writer(self._given, arity, framing=self._framing, **self._settings)
+                return
+            self._encoder = WideningEncoder(
+                _options(self._given, arity),
+                partial(_open, arity, self._settings | {"framing": self._framing}),
+                open_fields(self._given) if self._allowed is None else self._allowed,
+                self,
+            )
+
+    def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
+        """Let these stream options be widened, before anything is written; for `convert`.
+
+        Parameters
+        ----------
+        fields : frozenset of str
+            Names of the options.
+        version : int, default 0
+            The version if the output cannot be written again; 0 leaves it.
+        """
+        self._allowed = fields
+        if isinstance(self._encoder, WideningEncoder):
+            self._encoder.allowed = fields
+            if version and self._sink.is_live:
+                self._encoder.choose(version=version)
 
     def _collect(self, arity: int) -> BatchBuilder:
         """The BatchBuilder, made for the given arity unless the stream has another arity."""
@@ -156,11 +190,14 @@ class Writer(SinkWriter):
         if self._encoder is None:
             self._start(arity)
         if self._collector is None:
-            options = self.options
-            if options is not None and options.physical_type != PhysicalType.UNSPECIFIED:
-                arity = 3 if options.physical_type == PhysicalType.TRIPLES else 4
-            elif self.format is not JELLY:
+            if self.format is not JELLY:
                 arity = 4 if self.format.quads else 3
+            else:
+                if self._encoder.options.physical_type == PhysicalType.UNSPECIFIED:
+                    self._encoder.choose(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
+                fixed = "physical_type" not in self._encoder.allowed
+                # Where triples may become quads, graphs are collected.
+                arity = 3 if fixed and self._encoder.options.physical_type == PhysicalType.TRIPLES else 4
             self._collector = BatchBuilder(arity, library=self._library)
             for name, iri in self._early:
                 self._collector.namespace(name, iri)
@@ -228,7 +265,7 @@ class Writer(SinkWriter):
         iri : str
             The IRI that it stands for.
         """
-        if self._collector is None and self._given is None:
+        if self._collector is None and self._encoder is None:
             self._early.append((name, iri))
         else:
             self._collect(3).namespace(name, iri)
@@ -271,23 +308,6 @@ class Writer(SinkWriter):
         self._put(self._encoder.close)
         self._collector = None
 
-    def part(self) -> str | None:
-        """End the stream, but do not give the file its final name yet.
-
-        `abort` removes the file.
-
-        Returns
-        -------
-        str or None
-            Path of the written file. None if the destination is not a file that is renamed at the end; the stream then
-            goes on.
-        """
-        if self._sink.is_live:
-            return None
-        self._finish()
-        self._closed = True
-        return self._sink.part()
-
     def abort(self) -> None:
         """Stop writing and remove the unfinished file."""
         self._collector = None
@@ -310,13 +330,27 @@ def arity_of(statement: Any) -> int:
         raise JellyArgumentError(f"expected a statement (Triple, Quad or 3 or 4 terms), got {kind}") from None
 
 
+def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> Any:
+    # A function of no Writer: a reference to it here would keep a Writer that is forgotten.
+    return JELLY.open_writer(options, arity, **settings)
+
+
 def _check_options(options: Any) -> None:
-    if options is not None and not isinstance(options, StreamOptions):
+    if options is not None and not isinstance(options, StreamOptions | Mapping):
         raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
 
 
+def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
+    """The options with the physical type of a first statement, where they leave it open."""
+    if not isinstance(given, StreamOptions):
+        return changed(default_options(arity), given or {})
+    return given
+
+
 @checked(WRITING)
-def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = None, **settings: Any) -> int:
+def write(
+    dst: Any, statements: Iterable[Any], options: StreamOptions | Mapping[str, Any] | None = None, **settings: Any
+) -> int:
     """Write statements.
 
     Parameters
@@ -325,8 +359,8 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
         The output: a path or a binary file object.
     statements : iterable of Triple, Quad or sequences of terms
         The statements.
-    options : StreamOptions, optional
-        Options of a Jelly stream.
+    options : StreamOptions or mapping, optional
+        Options of a Jelly stream, or some of their fields.
     **settings : Any
         Keywords of `Writer`.
 
@@ -352,17 +386,23 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
 
 
 @checked()
-def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, delimited: bool = True) -> bytes:
-    """Write statements as one Jelly stream with a single frame.
+def dumps(
+    statements: Iterable[Any],
+    options: StreamOptions | Mapping[str, Any] | None = None,
+    *,
+    delimited: bool = True,
+) -> bytes:
+    """Write statements as one Jelly stream, with a single frame if it takes no more than 1 MB.
 
     Parameters
     ----------
     statements : iterable of Triple, Quad or sequences of terms
         The statements.
-    options : StreamOptions, optional
-        Options of the stream. By default a flat stream that may have quoted triples.
+    options : StreamOptions or mapping, optional
+        Options of the stream, or some of their fields. By default a flat stream whose options announce what its
+        statements need.
     delimited : bool, default True
-        Write the length of the frame before it.
+        Write the length of each frame before it. False writes one frame, however large.
 
     Returns
     -------
@@ -384,19 +424,29 @@ def dumps(statements: Iterable[Any], options: StreamOptions | None = None, *, de
     iterator = iterate(statements)
     first = list(islice(iterator, 1))
     shape = arity_of(first[0]) if first else 3
-    if options is None:
-        options = default_options(shape)
-    arity = 4 if options.physical_type > PhysicalType.TRIPLES else 3
+    allowed = open_fields(options)
+    options = _options(options, shape)
     if options.physical_type == PhysicalType.UNSPECIFIED:
-        arity = shape
-    encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=delimited)
-    collector = BatchBuilder(arity)
-    parts = []
+        options = options.replace(physical_type=PhysicalType.TRIPLES if shape == 3 else PhysicalType.QUADS)
+    fixed = "physical_type" not in allowed
+    collector = BatchBuilder(3 if fixed and options.physical_type == PhysicalType.TRIPLES else 4)
     for statement in first:
         collector.add(statement)
-    while collector.extend(iterator, COLLECT_ROWS):
-        parts.append(encoder.encode(collector.batch, keep_frames=False))
+    more = collector.extend(iterator, COLLECT_ROWS)
+    if not more:
+        # A small message is to cost little.
+        batch = collector.batch
+        if fields := missing(options, batch, allowed):
+            options = widened(options, fields)
+        only = Encoder(options, frame_rows=0, delimited=delimited)
+        return only.encode(batch, keep_frames=False) + only.close()
+    memory = Memory()
+    settings: dict[str, Any] = {"frame_rows": 0, "delimited": delimited}
+    encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
+    while more:
+        memory.write(encoder.encode(collector.batch, keep_frames=False))
         collector.clear()
-    parts.append(encoder.encode(collector.batch, keep_frames=False))
-    parts.append(encoder.close())
-    return b"".join(parts)
+        more = collector.extend(iterator, COLLECT_ROWS)
+    memory.write(encoder.encode(collector.batch, keep_frames=False))
+    memory.write(encoder.close())
+    return b"".join(memory.parts)

@@ -1,65 +1,32 @@
 """Conversion between formats: Batches from a Reader to a Writer.
 
-A Jelly stream says at its start what it may hold, and inputs show it late: the options come from the input's own, from
-what its format says and from its first Batch. Where a later Batch needs more, what was written is written anew with
-wider options, Batch by Batch from the file that has not got its name yet; so nothing is announced that is not there.
-What went to a pipe or a file object cannot be taken back: there it is a `LateError`, which names the options to give.
+The options of a Jelly stream come from those of the input and from its first Batch; where a later one needs more, see
+`jelly._io.widening`.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal
 
 from jelly._core.base.batch import Batch
-from jelly._core.jelly.encoder import lacking
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
+from jelly._io.widening import changed, missing, open_fields, widened
 from jelly._io.writer import Writer
-from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
-from jelly.errors import JellyOptionsError
+from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
 
-__all__ = ["Conversion", "LateError", "Widening", "choose_options", "convert", "join_options"]
+__all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
-NO_LIMIT = 1 << 40
 
-_QUADS_OF = {
-    LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
-    LogicalType.GRAPHS: LogicalType.DATASETS,
-    LogicalType.SUBJECT_GRAPHS: LogicalType.DATASETS,
-}
-_TRIPLES_OF = {LogicalType.FLAT_QUADS: LogicalType.FLAT_TRIPLES, LogicalType.DATASETS: LogicalType.GRAPHS}
-
-
-_NOUNS = {
-    "physical_type": "a named graph",
-    "rdf_star": "a quoted triple",
-    "generalized_statements": "a generalized statement",
-    "version": "a namespace",
-}
-
-
-class LateError(JellyOptionsError):
-    """A statement needs options (``fields``) that the options already written do not have."""
-
-    def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
-        super().__init__(reason, **place)
-        self.fields = dict(fields or {})
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any], advice: str) -> LateError:
-        """The error for some missing fields, with the advice what to give."""
-        nouns = " and ".join(_NOUNS[name] for name in fields)
-        return cls(f"{nouns} turned up after stream options that allow none were written: {advice}", fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +68,7 @@ def convert(
     strict: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
     frame_rows: int = 256,
-    frame_bytes: int = 1 << 20,
+    frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
     progress: Progress | None = None,
@@ -130,8 +97,8 @@ def convert(
         See `Reader`.
     frame_rows : int, default 256
         Maximum rows per frame (0: unlimited).
-    frame_bytes : int, default 1 MiB
-        Approximate maximum bytes per frame (0: unlimited).
+    frame_bytes : int, default 1 MB
+        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it.
     seekable : bool, default False
@@ -177,15 +144,18 @@ def convert(
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
+        allowed = open_fields(options)
+        # Namespaces may come late. A file can be written again then, a pipe cannot.
+        late_version = chosen.version if reader.options is None and "version" in allowed else 0
+        if late_version:
+            chosen = chosen.replace(version=0)
         if namespaces:
             chosen = chosen.replace(version=2)
-        fixed = chosen_fields(options)
         if held:
-            chosen = widened(chosen, missing(chosen, held[0], fixed))
-        writer = Widening(
+            chosen = widened(chosen, missing(chosen, held[0], allowed))
+        writer = Writer(
             dst,
             chosen,
-            fixed=fixed,
             format=to_format,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
@@ -193,12 +163,14 @@ def convert(
             seekable=seekable,
             **(writing or {}),
         )
+        writer.allow(allowed, version=late_version)
         with writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
             batch: Batch | None
             while (batch := held.pop(0) if held else next(batches, None)) is not None:
-                writer.add_batch(batch)
+                # Metadata belongs to its frame, so that frame has to stay one.
+                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
     return Conversion(
         statements=writer.statements,
@@ -234,28 +206,6 @@ def _arity(reader: Reader) -> int:
     return 4 if reader.format.quads else 3
 
 
-def chosen_fields(options: StreamOptions | Mapping[str, Any] | None) -> frozenset[str]:
-    """The fields that the caller has chosen: they are not widened."""
-    if isinstance(options, StreamOptions):
-        return frozenset(_NOUNS)
-    names = frozenset(options or {})
-    return names | {"physical_type"} if "logical_type" in names else names
-
-
-def missing(options: StreamOptions, batch: Batch, fixed: Collection[str] = ()) -> dict[str, Any]:
-    """The fields, with the values, that the Batch needs and the options lack; ``fixed`` fields are left out."""
-    return {name: value for name, value in lacking(options, batch).items() if name not in fixed}
-
-
-def widened(options: StreamOptions, fields: Mapping[str, Any]) -> StreamOptions:
-    """The options with other fields, and the logical type that goes with them."""
-    changes = dict(fields)
-    if "physical_type" in changes:
-        kind = options.logical_type
-        changes["logical_type"] = _QUADS_OF.get(kind, _QUADS_OF.get(kind.base, LogicalType.UNSPECIFIED))
-    return options.replace(**changes)
-
-
 def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
     """Options for one stream after another: those of the first, as wide as any needs.
 
@@ -277,75 +227,7 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
     return first
 
 
-class Widening:
-    """A `Writer` of Batches that starts anew with wider options where a Batch needs them, if that can be.
-
-    ``fixed`` are the fields of the options that stay as they are. Formats other than Jelly have none.
-    """
-
-    def __init__(self, dst: Any, options: StreamOptions, *, fixed: Collection[str] = (), **settings: Any) -> None:
-        self._dst = dst
-        self._options = options
-        self._fixed = fixed
-        self._settings = settings
-        self._writer = Writer(dst, options, **settings)
-
-    def __enter__(self) -> Widening:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._writer.__exit__(kind, value, traceback)
-
-    @property
-    def name(self) -> str:
-        """The name of the file, or ""."""
-        return self._writer.name
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes written so far, before compression."""
-        return self._writer.bytes_written
-
-    @property
-    def statements(self) -> int:
-        """Statements written so far."""
-        return self._writer.statements
-
-    def namespace(self, name: str, iri: str) -> None:
-        """Declare a namespace, see `Writer.namespace`."""
-        self._writer.namespace(name, iri)
-
-    def add_batch(self, batch: Batch) -> None:
-        """Write a Batch. LateError where it needs what cannot be had any more."""
-        if self._writer.format is JELLY:
-            options = self._writer.options or self._options
-            if fields := missing(options, batch, self._fixed):
-                self._widen(widened(options, fields), fields)
-        # Metadata belongs to its frame, so that frame has to stay one.
-        self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-
-    def _widen(self, options: StreamOptions, fields: Mapping[str, Any]) -> None:
-        old = self._writer
-        path = old.part()
-        if path is None:
-            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in fields.items())
-            late = LateError.of(fields, f"give options={{{advice}}}, or a path as the destination")
-            late.source = old.label or None
-            raise late
-        try:
-            self._writer = Writer(self._dst, options, **self._settings)
-            limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
-            # This package wrote the file, so it may be read however well it is compressed.
-            with Reader(path, format=JELLY.name, max_frame_bytes=NO_LIMIT, max_expansion=NO_LIMIT, **limits) as reader:
-                for batch in reader.batches():
-                    self._writer.add_batch(batch, keep_frames=True if batch.metadata else None)
-        finally:
-            old.abort()
-
-
-def _size(writer: Widening) -> int:
+def _size(writer: Writer) -> int:
     """Bytes of what was written; those of the file where it is compressed."""
     if split_suffix(writer.name)[1] and os.path.isfile(writer.name):
         return os.path.getsize(writer.name)
@@ -361,18 +243,7 @@ def choose_options(options: StreamOptions | Mapping[str, Any] | None, reader: Re
         if options.version == 0:
             options = options.replace(version=version)
         return options
-    return changed(source or default_options(arity).replace(version=version), options or {})
-
-
-def changed(base: StreamOptions, options: Mapping[str, Any]) -> StreamOptions:
-    """The options with some fields changed; where the physical type is, a logical type that goes with it."""
-    if not options:
-        return base
-    changes = dict(options)
-    if "physical_type" in changes and "logical_type" not in changes:
-        triples = changes["physical_type"] == PhysicalType.TRIPLES
-        other = _TRIPLES_OF if triples else _QUADS_OF
-        if triples != (base.physical_type == PhysicalType.TRIPLES):
-            kind = base.logical_type
-            changes["logical_type"] = other.get(kind, other.get(kind.base, LogicalType.UNSPECIFIED))
-    return base.replace(**changes)
+    base = source or default_options(arity).replace(version=version)
+    if base.max_name_table_size < MIN_NAME_TABLE:
+        base = base.replace(max_name_table_size=MIN_NAME_TABLE)
+    return changed(base, options or {})

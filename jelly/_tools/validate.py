@@ -30,7 +30,7 @@ from jelly.errors import JellyError
 
 __all__ = ["Problem", "validate"]
 
-_SLOTS = tuple(slot.name.lower() for slot in Slot)
+SLOTS = tuple(slot.name.lower() for slot in Slot)
 
 
 def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
@@ -38,8 +38,14 @@ def _marked(*kinds: Kind) -> npt.NDArray[np.bool_]:
     return np.isin(np.arange(max(Kind) + 1), kinds)
 
 
+def noun_of(kind: int) -> str:
+    """What a term of a kind is called, with its article."""
+    noun = NOUNS[kind]
+    return f"{'an' if noun == 'IRI' else 'a'} {noun}"
+
+
 # Kinds of terms that RDF 1.1 and RDF-star allow, by slot.
-_ALLOWED = (
+ALLOWED = (
     _marked(Kind.IRI, Kind.BNODE, Kind.TRIPLE),
     _marked(Kind.IRI),
     _marked(Kind.IRI, Kind.BNODE, Kind.LITERAL, Kind.LANG, Kind.TYPED, Kind.TRIPLE),
@@ -103,9 +109,10 @@ def validate(
     """Check a stream and list its problems.
 
     Problems of a Jelly stream are: whatever the `Decoder` refuses (the rest of the stream is then not checked), quoted
-    triples or generalized statements that the options do not announce, namespace declarations in version 1, a graph
-    without an end, rows of unknown kinds, and signs that the file was joined with ``cat``. Problems of other formats
-    are syntax errors, in N-Triples and N-Quads every line that has one.
+    triples or generalized statements that the options do not announce, a pair of logical and physical type outside the
+    recommended table, namespace declarations in version 1, a graph without an end, rows of unknown kinds, and signs
+    that the file was joined with ``cat``. Problems of other formats are syntax errors, in N-Triples and N-Quads every
+    line that has one.
 
     Parameters
     ----------
@@ -156,7 +163,7 @@ def validate(
         if options is not None or delimited is not None or joined:
             raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
     wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)
-    check = _Check(limit, wanted)
+    check = Check(limit, wanted)
     other: frozenset[str] = frozenset()
     if against is not None:
         other = format_of(against, against_format).reading
@@ -214,7 +221,7 @@ def format_to_check(format: str | None, name: str) -> Format:
 def _validate_text(
     src: Any,
     format: Format,
-    check: _Check,
+    check: Check,
     progress: Callable[[int, int | None, int], object] | None,
     limits: dict[str, Any],
 ) -> list[Problem]:
@@ -242,7 +249,7 @@ def _in_order(problem: Problem) -> float:
     return inf if place is None else place
 
 
-class _Check:
+class Check:
     """The problems found so far, and the positions of the statements of the current chunk."""
 
     def __init__(self, limit: int, wanted: StreamOptions | None) -> None:
@@ -291,8 +298,9 @@ class _Check:
             self.compare.finish()
             self.failed = False
 
-    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
-        """Check the Batches of a chunk (None: the end)."""
+    @staticmethod
+    def _places(counter: RowCounter, chunk: Any) -> Any:
+        """Where the rows of a chunk are, see `RowCounter.take_places`."""
         try:
             if chunk is None:
                 counter.close()
@@ -300,7 +308,11 @@ class _Check:
                 counter.feed(chunk)
         except JellyError:
             pass  # the message of the Decoder is better
-        places = counter.take_places()
+        return counter.take_places()
+
+    def take(self, counter: RowCounter, batches: Iterator[Batch], chunk: Any) -> None:
+        """Check the Batches of a chunk (None: the end)."""
+        places = self._places(counter, chunk)
         kinds = places[:, 0]
         self._rows = places[(kinds == KINDS.index("triple")) | (kinds == KINDS.index("quad")), 1:]
         self._declared = places[kinds == KINDS.index("namespace"), 1:]
@@ -333,9 +345,16 @@ class _Check:
 
     def _check_options(self, options: StreamOptions | None) -> None:
         self._options = options
-        if options is None or self._wanted is None:
+        if options is None:
             return
         place = self._headers[0].tolist() if len(self._headers) else ()
+        if not options.types_agree:
+            self.add(
+                f"logical type {options.logical_type.name} does not go with physical type {options.physical_type.name}",
+                *place,
+            )
+        if self._wanted is None:
+            return
         for option in fields(StreamOptions):
             here, there = getattr(options, option.name), getattr(self._wanted, option.name)
             if here != there:
@@ -355,10 +374,10 @@ class _Check:
         if not options.rdf_star and (kinds == Kind.TRIPLE).any():
             self._report(batch, columns, lambda slot, ids: kinds[ids] == Kind.TRIPLE, "rdf_star")
         if not options.generalized_statements:
-            wrong = _generalized_terms(batch)
+            wrong = generalized_terms(batch)
 
             def is_generalized(slot: int, ids: Any) -> Any:
-                return ~_ALLOWED[slot][kinds[ids]] | wrong[ids]
+                return ~ALLOWED[slot][kinds[ids]] | wrong[ids]
 
             self._report(batch, columns, is_generalized, "generalized_statements")
 
@@ -370,9 +389,8 @@ class _Check:
             masks.append(mask & (ids >= 0) if slot == 3 else mask)
         for row in np.flatnonzero(np.logical_or.reduce(masks)).tolist():
             slot = next(i for i, mask in enumerate(masks) if mask[row])
-            noun = NOUNS[batch.kind[columns[slot][row]]]
-            article = "an" if noun == "IRI" else "a"
-            self.add(f"{_SLOTS[slot]} is {article} {noun}, but {flag} is false", *self.place(batch.first_row + row))
+            noun = noun_of(batch.kind[columns[slot][row]])
+            self.add(f"{SLOTS[slot]} is {noun}, but {flag} is false", *self.place(batch.first_row + row))
             if self.is_full:
                 return
 
@@ -381,7 +399,7 @@ def _shown(value: Any) -> str:
     return str(getattr(value, "name", None) or repr(value))
 
 
-def _generalized_terms(batch: Batch) -> Any:
+def generalized_terms(batch: Batch) -> Any:
     """For each term, whether it is a quoted triple that only generalized RDF allows, at any depth."""
     kinds, quoted = batch.kind, batch.quoted
     wrong = np.zeros(len(kinds), bool)
@@ -390,7 +408,7 @@ def _generalized_terms(batch: Batch) -> Any:
     is_quoted = kinds == Kind.TRIPLE
     bad = np.zeros(len(quoted), bool)
     for slot in range(3):
-        bad |= ~_ALLOWED[slot][kinds[quoted[:, slot]]]
+        bad |= ~ALLOWED[slot][kinds[quoted[:, slot]]]
     while True:
         wrong[is_quoted] = bad[batch.aux[is_quoted]]
         after = bad | wrong[quoted].any(axis=1)
@@ -419,7 +437,7 @@ def _shortened(text: str) -> str:
 class _InOrder:
     """Compares position by position."""
 
-    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: _Check) -> None:
+    def __init__(self, theirs: Iterator[tuple[Any, ...]], frame: int | None, check: Check) -> None:
         self._theirs, self._frame, self._check = theirs, frame, check
         self._renaming = BlankNodeBijection()
         self._extra = 0
@@ -451,7 +469,7 @@ class _InOrder:
 class _AnyOrder:
     """Compares as multisets. Memory: each different term once, and 16 bytes for each statement of both."""
 
-    def __init__(self, theirs: Iterator[Batch], frame: int | None, check: _Check) -> None:
+    def __init__(self, theirs: Iterator[Batch], frame: int | None, check: Check) -> None:
         self._theirs, self._frame, self._check = theirs, frame, check
         self._table = StatementTable()
 

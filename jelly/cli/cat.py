@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 import jelly
-from jelly._tools.convert import Widening, changed, choose_options, chosen_fields, join_options, missing, widened
+from jelly._io.widening import changed, missing, open_fields, widened
+from jelly._tools.convert import choose_options, join_options
 from jelly.cli.common import STATEMENTS, reading_options
 from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
 
@@ -54,18 +55,14 @@ def cat(
             looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
             options = changed(join_options(looked), changes) if looked else None
         if options is None and to_format == "jelly":
-            chosen = jelly.StreamOptions(**changes) if changes else None
-            stack.enter_context(jelly.Writer("-", chosen, format=to_format))
+            stack.enter_context(jelly.Writer("-", changes or None, format=to_format))
             return
         stack.enter_context(wide_advice())
-        writer: Widening | jelly.Writer
-        if options is None:
-            writer = stack.enter_context(jelly.Writer("-", format=to_format))
-        else:
-            writer = stack.enter_context(Widening("-", options, fixed=chosen_fields(changes), format=to_format))
+        writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
+        writer.allow(open_fields(changes))
         for one in inputs:
             for batch in one.batches(stack):
-                writer.add_batch(batch)
+                writer.add_batch(batch, keep_frames=True if batch.metadata else None)
 
 
 class _Input:
@@ -84,7 +81,7 @@ class _Input:
         options = None
         if first is not None:
             options = choose_options(None, reader, first.arity)
-            options = widened(options, missing(options, first, changes))
+            options = widened(options, missing(options, first, open_fields(changes)))
         if self._again:
             reader.close()  # there may be more files than a process can open
         else:

@@ -116,6 +116,18 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
     cli.add_command(command)
 
 
+class _LogicalChoice(click.Choice[str]):
+    """A logical type by its name, or by its IRI in RDF-STaX."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if ":" in value:
+            try:
+                value = jelly.LogicalType.from_iri(value).name.lower().replace("_", "-")
+            except jelly.JellyError as error:
+                self.fail(error.reason, param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @cli.command(short_help="Convert a file to another format or to other stream options.")
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
@@ -138,8 +150,8 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
 @click.option(
     "--logical",
     metavar="TYPE",
-    type=click.Choice(_LOGICAL),
-    help=f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}.",
+    type=_LogicalChoice(_LOGICAL),
+    help=f"Logical stream type (the meaning of a frame): {', '.join(_LOGICAL)}, or its IRI in RDF-STaX.",
 )
 @click.option("--generalized", is_flag=True, help="Allow generalized statements.")
 @click.option(
@@ -153,8 +165,8 @@ for command in (canonicalize, cat, hash_, messages, patch, results):
     help="Maximum rows per frame (default 256; 0 = unlimited).",
 )
 @click.option(
-    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1 << 20,
-    help="Maximum bytes per frame (default 1 MiB; 0 = unlimited).",
+    "--frame-bytes", metavar="N", type=click.IntRange(0), default=1_000_000,
+    help="Maximum bytes per frame (default 1 MB; 0 = unlimited).",
 )
 @click.option("--no-delimited", is_flag=True, help="Write one frame without its length.")
 @click.option(
@@ -299,7 +311,7 @@ def _convert_table(
         threads=given["threads"],
         from_format=from_format,
         to_format=to_format,
-        options=jelly.StreamOptions(**{"rdf_star": True, **changes}) if changes else None,
+        options=changes or None,
         seekable=seekable,
         **({} if table_kind(src) else limits_of(given["limits"], format_of(from_format, src, "--from").reading)),
     )

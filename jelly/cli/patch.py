@@ -26,6 +26,7 @@ from jelly.cli.common import (
     say,
 )
 from jelly.cli.errors import message
+from jelly.patch._validate import checked_rows
 
 __all__ = ["patch"]
 
@@ -51,14 +52,14 @@ _seeking_limits = reading_options(*(name for name in STATEMENTS if name in SEEKI
 _ROWS = {2: "A", 3: "D", 4: "PA", 5: "PD", 6: "TX", 7: "TC", 8: "TA", 14: "H"}
 
 
-def _options(stream_type: str | None, triples: bool) -> patches.PatchOptions | None:
+def _options(stream_type: str | None, triples: bool) -> dict[str, Any] | None:
     """The requested options, or None to keep those of the input."""
     if stream_type is None and not triples:
         return None
-    return patches.PatchOptions(
-        stream_type=patches.PatchStreamType[(stream_type or "punctuated").upper()],
-        statement_type=patches.StatementType.TRIPLES if triples else patches.StatementType.QUADS,
-    )
+    return {
+        "stream_type": patches.PatchStreamType[(stream_type or "punctuated").upper()],
+        "statement_type": patches.StatementType.TRIPLES if triples else patches.StatementType.QUADS,
+    }
 
 
 def _target(dst: str, to_format: str | None) -> str | None:
@@ -234,24 +235,14 @@ def slice_(
 @_from
 @_limits
 def validate(file: str, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first problem of FILE with its frame, row and byte, or its line. The exit code is 1 if there is one."""
-    rows: Counter[int] = Counter()
-    last = 15
-    reader = patches.PatchReader(file, **_reading(file, from_format, limits))
-    problem = ""
-    try:
-        for batch in reader.batches():
-            if batch.op is not None and len(batch):
-                rows.update(batch.op.tolist())
-                last = int(batch.op[-1])
-    except jelly.JellyError as error:
-        problem = message(error)
-    else:
-        options = reader.options
-        if options is not None and options.stream_type == patches.PatchStreamType.PUNCTUATED and last != 15:
-            problem = f"{file}: no punctuation row ends the last patch"
-    click.echo(problem or f"{file}: no problems, {sum(rows.values()) - rows[15]} operations")
-    click.get_current_context().exit(1 if problem else 0)
+    """Print the problems of FILE with their frame, row and byte, or their line. The exit code is 1 if there are any."""
+    reading = _reading(file, from_format, limits)
+    problems, operations = checked_rows(file, reading.pop("format"), None, 1000, reading)
+    for problem in problems:
+        click.echo(f"{file}: {problem}")
+    if not problems:
+        click.echo(f"{file}: no problems, {operations} operations")
+    click.get_current_context().exit(1 if problems else 0)
 
 
 @patch.command("apply", short_help="Apply patches to the statements of a file.")

@@ -10,7 +10,7 @@ import click
 
 import jelly
 from jelly._formats.registry import FORMATS, Format, find, having
-from jelly._tools.convert import LateError
+from jelly._io.widening import LateError
 from jelly.cli.common import limits_of
 
 __all__ = [
@@ -90,6 +90,8 @@ def wide_advice() -> Iterator[None]:
     try:
         yield
     except LateError as error:
+        if not error.fields.keys() <= _WIDE.keys():
+            raise
         late = LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
         late.source = error.source
         raise late from None

@@ -16,7 +16,8 @@ from typing import Any
 import click
 
 import jelly
-from jelly._tools.convert import LateError, choose_options, missing, widened
+from jelly._io.widening import ALL_FIELDS, LateError, missing, open_fields, widened
+from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
 from jelly.cli.reading import from_option, settings_of, wide_advice, wide_changes, wide_options
@@ -178,11 +179,11 @@ def _published(
     first = next(batches, None)
     options = choose_options(changes, reader, 3 if first is None else first.arity)
     if first is not None:
-        options = widened(options, missing(options, first, changes))
+        options = widened(options, missing(options, first, open_fields(changes)))
 
     def checked() -> Iterator[Any]:
         for batch in batches if first is None else chain([first], batches):
-            if fields := missing(options, batch):
+            if fields := missing(options, batch, ALL_FIELDS):
                 raise LateError.of(fields, "give options that allow it")
             yield batch
 

@@ -12,6 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._formats.native import default_options
 from jelly._io.reader import Frame, Statement, frames_of
+from jelly._io.widening import ALL_FIELDS, missing, widened
 from jelly._options import PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
 from jelly.grpc._protocol import serve_options
@@ -134,9 +135,12 @@ class FrameWriter:
         self._name = name
         self._encoder: Encoder | None = None
         self._collector: BatchBuilder | None = None
+        self._chosen = options or default_options(3)
         self._raw = False
 
-    def _start(self, options: StreamOptions, frame_rows: int = 0) -> Encoder:
+    def _start(self, options: StreamOptions, frame_rows: int = 0, first: Batch | None = None) -> Encoder:
+        if self._options is None and first is not None:
+            options = widened(options, missing(options, first, ALL_FIELDS - {"physical_type"}))
         if self._name and not options.stream_name:
             options = options.replace(stream_name=self._name)
         return Encoder(options, frame_rows=frame_rows)
@@ -161,7 +165,7 @@ class FrameWriter:
             keep = len(item.frames) > 0
             if self._encoder is None:
                 options = self._options or default_options(item.arity)
-                self._encoder = self._start(options, 0 if keep else self._frame_rows)
+                self._encoder = self._start(options, 0 if keep else self._frame_rows, item)
             return self._encoder.encode_frames(item, keep)
         if isinstance(item, Frame):
             return self._add_frame(item)
@@ -171,7 +175,7 @@ class FrameWriter:
                     f"logical type {self._options.logical_type.name} is one of groups, this is a statement: give Frames"
                 )
             arity = _arity(self._options, item)
-            self._encoder = self._start(self._options or default_options(arity))
+            self._chosen = self._options or default_options(arity)
             self._collector = BatchBuilder(arity)
         return self._end_frame() if self._collector.add(item) >= self._frame_rows else []
 
@@ -182,7 +186,7 @@ class FrameWriter:
             if options is None:
                 options = default_options(arity).replace(logical_type=arity)  # GRAPHS is 3, DATASETS is 4
             # The version is fixed by the first frame, and any later one may have namespaces.
-            self._encoder = self._start(options if options.version else options.replace(version=2))
+            self._chosen = options if options.version else options.replace(version=2)
             self._collector = BatchBuilder(arity)
         for name, iri in frame.namespaces:
             self._collector.namespace(name, iri)
@@ -191,8 +195,9 @@ class FrameWriter:
 
     def _end_frame(self, metadata: dict[str, bytes] | None = None) -> list[bytes]:
         assert self._collector is not None
-        assert self._encoder is not None
         self._collector.end_frame(metadata)
+        if self._encoder is None:
+            self._encoder = self._start(self._chosen, first=self._collector.batch)
         frames = self._encoder.encode_frames(self._collector.batch, True)
         self._collector.clear()
         return frames
@@ -208,7 +213,7 @@ class FrameWriter:
         if self._raw:
             return []
         frames = self._end_frame() if self._collector is not None and len(self._collector) else []
-        encoder = self._encoder or self._start(self._options or default_options(3))
+        encoder = self._encoder or self._start(self._chosen)
         return frames + encoder.close_frames()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jelly._core.jelly.encoder import options_row
-from jelly._options import MAX_TABLE_SIZE, LogicalType, PhysicalType, StreamOptions
+from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
@@ -205,11 +205,14 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
         problems.append(f"version {requested.version} was asked for, this is {own.version}")
     if problems:
         raise JellyOptionsError("; ".join(problems))
+    sizes = {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
+    # No writer may have fewer names, whatever a client asks for.
+    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
     return own.replace(
         stream_name=own.stream_name or requested.stream_name,
         generalized_statements=own.generalized_statements and requested.generalized_statements,
         rdf_star=own.rdf_star and requested.rdf_star,
-        **{name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES},
+        **sizes,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
@@ -14,6 +15,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink, SinkWriter
+from jelly._io.widening import ALL_FIELDS, WideningEncoder, open_fields
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 from jelly.messages._media import Dialect, LogFormat, find_log
@@ -32,13 +34,22 @@ COLLECT_ROWS = 4096
 class _JellyEncoder:
     """Jelly: a message is a frame. A log of no messages is a file of no bytes: the shortest stream has a frame."""
 
-    def __init__(self, options: StreamOptions | None) -> None:
+    def __init__(self, options: StreamOptions | None, writer: SinkWriter | None = None) -> None:
         self._options = options
-        self._encoder: Encoder | None = None
+        self._writer = None if writer is None else weakref.ref(writer)  # which holds this
+        self._encoder: WideningEncoder | None = None
 
     def encode(self, batch: Batch) -> bytes:
         if self._encoder is None:
-            self._encoder = Encoder(self._options or _options(batch.arity), frame_rows=0, frame_bytes=0)
+            given = self._options
+            options = given or _options(batch.arity)
+            allowed = ALL_FIELDS - {"physical_type"} if given is None else open_fields(given)
+            writer = None if self._writer is None else self._writer()
+            if not options.version and (writer is None or writer._sink.is_live):
+                options = options.replace(version=2)  # namespaces may come late
+            self._encoder = WideningEncoder(
+                options, lambda options: Encoder(options, frame_rows=0, frame_bytes=0), allowed, writer
+            )
         return self._encoder.encode(batch, True)
 
     def close(self) -> bytes:
@@ -46,13 +57,19 @@ class _JellyEncoder:
 
 
 def _options(arity: int) -> StreamOptions:
-    """Graphs where there are no others than the default graph, else datasets. Version 2: namespaces may come late."""
+    """Graphs where there are no others than the default graph, else datasets."""
     if arity == 3:
-        return StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS, rdf_star=True, version=2)
-    return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS, rdf_star=True, version=2)
+        return StreamOptions(PhysicalType.TRIPLES, LogicalType.GRAPHS)
+    return StreamOptions(PhysicalType.QUADS, LogicalType.DATASETS)
 
 
-def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None, members: str | None) -> Any:
+def _encoder(
+    format: LogFormat,
+    dialect: Dialect,
+    options: StreamOptions | None,
+    members: str | None,
+    writer: SinkWriter | None = None,
+) -> Any:
     if members is not None and format.name != "tar":
         raise JellyArgumentError(f"members= is for TAR archives: {format.title} has no files in it")
     if dialect not in ("comment", "directive"):
@@ -62,7 +79,7 @@ def _encoder(format: LogFormat, dialect: Dialect, options: StreamOptions | None,
             raise JellyOptionsError(
                 f"the logical type of a message log is GRAPHS or DATASETS, not {options.logical_type.name}"
             )
-        return _JellyEncoder(options)
+        return _JellyEncoder(options, writer)
     if format.name == "tar":
         return TarEncoder(members)
     if format.name in ("nt", "nq"):
@@ -125,7 +142,7 @@ class MessageWriter(SinkWriter):
         self._sink = Sink(dst)
         try:
             self.format, found, _ = find_log(format, self._sink.name)
-            self._encoder = _encoder(self.format, dialect or found or "comment", options, members)
+            self._encoder = _encoder(self.format, dialect or found or "comment", options, members, self)
         except BaseException:
             self.abort()
             raise

@@ -32,6 +32,7 @@ from jelly.patch._diff import diff, write_diff
 from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open
 from jelly.patch._stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
+from jelly.patch._validate import validate
 
 __all__ = [
     "PATCH_FORMATS",
@@ -63,6 +64,7 @@ __all__ = [
     "read_arrow",
     "read_log",
     "read_patches",
+    "validate",
     "write_arrow",
     "write_diff",
 ]

@@ -17,6 +17,7 @@ from jelly._formats.registry import READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
+from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._options import StreamOptions
 from jelly.errors import JellyUnsupportedError
@@ -147,14 +148,10 @@ def _apply_to_target(patches: Iterable[Patch], target: Target, on_missing: OnMis
 def _options(reader: Reader, quads: bool, namespaces: bool) -> StreamOptions:
     """Those of the source, for a flat stream."""
     flat = default_options(4 if quads else 3)
-    if reader.options is None:
-        # Namespaces may come late, when the version is written already.
-        namespaces = namespaces or reader.format.namespaces
     source = reader.options or flat
     return source.replace(
         physical_type=flat.physical_type,
         logical_type=flat.logical_type,
-        rdf_star=True,
         version=2 if namespaces else source.version,
     )
 
@@ -185,6 +182,9 @@ def _apply_to_file(
         quads = batch is not None and batch.arity == 4
         quads = quads or any(part.g is not None and (part.g >= 0).any() for part in net.statements(added))
         with Writer(dst, _options(reader, quads, bool(declared)), format=to_format) as writer:
+            # Namespaces may come late, and a pipe cannot be written again.
+            late = 2 if reader.options is None and reader.format.namespaces else 0
+            writer.allow(ALL_FIELDS - {"physical_type"}, version=late)
             for name, iri in declared.items():
                 if iri is not None:
                     writer.namespace(name, iri)

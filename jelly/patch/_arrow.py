@@ -128,7 +128,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
 def write_arrow(
     dst: Any,
     data: Any,
-    options: PatchOptions | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     layout: Layout | None = None,
     headers: Iterable[Header] = (),
@@ -145,7 +145,7 @@ def write_arrow(
         A table, as for `jelly.write_arrow`, with a further column ``op``: "add", "insert" or "A", and "delete" or "D",
         in upper or lower case. With a column ``patch`` of integers, a patch ends wherever the number changes; the
         numbers must not fall and are not written. Other columns are not allowed. The rows keep their order.
-    options : PatchOptions, optional
+    options : PatchOptions or mapping, optional
         Options of Jelly-Patch. By default the statements are quads if one of the first 64 MiB of the table names a
         graph.
     layout : {"flat", "ntriples"}, optional
@@ -185,13 +185,14 @@ def write_arrow(
     from jelly._formats.arrow_input import InputTable
 
     table = InputTable(data, layout, patch=True)
-    if options is None:
-        options = PatchOptions(statement_type=StatementType.QUADS if table.has_graphs() else StatementType.TRIPLES)
+    if not isinstance(options, PatchOptions):
+        kind = StatementType.QUADS if table.has_graphs() else StatementType.TRIPLES
+        options = {"statement_type": kind} | dict(options or {})
     rows = 0
     with PatchWriter(dst, options, **settings) as writer:
         for head in Patch([*headers, *[Start()] * transactions]).batches():
             writer.add_batch(head)
-        quads = writer.format is not JELLY_PATCH or options.statement_type == StatementType.QUADS
+        quads = writer.format is not JELLY_PATCH or writer.options.statement_type == StatementType.QUADS
         for batch in table.batches(quads, transactions):
             before = writer.operations if writer.format is JELLY_PATCH else batch.first_row
             is_row = np.asarray(batch.op) <= DELETE
@@ -211,7 +212,7 @@ def write_arrow(
 def convert_table(
     src: Any,
     dst: Any,
-    options: PatchOptions | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     layout: Layout = "flat",
     from_format: str | None = None,

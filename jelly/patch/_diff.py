@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -61,7 +61,7 @@ class _Spool:
         self.nbytes = 0  # of what is in memory
         self._file: Any = None
         self._closed = False
-        self._encoder = Encoder(default_options(4).replace(generalized_statements=True), frame_rows=4096)
+        self._encoder = Encoder(default_options(4).replace(rdf_star=True, generalized_statements=True), frame_rows=4096)
         self.rows = 0
 
     @property
@@ -378,7 +378,7 @@ def write_diff(
     dst: Any,
     old: Any,
     new: Any,
-    options: PatchOptions | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
     *,
     memory: int = 1 << 29,
     namespaces: bool = True,
@@ -400,7 +400,7 @@ def write_diff(
         The old statements, as for `jelly.Reader`.
     new : Any
         The new statements, as for `jelly.Reader`.
-    options : PatchOptions, optional
+    options : PatchOptions or mapping, optional
         Options of Jelly-Patch.
     memory : int, default 512 MiB
         Approximate maximum bytes of memory for the comparison. What does not fit goes to temporary files: the

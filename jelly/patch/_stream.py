@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Literal
 
@@ -21,7 +21,8 @@ from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, C
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
-from jelly._options import PatchOptions, StatementType
+from jelly._io.widening import WideningEncoder, open_fields
+from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError, JellyFormatError
 
@@ -367,14 +368,16 @@ class PatchWriter(SinkWriter):
     dst : str, os.PathLike or binary file object
         The output. ``"-"`` is standard output. The suffix of a path chooses format (``.jellyp .rdfp .trp``) and
         compression.
-    options : PatchOptions, optional
-        Options of Jelly-Patch. By default quads, and punctuation rows that end patches.
+    options : PatchOptions or mapping, optional
+        Options of Jelly-Patch, or only some of their fields. By default quads, punctuation rows that end patches, and
+        flags for quoted triples and generalized statements where there are any: the first 8192 rows (or the first
+        Batch) decide. If a later row needs more, a file is written again; for a pipe it is an error.
     format : str, optional
         Name, suffix or media type of the format, as for `PatchReader`.
     frame_rows : int, default 256
         Maximum rows per frame (0: unlimited). In a stream of type FRAME a frame ends with its patch.
-    frame_bytes : int, default 1 MiB
-        Approximate maximum bytes per frame (0: unlimited).
+    frame_bytes : int, default 1 MB
+        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
@@ -416,27 +419,27 @@ class PatchWriter(SinkWriter):
     def __init__(
         self,
         dst: Any,
-        options: PatchOptions | None = None,
+        options: PatchOptions | Mapping[str, Any] | None = None,
         *,
         format: str | None = None,
         frame_rows: int = 256,
-        frame_bytes: int = 1 << 20,
+        frame_bytes: int = 1_000_000,
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
         marked_bnodes: bool = True,
         quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
     ) -> None:
-        if options is not None and not isinstance(options, PatchOptions):
+        if options is not None and not isinstance(options, PatchOptions | Mapping):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations = 0
         self._inside = False  # a transaction
-        self.options = options or PatchOptions()
+        self._given = options if isinstance(options, PatchOptions) else PatchOptions(**(options or {}))
         self._sink = Sink(dst)
         try:
             self.format = find(format, self._sink.name, content=Content.PATCH)
-            self._encoder = self.format.open_writer(
-                self.options,
+            make = partial(
+                self.format.open_writer,
                 framing=Framing(
                     frame_rows=frame_rows,
                     frame_bytes=frame_bytes,
@@ -446,10 +449,19 @@ class PatchWriter(SinkWriter):
                 marked_bnodes=marked_bnodes,
                 quoted=quoted,
             )
+            if self.format is JELLY_PATCH:
+                self._encoder: Any = WideningEncoder(self._given, make, open_fields(options), self)
+            else:
+                self._encoder = make(self._given)
             self._collector = OperationBatchBuilder(4)
         except BaseException:
             self.abort()
             raise
+
+    @property
+    def options(self) -> PatchOptions:
+        """The options of the stream so far."""
+        return getattr(self._encoder, "options", self._given)
 
     def add(self, operation: Operation) -> None:
         """Write one operation.
@@ -529,7 +541,9 @@ _WRITING = frozenset(signature(PatchWriter).parameters) - {"dst", "options"}
 
 @checked(_WRITING)
 def dumps(
-    patches: Iterable[Patch | Operation] | Patch, options: PatchOptions | None = None, **settings: Any
+    patches: Iterable[Patch | Operation] | Patch,
+    options: PatchOptions | Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> bytes:
     """Write patches to bytes.
 
@@ -537,8 +551,8 @@ def dumps(
     ----------
     patches : Patch, iterable of Patch, or iterable of Operation
         The patches, or the operations of one patch.
-    options : PatchOptions, optional
-        Options of Jelly-Patch.
+    options : PatchOptions or mapping, optional
+        Options of Jelly-Patch, or some of their fields.
     **settings : Any
         Keywords of `PatchWriter`.
 
@@ -572,9 +586,9 @@ def convert(
     *,
     from_format: str | None = None,
     to_format: str | None = None,
-    options: PatchOptions | None = None,
+    options: PatchOptions | Mapping[str, Any] | None = None,
     frame_rows: int = 256,
-    frame_bytes: int = 1 << 20,
+    frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
     keyframe_rows: int = KEYFRAME_ROWS,
@@ -593,12 +607,13 @@ def convert(
         The output, as for `PatchWriter`.
     from_format, to_format : str, optional
         Formats of input and output. By default the suffixes decide.
-    options : PatchOptions, optional
-        Options of the Jelly-Patch stream that is written. By default those of a Jelly-Patch source.
+    options : PatchOptions or mapping, optional
+        Options of the Jelly-Patch stream that is written, or only the fields that change. By default those of a
+        Jelly-Patch source.
     frame_rows : int, default 256
         Maximum rows per frame (0: unlimited).
-    frame_bytes : int, default 1 MiB
-        Approximate maximum bytes per frame (0: unlimited).
+    frame_bytes : int, default 1 MB
+        Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it.
     seekable : bool, default False
@@ -631,9 +646,13 @@ def convert(
         batches = reader.source.watched(reader.batches(), progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         batch = next(batches, None)
+        chosen = options
+        if not isinstance(options, PatchOptions) and reader.options is not None:
+            names = max(MIN_NAME_TABLE, reader.options.max_name_table_size)
+            chosen = reader.options.replace(**{"max_name_table_size": names} | dict(options or {}))
         with PatchWriter(
             dst,
-            options or reader.options,
+            chosen,
             format=to_format,
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
@@ -643,6 +662,8 @@ def convert(
             marked_bnodes=marked_bnodes,
             quoted=quoted,
         ) as writer:
+            if isinstance(writer._encoder, WideningEncoder):
+                writer._encoder.allowed = open_fields(options)
             while batch is not None:
                 writer.add_batch(batch)
                 batch = next(batches, None)

@@ -23,6 +23,7 @@ from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
+from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
@@ -351,6 +352,7 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
                     kind = ("", "-quads")[key[0] == 4] + "-generalized" * key[1]
                     path = os.path.join(folder, f"part-{name}{kind}.jelly")
                     writers[key] = stack.enter_context(Writer(path, options, seekable=True))
+                    writers[key].allow(ALL_FIELDS - {"physical_type"})
                 try:
                     writers[key].add_batch(batch, keep_frames=False)
                 except JellyError as error:
@@ -360,8 +362,7 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
 
 
 def _options(batch: Batch) -> StreamOptions:
-    # A later source may be the first with namespaces.
-    given = default_options(batch.arity).replace(version=2)
+    given = default_options(batch.arity)
     if batch.options is not None and batch.options.generalized_statements:
         return given.replace(generalized_statements=True)
     return given

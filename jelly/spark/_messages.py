@@ -19,6 +19,7 @@ from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
 from jelly._formats.native import default_options
 from jelly._io.drain import drain
+from jelly._io.widening import ALL_FIELDS, Memory, WideningEncoder, open_fields
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly.arrow import RecordBatchBuilder, compute, pa
@@ -305,12 +306,14 @@ class _Packer:
     def _frame(
         self, intake: ArrowImporter, quads: bool, columns: dict[str, tuple[Any, ...]], start: int, end: int
     ) -> bytes:
+        settings: dict[str, Any] = {"frame_rows": 0, "frame_bytes": 0, "delimited": self._delimited}
+        allowed = ALL_FIELDS - {"physical_type"} if self._options is None else open_fields(self._options)
         options = self._options or default_options(4 if quads else 3)
-        encoder = Encoder(options, frame_rows=0, frame_bytes=0, delimited=self._delimited)
+        memory = Memory()
+        encoder = WideningEncoder(options, lambda options: Encoder(options, **settings), allowed, memory)
         # Each column gets the range of its rows, which is cheaper than slices of arrays.
         intake.load(end - start, {name: (made[0] + start, *made[1:]) for name, made in columns.items()})
-        parts = []
         while (batch := intake.pull(True)) is not None:
-            parts.append(encoder.encode(batch, keep_frames=False))
-        parts.append(encoder.close())
-        return b"".join(parts)
+            memory.write(encoder.encode(batch, keep_frames=False))
+        memory.write(encoder.close())
+        return b"".join(memory.parts)

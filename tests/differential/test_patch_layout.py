@@ -165,7 +165,8 @@ def messages(pb, options):
 def options_of(stream, statement=QUADS, sizes=BIG):
     names, prefixes, datatypes = sizes
     return PatchOptions(
-        stream_type=stream, statement_type=statement, generalized_statements=True, max_name_table_size=names,
+        stream_type=stream, statement_type=statement, generalized_statements=True, rdf_star=True,
+        max_name_table_size=names,
         max_prefix_table_size=prefixes, max_datatype_table_size=datatypes,
     )  # fmt: skip
 
@@ -241,7 +242,7 @@ def test_frames_without_rows(pb):
 
 def test_its_default_options_are_ours():
     """Where none are given it writes quads in patches ended by punctuation, with the largest of its presets."""
-    assert PatchOptions() == options_of(PUNCTUATED).replace(generalized_statements=False)
+    assert PatchOptions() == options_of(PUNCTUATED).replace(generalized_statements=False, rdf_star=False)
 
 
 class Demands(PatchDecoder):
@@ -338,8 +339,8 @@ def test_what_it_refuses_is_refused(pb):
 
 
 def test_what_it_lets_pass_is_told_apart(pb):
-    """It checks no transactions and reads graphs of triples away: of those the specification allows an error. Later
-    options of another kind it takes no notice of, which the specification does not."""
+    """It checks no transactions and reads graphs of triples away, as the specification wants; ``strict`` refuses these.
+    Later options of another kind it takes no notice of, which the specification does not."""
     options = messages(pb, options_of(FLAT, TRIPLES))
     other = pb.RdfPatchOptions.FromString(options.SerializeToString())
     other.max_name_table_size += 1
@@ -347,5 +348,5 @@ def test_what_it_lets_pass_is_told_apart(pb):
     for fields in ({"transaction_commit": {}}, {"statement_add": named}, {"options": other}):
         raw = pb.RdfPatchFrame(rows=[pb.RdfPatchRow(options=options), pb.RdfPatchRow(**fields)]).SerializeToString()
         with pytest.raises(jelly.JellyError) as caught:
-            list(PatchReader(varint(len(raw)) + raw))
+            list(PatchReader(varint(len(raw)) + raw, strict="statement_add" in fields))
         assert (caught.value.frame, caught.value.row) == (0, 1)

@@ -65,6 +65,7 @@ def told(operation):
 def streams(draw):
     """Options, and patches of tuples."""
     options = PatchOptions(
+        rdf_star=True,
         stream_type=draw(st.sampled_from(PatchStreamType)),
         statement_type=draw(st.sampled_from(StatementType)),
         generalized_statements=draw(st.booleans()),

@@ -134,11 +134,11 @@ def test_nothing_is_opened_or_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_options_of_another_type() -> None:
     for call in (
-        lambda: jelly.Writer(OUT(), options={}),  # type: ignore[arg-type]
-        lambda: jelly.write(OUT(), [T], {"physical_type": 1}),  # type: ignore[arg-type]
-        lambda: jelly.dumps([T], {}),  # type: ignore[arg-type]
+        lambda: jelly.Writer(OUT(), options="x"),  # type: ignore[arg-type]
+        lambda: jelly.write(OUT(), [T], "x"),  # type: ignore[arg-type]
+        lambda: jelly.dumps([T], "x"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(JellyArgumentError, match="options must be StreamOptions, not dict"):
+        with pytest.raises(JellyArgumentError, match="options must be StreamOptions, not str"):
             call()
     with pytest.raises(JellyArgumentError, match="options must be PatchOptions, not StreamOptions"):
         PatchWriter(OUT(), jelly.StreamOptions())  # type: ignore[arg-type]

@@ -176,7 +176,6 @@ def test_what_rdflib_cannot_hold(statement, reason):
         ((S, P, rdflib.Variable("x")), jelly.JellyUnsupportedError),
         ((S, P), ValueError),
         ((S, P, URIRef("\ud800")), jelly.JellyFormatError),
-        ((Literal("s"), P, OBJ), jelly.JellyOptionsError),
     ],
 )
 def test_what_jelly_cannot_hold(statement, error, tmp_path):

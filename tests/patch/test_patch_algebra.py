@@ -70,7 +70,7 @@ HEADERS = st.lists(
 
 
 ON_MISSING = st.sampled_from(["ignore", "error"])
-OPTIONS = PatchOptions(generalized_statements=True)
+OPTIONS = PatchOptions(rdf_star=True, generalized_statements=True)
 
 
 @st.composite

@@ -69,6 +69,7 @@ def test_each_file_in_all_stream_types(path: Path) -> None:
     for stream, statement, frame_rows in itertools.product(PatchStreamType, StatementType, (1, 16, 256)):
         for names, prefixes, datatypes in tables:
             options = PatchOptions(
+        rdf_star=True,
                 stream_type=stream, statement_type=statement, max_name_table_size=names,
                 max_prefix_table_size=prefixes, max_datatype_table_size=datatypes,
             )  # fmt: skip
@@ -90,7 +91,7 @@ def test_repeated_and_mixed(stream: PatchStreamType, statement: StatementType) -
     known = {path: list(read_patches(path)) for path in paths}
     mixed = paths * 5
     random.Random(5).shuffle(mixed)
-    options = PatchOptions(stream_type=stream, statement_type=statement, max_name_table_size=16)
+    options = PatchOptions(rdf_star=True, stream_type=stream, statement_type=statement, max_name_table_size=16)
     for order in (*([path] * 5 for path in paths), paths * 5, mixed):
         patches = [patch for path in order for patch in known[path]]
         expected = [rows(path) for path in order]

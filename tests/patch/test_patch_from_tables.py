@@ -93,7 +93,7 @@ def test_anything(
     ))  # fmt: skip
     numbers = numbered([row[2] for row in rows])
     table = changes(out.getvalue(), [row[1] for row in rows], numbers, layout=layout, dictionary=dictionary)
-    options = PatchOptions(stream_type=kind, generalized_statements=True)
+    options = PatchOptions(rdf_star=True, stream_type=kind, generalized_statements=True)
     data = written(table, options, transactions=transactions, format=format)
     found = read_arrow(data, layout=layout, dictionary=dictionary, format=format).read_all().to_pylist()
     # RDF Patch knows one patch only.
@@ -115,11 +115,12 @@ def test_real_data(path: str, layout: str) -> None:
         table = changes(out.getvalue(), ops, [i // 7 for i in range(n)], layout=layout, dictionary=dictionary)
         # In many record batches, none of which ends with a patch.
         parts = pa.concat_tables([table.slice(i, 1003) for i in range(0, n, 1003)])
-        data = written(parts, PatchOptions(stream_type=kind, statement_type=StatementType(1 + quads)))
+        data = written(parts, PatchOptions(rdf_star=True, stream_type=kind, statement_type=StatementType(1 + quads)))
         assert read_arrow(data, layout=layout, dictionary=dictionary).read_all().to_pylist() == table.to_pylist()
         if kind == PatchStreamType.FRAME:
             assert [[str(op) for op in patch][::8] for patch in islice(read_patches(data), 9)] == [["TX .", "TC ."]] * 9
-    flat = written(changes(out.getvalue(), ops, None, layout=layout), PatchOptions(stream_type=PatchStreamType.FLAT))
+    options = PatchOptions(rdf_star=True, stream_type=PatchStreamType.FLAT)
+    flat = written(changes(out.getvalue(), ops, None, layout=layout), options)
     (patch,) = loads(flat)
     assert (patch.count(2), patch.count(3)) == (ops.count("add"), ops.count("delete"))
     assert [op.statement for op in islice(patch, 1, 100)] == [
@@ -216,7 +217,7 @@ def test_errors_name_the_row(tmp_path: Path, changed: dict[str, Any], message: s
     if cut:
         table = pa.concat_tables([table.slice(i, 1) for i in range(4)])
     with pytest.raises(jelly.JellyError, match=message) as caught:
-        write_arrow(tmp_path / "out.jellyp", table, headers=[HEADER])
+        write_arrow(tmp_path / "out.jellyp", table, {"generalized_statements": False}, headers=[HEADER])
     assert caught.value.row == row
     assert list(tmp_path.iterdir()) == []
 
@@ -240,7 +241,7 @@ def test_rows_of_later_batches(format: str, value: str, kind: str, message: str)
 
 
 def test_options_that_forbid() -> None:
-    flat = PatchOptions(stream_type=PatchStreamType.FLAT)
+    flat = PatchOptions(rdf_star=True, stream_type=PatchStreamType.FLAT)
     assert len(text(written(few(patch=[1] * 4), flat))) == 1
     with pytest.raises(jelly.JellyOptionsError, match="holds one patch only") as caught:
         written(few(patch=[1, 1, 2, 2]), flat)

@@ -45,7 +45,7 @@ ENTRIES = ("options", "name", "prefix", "datatype")
 
 def written(stream_type: PatchStreamType, n: int = 2) -> bytes:
     out = io.BytesIO()
-    with PatchWriter(out, PatchOptions(stream_type), frame_rows=50) as writer:
+    with PatchWriter(out, PatchOptions(stream_type, rdf_star=True), frame_rows=50) as writer:
         for _ in range(n):
             writer.write(Patch(OPERATIONS))
     return out.getvalue()

@@ -81,7 +81,7 @@ def some(n: int, each: int) -> list[Patch]:
 
 
 def write(path: Path, found: list[Patch], kind: PatchStreamType = PUNCTUATED, every: int = 5, rows: int = 3) -> None:
-    options = PatchOptions(stream_type=kind, max_name_table_size=16, max_prefix_table_size=4)
+    options = PatchOptions(rdf_star=True, stream_type=kind, max_name_table_size=16, max_prefix_table_size=4)
     with PatchWriter(path, options, seekable=True, keyframe_rows=every, frame_rows=rows) as writer:
         for patch in found:
             writer.write(patch)
@@ -125,7 +125,7 @@ def test_any_patches(tmp_path_factory, found, kind, every, rows, data):
             batches = [*decoder.feed(path.read_bytes()[key.offset :]), *decoder.close()]
             assert [x for patch in patches_in(batches) for x in patch] == operations[key.statement - key.place // 4 :]
     # The same without keyframes.
-    path.write_bytes(dumps(found, PatchOptions(stream_type=kind), frame_rows=rows))
+    path.write_bytes(dumps(found, PatchOptions(rdf_star=True, stream_type=kind), frame_rows=rows))
     with pytest.raises(jelly.JellyError, match="no index"):
         jelly.patch.open(path)
     make_sidecar(path, distance=every, chunk=48, patch=True)
@@ -290,6 +290,7 @@ def test_cut_flipped_and_joined(seekable):
     assert list(read_patches(path)) == 2 * expected
 
 
+@pytest.mark.filterwarnings("ignore:the index of:RuntimeWarning")  # the options are no longer those of the index
 def test_flips_in_the_rows(seekable):
     """No crash, and where reading from the start finds an error so does reading by the index."""
     path, _, data = seekable
@@ -418,7 +419,7 @@ def test_sidecar_that_lies(tmp_path):
 @settings(max_examples=200)
 def test_state_of_any_bytes(data, at, kind):
     """A forged state of the decoder is refused or harmless, never a crash."""
-    options = PatchOptions(statement_type=kind, max_name_table_size=16, max_prefix_table_size=4)
+    options = PatchOptions(rdf_star=True, statement_type=kind, max_name_table_size=16, max_prefix_table_size=4)
     rows = [Add(values[:3]), Header("k", values[-1]), AddNamespace("n", nodes[0]), Delete((*nodes[:2], values[-1]))]
     decoder = Decoder(patch=True)
     list(decoder.feed(dumps(Patch(rows), options)))

@@ -24,7 +24,7 @@ ROWS = [
 @pytest.mark.parametrize("stream_type", [1, 3])
 def test_rows(stream_type, batch_rows):
     patches = [patch for text in TEXTS for patch in loads(text, format="rdfp")]
-    data = dumps(patches, PatchOptions(stream_type=stream_type))
+    data = dumps(patches, PatchOptions(rdf_star=True, stream_type=stream_type))
     for dictionary in (False, True):
         table = read_arrow(data, batch_rows=batch_rows, dictionary=dictionary).read_all()
         table.validate(full=True)

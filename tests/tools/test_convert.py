@@ -119,7 +119,7 @@ def test_text_to_jelly_to_text(statements):
 @pytest.mark.parametrize("text", [b"", b"<a:s> <a:p> <a:o> .\n"])
 def test_options_of_text(format, physical, logical, text):
     options = jelly.options(convert(text, from_format=format)[0])
-    assert (options.physical_type, options.logical_type, options.rdf_star) == (physical, logical, True)
+    assert (options.physical_type, options.logical_type, options.rdf_star) == (physical, logical, False)
 
 
 def test_empty_jelly_keeps_its_options():

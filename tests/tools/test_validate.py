@@ -106,7 +106,8 @@ def test_unknown_rows():
 
 def test_logical_type_that_does_not_fit():
     (problem,) = jelly.validate(craft.frame(craft.options(craft.TRIPLES, logical=4), craft.triple()))
-    assert "logical stream type 4" in problem.message
+    assert problem.message == "logical type DATASETS does not go with physical type TRIPLES"
+    assert (problem.frame, problem.row) == (0, 0)
 
 
 def test_goes_on_until_the_decoder_cannot():
@@ -178,8 +179,8 @@ def test_every_cut_and_change_has_an_answer():
 
 
 def test_options():
-    data = jelly.dumps([(S, P, O)])
-    assert jelly.validate(data, options=jelly.dumps([(S, P, S)])) == []
+    data = jelly.dumps([(S, P, O)], {"rdf_star": True})
+    assert jelly.validate(data, options=jelly.dumps([(S, P, S)], {"rdf_star": True})) == []
     wanted = jelly.options(data).replace(max_name_table_size=8, rdf_star=False, logical_type=0)
     assert messages(jelly.validate(data, options=wanted)) == [
         "stream option logical_type is FLAT_TRIPLES, expected UNSPECIFIED",

@@ -9,6 +9,8 @@ cdef enum:
     WIRE_VARINT = 0
     WIRE_I64 = 1
     WIRE_LEN = 2
+    WIRE_GROUP = 3
+    WIRE_GROUP_END = 4
     WIRE_I32 = 5
 
 cdef enum:
@@ -16,6 +18,8 @@ cdef enum:
     MAX_VARINT = 10
     # Maximum bytes written for a field tag, a length or an id.
     MAX_VARINT32 = 5
+    # Groups in groups, as in other implementations.
+    MAX_GROUPS = 100
 
 
 ctypedef struct Reader:
@@ -72,7 +76,7 @@ cdef inline int skip_varint(Reader* r) noexcept nogil:
 
 
 cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
-    """Step over the value of an unknown field. -1 if malformed; groups (types 3 and 4) are malformed in proto3."""
+    """Step over the value of an unknown field. -1 if malformed, and for groups: see skip_any."""
     cdef Reader ignored
     cdef int kind = <int>(tag & 7)
     if tag < 8:
@@ -88,12 +92,18 @@ cdef inline int skip_field(Reader* r, int64_t tag) noexcept nogil:
     return 0
 
 
+# What writers do not make. Hot loops leave these to cold functions: a call would keep their Reader in memory.
+
+cdef int64_t take_low_bits(Reader* r) noexcept nogil
+cdef int skip_any(Reader* r, int64_t tag) noexcept nogil
+
+
 cdef inline int skip_fields(Reader* r) noexcept nogil:
     """Step over all remaining fields. -1 if malformed."""
     cdef int64_t tag
     while r.at < r.end:
         tag = take_varint(r)
-        if tag < 0 or skip_field(r, tag) < 0:
+        if tag < 0 or skip_any(r, tag) < 0:
             return -1
     return 0
 

@@ -16,6 +16,44 @@ cdef int grow_writer(Writer* w, int64_t need) noexcept nogil:
     return 0
 
 
+cdef int64_t take_low_bits(Reader* r) noexcept nogil:
+    """The low 32 bits of a varint of ten bytes, of which take_varint took nine. -1 if it is cut off or longer."""
+    cdef uint32_t value = 0
+    cdef int i
+    if r.at >= r.end or r.at[0] >= 0x80:
+        return -1
+    for i in range(MAX_VARINT32):
+        value |= <uint32_t>(r.at[i - 9] & 0x7F) << (7 * i)
+    r.at += 1
+    return value
+
+
+cdef int skip_any(Reader* r, int64_t tag) noexcept nogil:
+    """Step over the value of an unknown field, or over a group of proto2 to its end tag. -1 if malformed."""
+    cdef int64_t open[MAX_GROUPS]
+    cdef int depth = 1
+    if tag & 7 != WIRE_GROUP or tag < 8:
+        return skip_field(r, tag)
+    open[0] = tag >> 3
+    while depth > 0:
+        tag = take_varint(r)
+        if tag < 8:
+            return -1
+        if tag & 7 == WIRE_GROUP_END:
+            depth -= 1
+            if open[depth] != tag >> 3:
+                return -1
+        elif tag & 7 != WIRE_GROUP:
+            if skip_field(r, tag) < 0:
+                return -1
+        elif depth == MAX_GROUPS:
+            return -1
+        else:
+            open[depth] = tag >> 3
+            depth += 1
+    return 0
+
+
 # Test hooks.
 
 def _take_varint(bytes data):
@@ -44,7 +82,7 @@ def _skip_field(bytes data):
     r.at = <const uint8_t*>data
     r.end = r.at + len(data)
     tag = take_varint(&r)
-    if tag < 0 or skip_field(&r, tag) < 0:
+    if tag < 0 or skip_any(&r, tag) < 0:
         return -1
     return r.at - <const uint8_t*>data
 

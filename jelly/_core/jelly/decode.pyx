@@ -1,29 +1,37 @@
 """Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""
 
 from cython cimport likely
-from libc.stdint cimport int8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     CARRIED, INTERN_MAX, KIND_BNODE, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, UNSET, add_frame,
-    add_metadata, add_namespace, add_quoted, add_row, add_term, copy_term, hash_bytes, same_bytes, split_tag,
+    add_metadata, add_namespace, add_quoted, add_row, add_term, hash_bytes, same_bytes, split_tag,
 )
+from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
-    BAD_UTF8, BOTH_KINDS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    BAD_UTF8, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
-    NO_TERM_TO_REPEAT, OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
-    ROW_UNKNOWN, TERM_TWICE, TWO_ROWS, fail,
+    OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
+    ROW_UNKNOWN, fail,
 )
-from jelly._core.base.patch_operations cimport step_transaction
-from jelly._core.base.protobuf cimport skip_field, skip_fields, take_span, take_varint
+from jelly._core.base.patch_operations cimport (
+    OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
+)
+from jelly._core.base.protobuf cimport Reader, skip_any, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.decode_state cimport (
+    BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR, checked, much_metadata,
+)
 from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_metadata, take_part,
 )
 from jelly._core.jelly.joined cimport look_behind, look_on
 from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_string, set_entry
-from jelly._core.jelly.stream_options cimport check_stream_options, read_stream_options, same_stream_options
-
+from jelly._core.jelly.stream_options cimport (
+    StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options,
+)
+from jelly._core.jelly.unusual cimport check_announced, gathered, merge_terms, repeat_term, simplified, take_key
 
 # ---- stream options
 
@@ -43,13 +51,20 @@ cdef int read_options(DecoderState* d, Reader* r) noexcept nogil:
         d.restart.arity = d.arity
         look_behind(&d.restart, &d.t, d.frame, d.patch, d.n_frames, d.row, d.frame_offset + (d.frame.at - d.frame_start))
         return OK
-    if check_stream_options(&h, d.patch, &d.limits, at, &d.fault) != OK:
+    if check_stream_options(&h, d.patch, d.strict, &d.limits, at, &d.fault) != OK:
         return d.fault.code
     d.next = h
     return NEED_TABLES
 
 
 # ---- lookup entries
+
+cdef int read_odd_entry(DecoderState* d, const uint8_t* begin, Reader* r, Table* table, int range_code) noexcept nogil:
+    cdef Reader plain
+    if simplified(d, begin, r, &plain) < 0:
+        return d.fault.code
+    return read_entry(d, &plain, table, range_code)
+
 
 cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) noexcept nogil:
     cdef int64_t tag
@@ -65,16 +80,24 @@ cdef int read_entry(DecoderState* d, Reader* r, Table* table, int range_code) no
         elif tag == pb.RDF_NAME_ENTRY_ID_TAG:
             id = take_varint(r)
             if id < 0:
-                return malformed(d, r)
+                return read_odd_entry(d, at, r, table, range_code)
         elif tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
+            return read_odd_entry(d, at, r, table, range_code)
     if check_utf8(value.at, value.end - value.at) >= 0:
         return fail(&d.fault, BAD_UTF8, value.at)
     d.t.serial += 1
-    return set_entry(table, id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, at)
+    # Ids are uint32: what is above is cut off, here and below, as in every implementation of Protocol Buffers.
+    return set_entry(table, <uint32_t>id, value.at, value.end - value.at, d.t.serial, range_code, &d.fault, at)
 
 
 # ---- terms
+
+cdef int32_t read_odd_iri(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
+    cdef Reader plain
+    if simplified(d, begin, r, &plain) < 0:
+        return d.fault.code
+    return read_iri(d, &plain)
+
 
 cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
     cdef int64_t prefix = 0
@@ -87,14 +110,14 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
         if tag == pb.RDF_IRI_NAME_ID_TAG:
             name = take_varint(r)
             if name < 0:
-                return malformed(d, r)
+                return read_odd_iri(d, at, r)
         elif tag == pb.RDF_IRI_PREFIX_ID_TAG:
             prefix = take_varint(r)
             if prefix < 0:
-                return malformed(d, r)
+                return read_odd_iri(d, at, r)
         elif tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
-    term = find_iri(&d.t, d.b, prefix, name, &d.fault, at)
+            return read_odd_iri(d, at, r)
+    term = find_iri(&d.t, d.b, <uint32_t>prefix, <uint32_t>name, &d.fault, at)
     return term if term >= 0 else checked(d, term, at)
 
 
@@ -121,6 +144,13 @@ cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
     return term
 
 
+cdef int32_t read_odd_literal(DecoderState* d, const uint8_t* begin, Reader* r) noexcept nogil:
+    cdef Reader plain
+    if simplified(d, begin, r, &plain) < 0:
+        return d.fault.code
+    return read_literal(d, &plain)
+
+
 cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* begin = r.at
     cdef Reader lex, language
@@ -140,19 +170,20 @@ cdef int32_t read_literal(DecoderState* d, Reader* r) noexcept nogil:
             if take_span(r, &language) < 0:
                 return malformed(d, r)
             has_language = True
+            datatype = -1
         elif tag == pb.RDF_LITERAL_DATATYPE_TAG:
             datatype = take_varint(r)
             if datatype < 0:
-                return malformed(d, r)
-            if datatype == 0:
-                return fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
+                return read_odd_literal(d, begin, r)
+            datatype = <uint32_t>datatype
+            has_language = False
         elif tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
+            return read_odd_literal(d, begin, r)
     if check_utf8(lex.at, lex.end - lex.at) >= 0:
         return fail(&d.fault, BAD_UTF8, lex.at)
-    if datatype > 0:
-        if has_language:
-            return fail(&d.fault, BOTH_KINDS, begin)
+    if datatype >= 0:
+        if datatype == 0:
+            return fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
         aux = checked(d, find_datatype(&d.t, d.b, datatype, &d.fault, begin), begin)
         if aux < 0:
             return aux
@@ -189,19 +220,29 @@ cdef int32_t read_bnode(DecoderState* d, Reader* r) noexcept nogil:
     return term
 
 
-cdef int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int depth) noexcept nogil:
-    """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
-    if kind == 0:
-        return read_iri(d, r)
+cdef int32_t read_other(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
+    """A term that is no IRI, which the options may have to announce."""
     if kind == 2:
+        if slot != 2 and check_announced(d, GENERALIZED, r.at) != OK:
+            return d.fault.code
         return read_literal(d, r)
+    if slot == 1 and check_announced(d, GENERALIZED, r.at) != OK:
+        return d.fault.code
     if kind == 1:
         return read_bnode(d, r)
+    if check_announced(d, STAR, r.at) != OK:
+        return d.fault.code
     return read_quoted(d, r, depth + 1)
+
+
+cdef inline int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
+    """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
+    return read_iri(d, r) if kind == 0 else read_other(d, kind, r, slot, depth)
 
 
 cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
     """Collect the terms of an RdfTriple or RdfQuad by position: they count in order, however they are written."""
+    cdef Reader whole = r[0]
     cdef int64_t tag
     cdef int64_t field
     cdef int slot
@@ -225,7 +266,8 @@ cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* k
             field = tag >> 3
             if tag < 0 or tag & 7 != 2 or field == 0 or field > 4 * arity:
                 if tag < 0 or skip_field(r, tag) < 0:
-                    return malformed(d, r)
+                    r.at = at
+                    return merge_terms(d, whole, arity, spans, kinds)
                 at = r.at
                 continue
             slot = <int>((field - 1) >> 2)
@@ -233,7 +275,7 @@ cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* k
                 return malformed(d, r)
             at = r.at
         if kinds[slot] >= 0:
-            return fail(&d.fault, TERM_TWICE, at, 0, slot)
+            return merge_terms(d, whole, arity, spans, kinds)
         kinds[slot] = <int>((field - 1) & 3)
     r.at = at
     return OK
@@ -251,33 +293,10 @@ cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
     for slot in range(3):
         if kinds[slot] < 0:
             return fail(&d.fault, QUOTED_INCOMPLETE, r.at, 0, slot)
-        terms[slot] = jelly_read_term(d, kinds[slot], &spans[slot], depth)
+        terms[slot] = jelly_read_term(d, kinds[slot], &spans[slot], slot, depth)
         if terms[slot] < 0:
             return terms[slot]
     return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
-
-
-cdef int32_t repeat_term(DecoderState* d, int slot, const uint8_t* at) noexcept nogil:
-    """The id of the term last seen in this position, or NO_TERM for the default graph.
-
-    NO_TERM is negative like an error, so callers must test `d.fault.code`, not the sign.
-    """
-    cdef int32_t term = d.last[slot]
-    if term == CARRIED:
-        term = d.carried[slot]
-        if term >= 0:
-            # Were the copy to count, each statement that repeats a very long term would fill a Batch by itself.
-            d.full_text -= d.b.n_text
-            d.full_terms -= d.b.n_terms
-            term = checked(d, copy_term(&d.carry, term, d.b), at)
-            if term < 0:
-                return term
-            d.full_text += d.b.n_text
-            d.full_terms += d.b.n_terms
-        d.last[slot] = term
-    elif term == UNSET:
-        return fail(&d.fault, NO_TERM_TO_REPEAT, at, 0, slot)
-    return term
 
 
 # ---- rows
@@ -289,6 +308,8 @@ cdef int32_t read_graph(DecoderState* d, int kind, Reader* r) noexcept nogil:
     if kind == 1:
         return read_bnode(d, r)
     if kind == 3:
+        if check_announced(d, GENERALIZED, r.at) != OK:
+            return d.fault.code
         return read_literal(d, r)
     if skip_fields(r) < 0:
         malformed(d, r)
@@ -306,7 +327,7 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
         return d.fault.code
     for slot in range(3):
         if kinds[slot] >= 0:
-            term = jelly_read_term(d, kinds[slot], &spans[slot], 0)
+            term = jelly_read_term(d, kinds[slot], &spans[slot], slot, 0)
             if term < 0:
                 return d.fault.code
             d.last[slot] = term
@@ -314,8 +335,11 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
             if repeat_term(d, slot, at) < 0:
                 return d.fault.code
     if op != 0 and d.arity == 3:
+        # Section "RDF statements" of Jelly-Patch: a consumer should ignore the graph and may throw an error.
         if kinds[3] >= 0:
-            return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+            if d.strict:
+                return fail(&d.fault, GRAPH_IN_TRIPLES, spans[3].at)
+            d.unannounced |= GRAPH_IGNORED
     elif arity == 4:
         if kinds[3] >= 0:
             d.last[3] = read_graph(d, kinds[3], &spans[3])
@@ -338,30 +362,18 @@ cdef inline int read_statement(DecoderState* d, Reader* r, int arity, int op) no
     return OK
 
 
-cdef int take_choice(DecoderState* d, Reader* r, int64_t tag, int first, int slot, Reader* span, int* kind) noexcept nogil:
-    """Take the field of `tag` if it is one of the four of a oneof that begins with field `first`, else step over it."""
-    if tag < 0 or tag & 7 != 2 or tag >> 3 < first or tag >> 3 > first + 3:
-        if tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
-        return OK
-    if kind[0] >= 0:
-        return fail(&d.fault, TERM_TWICE, r.at, 0, slot)
-    kind[0] = <int>(tag >> 3) - first
-    return OK if take_span(r, span) == 0 else malformed(d, r)
-
-
 cdef int read_graph_start(DecoderState* d, Reader* r) noexcept nogil:
     cdef const uint8_t* at = r.at
     cdef Reader span
-    cdef int kind = -1
+    cdef int field
     if d.in_graph:
         return fail(&d.fault, GRAPH_OPEN, at)
-    while r.at < r.end:
-        if take_choice(d, r, take_varint(r), pb.RDF_GRAPH_START_G_IRI, 3, &span, &kind) != OK:
-            return d.fault.code
-    if kind < 0:
-        return fail(&d.fault, GRAPH_UNSET, at)
-    d.last[3] = read_graph(d, kind, &span)
+    field = gathered(d, r[0], 0b1111 << pb.RDF_GRAPH_START_G_IRI, 1 << pb.RDF_GRAPH_START_G_BNODE, &span)
+    if field < 0:
+        return field
+    if field == 0:
+        return fail(&d.fault, GRAPH_UNSET, r.end)
+    d.last[3] = read_graph(d, field - pb.RDF_GRAPH_START_G_IRI, &span)
     d.in_graph = True
     return d.fault.code
 
@@ -383,30 +395,22 @@ cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
     """A namespace declaration, or with `op` one of a patch, which may have a graph and need not have an IRI."""
     cdef const uint8_t* at = r.at
     cdef Reader name, value, graph
-    cdef bint has_value = False
-    cdef int kind = -1
-    cdef int64_t tag
+    cdef int has_value
+    cdef int field = 0
     cdef int32_t text, graph_term, iri = NO_TERM
-    name.at = name.end = r.at
-    value = graph = name
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == pb.RDF_NAMESPACE_DECLARATION_NAME_TAG:
-            if take_span(r, &name) < 0:
-                return malformed(d, r)
-        elif tag == pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG:
-            if take_span(r, &value) < 0:
-                return malformed(d, r)
-            has_value = True
-        elif op != 0:
-            if take_choice(d, r, tag, pb.RDF_PATCH_NAMESPACE_G_IRI, 3, &graph, &kind) != OK:
-                return d.fault.code
-        elif tag < 0 or skip_field(r, tag) < 0:
-            return malformed(d, r)
-    if kind >= 0 and d.arity == 3:
-        return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+    if take_key(d, r[0], &name) != OK:
+        return d.fault.code
+    has_value = gathered(d, r[0], 1 << pb.RDF_NAMESPACE_DECLARATION_VALUE, 0, &value)
+    if has_value >= 0 and op != 0:
+        field = gathered(d, r[0], 0b1111 << pb.RDF_PATCH_NAMESPACE_G_IRI, 1 << pb.RDF_PATCH_NAMESPACE_G_BNODE, &graph)
+    if d.fault.code != OK:
+        return d.fault.code
+    if field > 0 and d.arity == 3:
+        if d.strict:
+            return fail(&d.fault, GRAPH_IN_TRIPLES, graph.at)
+        d.unannounced |= GRAPH_IGNORED
     if not has_value and op != OP_NAMESPACE_DELETE:
-        return fail(&d.fault, NAMESPACE_UNSET, r.at)
+        return fail(&d.fault, NAMESPACE_UNSET, r.end)
     # The ids of the IRI count before those of the graph.
     if has_value:
         iri = read_iri(d, &value)
@@ -420,37 +424,35 @@ cdef int read_namespace(DecoderState* d, Reader* r, int op) noexcept nogil:
             return fail(&d.fault, NO_MEMORY, name.at)
         return OK
     if d.arity == 4:
-        if kind >= 0:
-            d.last[3] = read_graph(d, kind, &graph)
-        elif d.last[3] == CARRIED:
+        if field > 0:
+            d.last[3] = read_graph(d, field - pb.RDF_PATCH_NAMESPACE_G_IRI, &graph)
+        elif d.last[3] == CARRIED or (d.strict and d.last[3] == UNSET):
             repeat_term(d, 3, at)
         if d.fault.code != OK:
             return d.fault.code
     # Where no row before had a graph, Jelly-JVM means none: so it writes namespaces that Jena does not keep by graph.
+    # Section "Namespaces" of Jelly-Patch does not allow that, nor does `strict`.
+    if d.arity == 4 and d.last[3] == UNSET:
+        d.unannounced |= GRAPH_ASSUMED
     graph_term = NO_TERM if d.arity == 3 or d.last[3] == UNSET else d.last[3]
     return add_operation(d, op, text, iri, NO_TERM, graph_term)
 
 
 cdef int read_patch_header(DecoderState* d, Reader* r) noexcept nogil:
     cdef Reader key, value
-    cdef int kind = -1
-    cdef int64_t tag
+    cdef int field
     cdef int32_t text, term
-    key.at = key.end = r.at
-    value = key
-    while r.at < r.end:
-        tag = take_varint(r)
-        if tag == pb.RDF_PATCH_HEADER_KEY_TAG:
-            if take_span(r, &key) < 0:
-                return malformed(d, r)
-        elif take_choice(d, r, tag, pb.RDF_PATCH_HEADER_H_IRI, -1, &value, &kind) != OK:
-            return d.fault.code
-    if kind < 0:
-        return fail(&d.fault, HEADER_UNSET, r.at)
+    if take_key(d, r[0], &key) != OK:
+        return d.fault.code
+    field = gathered(d, r[0], 0b1111 << pb.RDF_PATCH_HEADER_H_IRI, 1 << pb.RDF_PATCH_HEADER_H_BNODE, &value)
+    if field < 0:
+        return field
+    if field == 0:
+        return fail(&d.fault, HEADER_UNSET, r.end)
     text = add_text(d, &key)
     if text < 0:
         return text
-    term = jelly_read_term(d, kind, &value, 0)
+    term = jelly_read_term(d, field - pb.RDF_PATCH_HEADER_H_IRI, &value, 2, 0)
     if term < 0:
         return d.fault.code
     return add_operation(d, OP_HEADER, text, NO_TERM, term, NO_TERM)
@@ -496,10 +498,8 @@ cdef inline int read_rdf_row(DecoderState* d, Reader* body, int field) noexcept 
 
 
 cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
-    cdef const uint8_t* begin = r.at
+    cdef Reader whole = r[0]
     cdef Reader body
-    cdef bint seen = False
-    cdef int status = OK
     cdef int field
     while r.at < r.end:
         field = take_field(r, d.known, &body)
@@ -507,9 +507,11 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
             if field < 0:
                 return malformed(d, r)
             continue
-        if seen:
-            return fail(&d.fault, TWO_ROWS, body.at)
-        seen = True
+        if r.at < r.end:
+            # More fields, known or not.
+            field = gathered(d, whole, d.known, 0, &body)
+            if field < 0:
+                return field
         if d.allowed >> field & 1 == 0:
             if not d.has_header:
                 return fail(&d.fault, NO_OPTIONS, body.at)
@@ -517,20 +519,17 @@ cdef int read_row(DecoderState* d, Reader* r) noexcept nogil:
                 return fail(&d.fault, PATCH_ROW_FORBIDDEN, body.at, field, d.header.logical)
             return fail(&d.fault, ROW_FORBIDDEN, body.at, field, d.header.physical)
         if field == d.first_entry:
-            status = read_entry(d, &body, &d.t.names, NAME_ENTRY)
-        elif field == d.first_entry + 1:
-            status = read_entry(d, &body, &d.t.prefixes, PREFIX_ENTRY)
-        elif field == d.first_entry + 2:
-            status = read_entry(d, &body, &d.t.datatypes, DATATYPE_ENTRY)
-        elif d.patch:
-            status = read_patch_row(d, &body, field)
-        else:
-            status = read_rdf_row(d, &body, field)
-        if status < 0:
-            return status
-    if not seen and not d.skip_unknown:
-        return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, begin)
-    return status
+            return read_entry(d, &body, &d.t.names, NAME_ENTRY)
+        if field == d.first_entry + 1:
+            return read_entry(d, &body, &d.t.prefixes, PREFIX_ENTRY)
+        if field == d.first_entry + 2:
+            return read_entry(d, &body, &d.t.datatypes, DATATYPE_ENTRY)
+        if d.patch:
+            return read_patch_row(d, &body, field)
+        return read_rdf_row(d, &body, field)
+    if d.skip_unknown:
+        return OK
+    return fail(&d.fault, ROW_UNKNOWN if d.has_header else NO_OPTIONS, whole.at)
 
 
 # ---- frames

@@ -10,7 +10,7 @@ from jelly._options import PatchOptions, StreamOptions
 @disjoint_base
 class Decoder(PushReader):
     options: StreamOptions | None  # of a patch PatchOptions
-    quiet: bool  # no warnings: whoever sets it looks at restarts
+    quiet: bool  # no warnings: whoever sets it looks at restarts and at the statements
     def __new__(
         cls,
         *,
@@ -30,6 +30,7 @@ class Decoder(PushReader):
         place: int | None = None,
         joined: bool = False,
         unknown_rows: Literal["error", "skip"] = "error",
+        strict: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...
@@ -37,6 +38,8 @@ class Decoder(PushReader):
     def place(self) -> int: ...
     @property
     def delimited(self) -> bool | None: ...
+    @property
+    def oddities(self) -> list[str]: ...
     @property
     def restarts(self) -> list[int]: ...
     def pull(self, flush: bool = False) -> Batch | None: ...

@@ -20,9 +20,10 @@ from jelly._core.base.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
-from jelly._core.jelly.decode cimport (
-    KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED, ROWS_QUADS, ROWS_TRIPLES, TERMS_A_ROW,
-    DecoderState, run,
+from jelly._core.jelly.decode cimport run
+from jelly._core.jelly.decode_state cimport (
+    GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
+    ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
 )
 from jelly._core.jelly.decoder_state cimport begin_stream, load_state, save_state
 from jelly._core.jelly.frame_reader cimport (
@@ -30,10 +31,15 @@ from jelly._core.jelly.frame_reader cimport (
 )
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport DecoderEntry, Table, expect_keyframe, free_entries
-from jelly._core.jelly.stream_options cimport StreamOptionsRow, check_stream_options, same_stream_options
+from jelly._core.jelly.pieces cimport free_pieces
+from jelly._core.jelly.stream_options cimport (
+    StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
+)
 
-from jelly.errors import JoinedWarning
-from jelly._options import MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions
+from jelly.errors import JoinedWarning, OptionsWarning
+from jelly._options import (
+    MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions, options_read,
+)
 
 cdef enum:
     # Options with a stream name longer than this are made anew each time.
@@ -75,6 +81,11 @@ cdef class Decoder(PushReader):
         reader of Jelly 1.1; where this is noticed there is a `JoinedWarning`.
     unknown_rows : {"error", "skip"}, default "error"
         What to do with a row of an unknown kind.
+    strict : bool, default False
+        Refuse what the specification advises against: quoted triples and generalized statements that the options do not
+        announce, pairs of logical and physical type outside the recommended table, graphs in patches of triples, and
+        namespaces without a graph at the start of a patch of quads. By default these are read; the first two kinds give an
+        `OptionsWarning`.
 
     Raises
     ------
@@ -104,7 +115,8 @@ cdef class Decoder(PushReader):
     cdef bint in_patch
     cdef bint begins  # another stream, when the Batch before it is given away
     cdef int64_t n_warned  # of the restarts
-    cdef public bint quiet  # no warnings: the caller looks at `restarts`
+    cdef int told  # the features in `unannounced` that a warning was about
+    cdef public bint quiet  # no warnings: the caller looks at `restarts` and at the statements
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
     cdef readonly object options
 
@@ -112,7 +124,7 @@ cdef class Decoder(PushReader):
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
         options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
-        place=None, bint joined=False, str unknown_rows="error",
+        place=None, bint joined=False, str unknown_rows="error", bint strict=False,
     ):
         cdef int slot
         if unknown_rows != "error" and unknown_rows != "skip":
@@ -135,6 +147,7 @@ cdef class Decoder(PushReader):
         self.d.limits.prefixes = max_prefixes
         self.d.limits.datatypes = max_datatypes
         self.d.patch = patch
+        self.d.strict = strict
         self.d.joined = joined
         self.d.skip_unknown = unknown_rows == "skip"
         self.d.known = ROWS_PUNCTUATED if patch else KNOWN_ROWS
@@ -152,6 +165,7 @@ cdef class Decoder(PushReader):
         free_entries(&self.d.t.names)
         free_entries(&self.d.t.prefixes)
         free_entries(&self.d.t.datatypes)
+        free_pieces(&self.d.pieces)
 
     @property
     def frames(self) -> int:
@@ -172,6 +186,16 @@ cdef class Decoder(PushReader):
     def delimited(self) -> bool | None:
         """Whether the stream is delimited; None as long as that is not known."""
         return None if self.d.feed.framing == FRAMING_UNKNOWN else self.d.feed.framing == FRAMING_DELIMITED
+
+    @property
+    def oddities(self) -> list:
+        """What was read of a patch though it should not be there, in words; ``strict`` refuses it."""
+        return [
+            text for feature, text in (
+                (GRAPH_IGNORED, "a graph is set in a patch of triples: it is ignored"),
+                (GRAPH_ASSUMED, "a namespace in a patch of quads comes before any graph: it is taken for one without a graph"),
+            ) if self.d.unannounced & feature
+        ]
 
     @property
     def restarts(self) -> list:
@@ -202,6 +226,8 @@ cdef class Decoder(PushReader):
             status = run(&self.d)
         if self.d.restart.found > self.n_warned:
             self.warn()
+        if self.d.unannounced & ~self.told:
+            self.warn_unannounced()
         if status == FULL or status == NEED_MORE:
             return status
         if status == NEED_TABLES:
@@ -235,16 +261,35 @@ cdef class Decoder(PushReader):
 
     cdef int warn(self) except -1:
         """Say once that the input seems to be joined."""
-        if self.n_warned == 0 and not self.quiet:
-            try:
-                warnings.warn(
-                    f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
-                    "files that were joined with cat: what follows is read wrong; joined=True reads such files",
-                    JoinedWarning, stacklevel=2,
-                )
-            except JoinedWarning as error:
-                self.error = error
+        if self.n_warned == 0:
+            self.say(
+                f"another stream seems to begin at frame {self.d.restart.frame}, byte {self.d.restart.offset}, as in "
+                "files that were joined with cat: what follows is read wrong; joined=True reads such files",
+                JoinedWarning,
+            )
         self.n_warned = self.d.restart.found
+        return 0
+
+    cdef int warn_unannounced(self) except -1:
+        """Say once for each feature that the stream uses what its options do not announce."""
+        cdef int new = self.d.unannounced & ~self.told
+        self.told |= new
+        for feature, noun, option in (
+            (STAR, "quoted triples", "rdf_star"), (GENERALIZED, "generalized statements", "generalized_statements"),
+        ):
+            if new & feature:
+                self.say(
+                    f"the stream has {noun}, but {option} is false in its options (up to frame {self.d.n_frames})",
+                    OptionsWarning,
+                )
+        return 0
+
+    cdef int say(self, str message, kind) except -1:
+        if not self.quiet:
+            try:
+                warnings.warn(message, kind, stacklevel=2)
+            except kind as error:
+                self.error = error
         return 0
 
     cdef int end_input(self) except -1:
@@ -265,8 +310,11 @@ cdef class Decoder(PushReader):
         if self.d.in_frame:
             place["row"] = self.d.row
             place["offset"] = self.d.frame_offset
-            if self.d.fault.at != NULL:
+            if self.d.frame_start <= self.d.fault.at <= self.d.frame.end:
                 place["offset"] += self.d.fault.at - self.d.frame_start
+            elif self.d.fault.at != NULL:
+                # In a message that came in pieces: the end of the row.
+                place["offset"] += self.d.frame.at - self.d.frame_start
         else:
             place["offset"] = self.d.feed.offset
         return fault_error(&self.d.fault, place)
@@ -399,7 +447,7 @@ cdef class Decoder(PushReader):
             self.n_patches = place // 4
             self.in_patch = place % 4 != AT_START
             self.d.transaction = OPEN if place % 4 == IN_TRANSACTION else CLOSED
-        if check_stream_options(h, self.d.patch, &self.d.limits, NULL, &self.d.fault) != OK:
+        if check_stream_options(h, self.d.patch, self.d.strict, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True
         self.options = options
@@ -421,6 +469,12 @@ cdef class Decoder(PushReader):
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
             h.datatypes, h.version,
         )
+        if not self.d.patch and not types_agree(h):
+            self.say(
+                f"logical type {self.options.logical_type.name} does not go with physical type "
+                f"{self.options.physical_type.name} by the recommendation of the format",
+                OptionsWarning,
+            )
         self.make_tables()
         if not first and (self.d.arity == 4) != (self.d.b.g != NULL):
             self.start_batch()  # the present one is empty
@@ -458,7 +512,8 @@ cdef class Decoder(PushReader):
 def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version):
     """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
     if patch:
-        return PatchOptions(
+        return options_read(
+            PatchOptions,
             stream_type=PatchStreamType(logical),
             statement_type=StatementType(physical),
             generalized_statements=bool(generalized),
@@ -468,7 +523,8 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
             max_datatype_table_size=datatypes,
             version=version,
         )
-    return StreamOptions(
+    return options_read(
+        StreamOptions,
         physical_type=PhysicalType(physical),
         logical_type=LogicalType(logical if logical in _LOGICAL_TYPES else logical % 10),
         stream_name=name.decode(),

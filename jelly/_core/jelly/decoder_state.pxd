@@ -1,6 +1,6 @@
 """Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
-from jelly._core.jelly.decode cimport DecoderState
+from jelly._core.jelly.decode_state cimport DecoderState
 
 
 cdef bytes save_state(DecoderState* d)

@@ -13,7 +13,7 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.decode cimport MAX_DEPTH, DecoderState
+from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
 from jelly.errors import JellyFormatError

@@ -21,7 +21,7 @@ from jelly._core.base.protobuf cimport (
 )
 from jelly._core.jelly.encoder_state cimport MAX_TEXT, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
-    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, start_frame,
+    ROW_HEAD, end_frame, end_graph, put_metadata, put_row, put_row_head, split_frame, start_frame,
 )
 from jelly._core.jelly.lookup cimport Lru, add_entry, entry_delta, find_entry, name_delta, prefix_delta, touch
 
@@ -553,29 +553,35 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
     """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
     cdef BatchData* b = e.b
     cdef int64_t bound = 0
+    cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
     cdef int64_t name = 0
+    cdef int64_t bytes_before, rows_before
     e.bound = 0
     if start_frame(e) != OK:
         return e.fault.code
     while True:
         while name < b.n_names and b.names[name].row == row[0]:
             # Frames that ended at this row before the namespace was declared end before it.
-            if end_bounds(e, row[0], b.names[name].frame, &bound) != OK:
+            if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
                 return e.fault.code
             if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
                 return e.fault.code
             name += 1
-        if end_bounds(e, row[0], b.n_frames, &bound) != OK:
+        if end_bounds(e, row[0], n_bounds, &bound) != OK:
             return e.fault.code
         if row[0] == b.n_rows:
             # Metadata that stands before the rows of a frame which a later Batch ends.
-            return put_metadata(e, b, b.n_frames) if e.keep_frames and b.n_meta else OK
+            return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
         # Before it is written: what ends a patch may begin a keyframe.
         e.n_statements += 1
         e.since_key += 1
+        bytes_before = e.body.n
+        rows_before = e.rows
         if (put_patch_row(e, row[0]) if e.patch else put_statement(e, row[0], 0)) != OK:
             return e.fault.code
         row[0] += 1
+        if e.frame_bytes > 0 and e.body.n > e.frame_bytes and split_frame(e, bytes_before, rows_before) != OK:
+            return e.fault.code
         if (e.frame_rows > 0 and e.rows >= e.frame_rows) or (e.frame_bytes > 0 and e.body.n >= e.frame_bytes):
             if end_frame(e, NULL, 0) != OK:
                 return e.fault.code

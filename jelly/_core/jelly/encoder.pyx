@@ -10,9 +10,7 @@ from functools import lru_cache
 import numpy
 
 from jelly._core.base cimport schema as pb
-from jelly._core.base.batch cimport (
-    KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, UNSET, Batch, BatchData, free_arena, need_statements,
-)
+from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport (
@@ -27,7 +25,7 @@ from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError
-from jelly._options import PatchOptions, PhysicalType
+from jelly._options import MIN_NAME_TABLE, PatchOptions, PhysicalType
 
 
 # The collector must not take the tables' memory from it before __dealloc__ is through with it.
@@ -43,8 +41,8 @@ cdef class Encoder:
     frame_rows : int, default 256
         Rows after which a frame ends, lookup entries included (0: unlimited). In a grouped stream (``options.is_grouped``)
         frames end only where those of the Batches end.
-    frame_bytes : int, default 1 MiB
-        Approximate bytes after which a frame ends (0: unlimited).
+    frame_bytes : int, default 1 MB
+        Maximum bytes of a frame (0: unlimited). A larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it. False writes one frame without its length.
     keyframe_rows : int, default 0
@@ -82,12 +80,17 @@ cdef class Encoder:
     cdef readonly object options
 
     def __cinit__(
-        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1 << 20, bint delimited=True,
+        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
     ):
         cdef int slot
         if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
             raise ValueError("frame_rows, frame_bytes and keyframe_rows must not be negative")
+        if options.max_name_table_size < MIN_NAME_TABLE:
+            # A stream that was read may have such a table, which version 1.0 allowed.
+            raise JellyOptionsError(
+                f"max_name_table_size is {options.max_name_table_size}: a writer needs at least {MIN_NAME_TABLE}"
+            )
         if keyframe_rows > 0 and not delimited:
             raise ValueError("only a delimited stream can have keyframes")
         self.e.key_rows = keyframe_rows
@@ -190,6 +193,68 @@ cdef class Encoder:
         """
         self.take(batch, keep_frames)
         return self.take_frames()
+
+    @property
+    def delimited(self) -> bool:
+        """Whether each frame has its length before it."""
+        return self.e.delimited
+
+    @property
+    def is_open(self) -> bool:
+        """Whether rows or metadata wait for the end of their frame."""
+        return self.e.body.n > 0
+
+    def cut(self) -> bytes:
+        """Give all that was encoded, the frame that is open included; no graph or patch is ended.
+
+        For a stream that is written again, see `repeat`: nothing can be encoded after it.
+
+        Returns
+        -------
+        bytes
+            The remaining frames.
+        """
+        cdef int status = OK
+        self.enter()
+        try:
+            if self.e.body.n > 0:
+                status = end_frame(&self.e, NULL, 0)
+            if status == OK:
+                status = release_frame(&self.e)
+            self.leave(status, 0)
+        finally:
+            self.busy = False
+        return self.take_out()
+
+    def repeat(self, Batch batch not None, bint open_end=False) -> bytes:
+        """Encode a Batch of a stream that this one replaces.
+
+        Frames end where those of the Batch end and nowhere else.
+
+        Parameters
+        ----------
+        batch : Batch
+            The statements.
+        open_end : bool, default False
+            Let the last frame of the Batch go on.
+
+        Returns
+        -------
+        bytes
+            The frames that are finished by now.
+        """
+        cdef int64_t rows = self.e.frame_rows
+        cdef int64_t size = self.e.frame_bytes
+        if not self.e.patch:
+            self.e.frame_rows = self.e.frame_bytes = 0
+            self.e.open_end = open_end
+        try:
+            self.take(batch, True)
+        finally:
+            self.e.frame_rows = rows
+            self.e.frame_bytes = size
+            self.e.open_end = False
+        return self.take_out()
 
     cdef int take(self, Batch batch, keep_frames) except -1:
         cdef int status
@@ -384,73 +449,6 @@ cdef class Encoder:
         self.e.generalized = options.generalized_statements
         self.e.star = options.rdf_star
         return 0
-
-
-cdef bint is_generalized(BatchData* a, int slot, int32_t term) noexcept nogil:
-    """Whether a term that stands there needs generalized statements, as `put_term` has it."""
-    cdef int32_t* inner
-    cdef int kind, i
-    if term < 0 or term >= a.n_terms:
-        return False
-    kind = a.kind[term]
-    if kind == KIND_IRI:
-        return False
-    if kind == KIND_BNODE:
-        return slot == 1
-    if kind != KIND_TRIPLE:
-        return slot != 2
-    if slot == 1:
-        return True
-    inner = &a.quoted[3 * a.aux[term]]
-    for i in range(3):
-        if is_generalized(a, i, inner[i]):
-            return True
-    return False
-
-
-cdef bint has_generalized(BatchData* a) noexcept nogil:
-    cdef int64_t i
-    for i in range(a.n_rows):
-        if is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i]):
-            return True
-        if a.g != NULL and is_generalized(a, 3, a.g[i]):
-            return True
-    return False
-
-
-cdef bint has_named_graph(BatchData* a) noexcept nogil:
-    cdef int64_t i
-    if a.g != NULL:
-        for i in range(a.n_rows):
-            if a.g[i] != NO_TERM:
-                return True
-    return False
-
-
-def lacking(options, Batch batch not None) -> dict:
-    """The fields of some `StreamOptions` that would have to be others for them to allow what a Batch holds.
-
-    Of those that are left open (an unspecified physical type, version 0) nothing is said.
-    """
-    cdef BatchData* a = &batch.a
-    cdef bint found
-    need_statements(batch)
-    changes = {}
-    if options.physical_type == PhysicalType.TRIPLES:
-        with nogil:
-            found = has_named_graph(a)
-        if found:
-            changes["physical_type"] = PhysicalType.QUADS
-    if not options.rdf_star and a.n_quoted > 0:
-        changes["rdf_star"] = True
-    if not options.generalized_statements:
-        with nogil:
-            found = has_generalized(a)
-        if found:
-            changes["generalized_statements"] = True
-    if options.version == 1 and a.n_names > 0:
-        changes["version"] = 2
-    return changes
 
 
 cdef object make_lru(Lru* table, int32_t size):

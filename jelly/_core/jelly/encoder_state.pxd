@@ -35,6 +35,7 @@ ctypedef struct EncoderState:
     bint skip_namespaces  # leave them out where the version has none
     bint delimited
     bint keep_frames  # the frames of the Batch mean something
+    bint open_end  # but the last one goes on
     int64_t frame_rows  # rows at which a frame ends; 0: never
     int64_t frame_bytes  # bytes at which a frame ends; 0: never
     int64_t key_rows  # statements from one keyframe to the next; 0: no keyframes

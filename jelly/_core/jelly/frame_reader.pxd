@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport Fault
-from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, skip_any, take_span, take_varint
 
 cdef enum:
     FRAMING_UNKNOWN = -1
@@ -42,7 +42,7 @@ cdef inline int take_part(Reader* frame, Reader* body) noexcept nogil:
         return FRAME_ROW if take_span(frame, body) == 0 else -1
     if tag == FRAME_METADATA:
         return FRAME_METADATA if take_span(frame, body) == 0 else -1
-    return -1 if tag < 0 or skip_field(frame, tag) < 0 else 0
+    return -1 if tag < 0 or skip_any(frame, tag) < 0 else 0
 
 
 cdef inline int take_field(Reader* r, uint32_t known, Reader* body) noexcept nogil:
@@ -51,4 +51,4 @@ cdef inline int take_field(Reader* r, uint32_t known, Reader* body) noexcept nog
     cdef int64_t tag = take_varint(r)
     if tag >> 3 < 32 and tag & 7 == WIRE_LEN and known >> (tag >> 3) & 1:
         return <int>(tag >> 3) if take_span(r, body) == 0 else -1
-    return -1 if tag < 0 or skip_field(r, tag) < 0 else 0
+    return -1 if tag < 0 or skip_any(r, tag) < 0 else 0

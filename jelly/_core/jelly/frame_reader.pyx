@@ -7,12 +7,18 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     BAD_UTF8, FRAME_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TRUNCATED, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.
     KEEP_PENDING = 1 << 22
+    # Bytes that tell the framing.
+    LOOK = 5
+    ROW = pb.RDF_STREAM_FRAME_ROWS_TAG  # and the tag of the options in a row
+    METADATA = pb.RDF_STREAM_FRAME_METADATA_TAG
+    KEY = pb.RDF_STREAM_FRAME_METADATA_KEY_TAG
+    VALUE = pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG
 
 
 cdef void init_feed(FrameReader* feed, int framing, int64_t max_frame) noexcept nogil:
@@ -36,16 +42,37 @@ cdef int stash(FrameReader* feed, int64_t n, Fault* fault) noexcept nogil:
     return OK
 
 
-cdef int detect(FrameReader* feed, Fault* fault) noexcept nogil:
-    """Tell a delimited stream from a bare frame by its first three bytes.
+cdef bint begins_bare(const uint8_t* first, int64_t n) noexcept nogil:
+    """Whether a stream begins like a bare frame; else it begins with the length of a frame.
 
     A bare frame begins with tag and length of a row and the tag of its options (0A ?? 0A); a delimited one with its
     length, and 0A then means a frame of 10 bytes, so that 0A and a row of at most 8 bytes follow.
+
+    It may also begin with metadata: their tag and length, then the tag of a key or value (7A ?? 0A or 12). In a delimited
+    stream 7A then means a frame of 122 bytes, which begins with a row (0A) or with metadata (7A). If both can be, a row
+    shows the tag of its options, and the length of a key is less than that of its metadata.
     """
-    cdef uint8_t first[3]
+    if n < 3:
+        return False
+    if first[0] == ROW:
+        return first[1] != ROW or first[2] == ROW
+    if first[0] != METADATA:
+        return False
+    if first[1] != ROW and first[1] != METADATA:
+        return first[1] == 0 or first[1] >= 0x80 or first[2] == KEY or first[2] == VALUE
+    if (first[2] != KEY and first[2] != VALUE) or n < LOOK:
+        return False
+    if first[1] == ROW:
+        return first[3] != ROW
+    return not (first[3] == KEY or first[3] == VALUE) or first[4] > first[2]
+
+
+cdef int detect(FrameReader* feed, Fault* fault) noexcept nogil:
+    """Tell a delimited stream from a bare frame by its first bytes."""
+    cdef uint8_t first[LOOK]
     cdef int64_t n = 0
     cdef int64_t i
-    for i in range(3):
+    for i in range(LOOK):
         if i < feed.pending.n:
             first[i] = feed.pending.buf[i]
         elif i - feed.pending.n < feed.chunk.end - feed.chunk.at:
@@ -53,13 +80,11 @@ cdef int detect(FrameReader* feed, Fault* fault) noexcept nogil:
         else:
             break
         n += 1
-    if n < 3 and not feed.final:
+    if n < (LOOK if n > 0 and first[0] == METADATA else 3) and not feed.final:
         if stash(feed, feed.chunk.end - feed.chunk.at, fault) < 0:
             return NO_MEMORY
         return NEED_MORE
-    feed.framing = FRAMING_DELIMITED
-    if n == 3 and first[0] == 0x0A and (first[1] != 0x0A or first[2] == 0x0A):
-        feed.framing = FRAMING_BARE
+    feed.framing = FRAMING_BARE if begins_bare(first, n) else FRAMING_DELIMITED
     return OK
 
 
@@ -195,7 +220,7 @@ cdef int take_metadata(Reader* entry, Reader* key, Reader* value, Fault* fault) 
         elif tag == pb.RDF_STREAM_FRAME_METADATA_VALUE_TAG:
             if take_span(entry, value) < 0:
                 return fail(fault, MALFORMED, entry.at)
-        elif tag < 0 or skip_field(entry, tag) < 0:
+        elif tag < 0 or skip_any(entry, tag) < 0:
             return fail(fault, MALFORMED, entry.at)
     if check_utf8(key.at, key.end - key.at) >= 0:
         return fail(fault, BAD_UTF8, key.at)

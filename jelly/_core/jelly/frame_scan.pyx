@@ -9,10 +9,10 @@ import numpy
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
-    FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, TWO_ROWS, Fault, fail, fault_error,
+    FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, Fault, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, skip_field, take_varint
-from jelly._core.jelly.decode cimport KNOWN_ROWS, ROWS_PUNCTUATED
+from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, skip_any, take_varint
+from jelly._core.jelly.decode_state cimport KNOWN_ROWS, ROWS_PUNCTUATED
 from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed,
     next_frame, take_field, take_metadata, take_part,
@@ -108,11 +108,9 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
             if field < 0:
                 return fail(&w.fault, MALFORMED, r.at)
             continue
-        if kind != w.other:
-            return fail(&w.fault, TWO_ROWS, body.at)
-        kind = kind_of(w.patch, field)
-        if w.name <= kind < w.name + TABLES:
-            walk_entry(w, body, kind - w.name)
+        kind = kind_of(w.patch, field)  # of several fields the last one counts
+    if w.name <= kind < w.name + TABLES:
+        walk_entry(w, body, kind - w.name)
     return kind
 
 
@@ -124,7 +122,7 @@ cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
         tag = take_varint(&r)
         if tag == pb.RDF_NAME_ENTRY_ID_TAG:
             id = take_varint(&r)
-        elif tag < 0 or skip_field(&r, tag) < 0:
+        elif tag < 0 or skip_any(&r, tag) < 0:
             break
     w.entries[table] = id if id > 0 else w.entries[table] + 1
     if w.entries[table] > w.tops[table]:

@@ -31,3 +31,4 @@ cdef inline void put_row_head(Writer* w, uint8_t tag, int64_t n) noexcept nogil:
     put_varint(w, len_field(n))
     put_byte(w, tag)
     put_varint(w, n)
+cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil

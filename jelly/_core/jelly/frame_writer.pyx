@@ -162,3 +162,26 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     e.body = swap
     e.has_held = True
     return start_key(e) if due else OK
+
+
+cdef int split_frame(EncoderState* e, int64_t n, int64_t rows) noexcept nogil:
+    """End the frame before the last statement, which made it too long: behind `n` bytes and `rows` rows of it.
+
+    Not where a keyframe would begin, as the statement refers to what is before, nor where nothing else is in the frame.
+    """
+    cdef int64_t more = e.rows - rows
+    if n == 0 or n > e.frame_bytes or (rows == 1 and e.n_frames == 0) or (e.key_rows > 0 and e.since_key >= e.key_rows):
+        return OK
+    e.row.n = 0
+    if reserve(&e.row, e.body.n - n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(&e.row, e.body.buf + n, e.body.n - n)
+    e.body.n = n
+    if end_frame(e, NULL, 0) != OK:
+        return e.fault.code
+    if reserve(&e.body, e.row.n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(&e.body, e.row.buf, e.row.n)
+    e.row.n = 0
+    e.rows = more
+    return OK

@@ -9,8 +9,8 @@ cdef enum:
     # The newest protocol versions that we read.
     MAX_VERSION = 2
     MAX_PATCH_VERSION = 1
-    # The smallest name table that the specification allows.
-    MIN_NAME_TABLE = 8
+    # The smallest name table of Jelly-Patch; Jelly-RDF 1.0 allowed any.
+    MIN_PATCH_NAMES = 8
 
 ctypedef struct StreamOptionsRow:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
@@ -33,5 +33,8 @@ ctypedef struct Limits:
 
 
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil
-cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil
+cdef bint types_agree(StreamOptionsRow* h) noexcept nogil
+cdef int check_stream_options(
+    StreamOptionsRow* h, bint patch, bint strict, Limits* limits, const uint8_t* at, Fault* fault
+) noexcept nogil
 cdef bint same_stream_options(StreamOptionsRow* x, StreamOptionsRow* y) noexcept nogil

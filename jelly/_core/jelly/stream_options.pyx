@@ -1,13 +1,14 @@
 """The stream options row of Jelly-RDF and of Jelly-Patch."""
 
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcmp, memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
     BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT,
-    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, fail,
+    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, TYPES_DISAGREE, fail,
 )
-from jelly._core.base.protobuf cimport skip_field, take_span, take_varint
+from jelly._core.base.protobuf cimport skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 
 cdef enum:
@@ -40,23 +41,29 @@ cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* 
         if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG and not patch:
             return fail(fault, IS_PATCH, r.at)
         if tag < 0 or tag & 7 != 0 or tag >> 3 > pb.RDF_STREAM_OPTIONS_VERSION or known >> (tag >> 3) & 1 == 0:
-            if tag < 0 or skip_field(r, tag) < 0:
+            if tag < 0 or skip_any(r, tag) < 0:
                 return fail(fault, MALFORMED, r.at)
             continue
         value = take_varint(r)
         if value < 0:
-            return fail(fault, MALFORMED, r.at)
+            value = take_low_bits(r)
+            if value < 0:
+                return fail(fault, MALFORMED, r.at)
+        # The flags are 64 bits wide on the wire, all others 32; the types have a sign.
+        if tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG or tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
+            value = value != 0
+        value = <uint32_t>value
         if tag == pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE_TAG:
-            h.physical = value
+            h.physical = <int32_t>value
         elif tag == pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG:
             if patch:
-                h.logical = value
+                h.logical = <int32_t>value
             else:
-                h.physical = value
+                h.physical = <int32_t>value
         elif tag == pb.RDF_STREAM_OPTIONS_GENERALIZED_STATEMENTS_TAG:
-            h.generalized = value != 0
+            h.generalized = value
         elif tag == pb.RDF_STREAM_OPTIONS_RDF_STAR_TAG:
-            h.star = value != 0
+            h.star = value
         elif tag == pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE_TAG:
             h.names = value
         elif tag == pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE_TAG:
@@ -64,25 +71,33 @@ cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* 
         elif tag == pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE_TAG:
             h.datatypes = value
         elif tag == pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG:
-            h.logical = value
+            h.logical = <int32_t>value
         elif tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
             h.version = value
     return OK
 
 
-cdef int check_types(StreamOptionsRow* h, const uint8_t* at, Fault* fault) noexcept nogil:
+cdef bint types_agree(StreamOptionsRow* h) noexcept nogil:
+    """Section "Consistency with physical stream types": triples go with flat triples and graphs, the rest with the rest."""
+    cdef int64_t base = h.logical % 10
+    return base == 0 or (base == 1 or base == 3) == (h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES)
+
+
+cdef int check_types(StreamOptionsRow* h, bint strict, const uint8_t* at, Fault* fault) noexcept nogil:
     cdef int64_t base = h.logical % 10
     if h.physical < pb.PHYSICAL_STREAM_TYPE_TRIPLES or h.physical > pb.PHYSICAL_STREAM_TYPE_GRAPHS:
         return fail(fault, BAD_PHYSICAL, at, h.physical)
-    # Section "Consistency with physical stream types": triples go with flat triples and graphs, the rest with the rest.
-    if base > 4 or (base == 0 and h.logical != 0):
-        return fail(fault, BAD_LOGICAL, at, h.logical, h.physical)
-    if base != 0 and (base == 1 or base == 3) != (h.physical == pb.PHYSICAL_STREAM_TYPE_TRIPLES):
-        return fail(fault, BAD_LOGICAL, at, h.logical, h.physical)
+    if h.logical < 0 or base > 4 or (base == 0 and h.logical != 0):
+        return fail(fault, BAD_LOGICAL, at, h.logical)
+    # "You can choose to entirely ignore this table."
+    if strict and not types_agree(h):
+        return fail(fault, TYPES_DISAGREE, at, h.logical, h.physical)
     return OK
 
 
-cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, const uint8_t* at, Fault* fault) noexcept nogil:
+cdef int check_stream_options(
+    StreamOptionsRow* h, bint patch, bint strict, Limits* limits, const uint8_t* at, Fault* fault
+) noexcept nogil:
     cdef int64_t newest = MAX_PATCH_VERSION if patch else MAX_VERSION
     if patch and h.physical != pb.PATCH_STATEMENT_TYPE_TRIPLES and h.physical != pb.PATCH_STATEMENT_TYPE_QUADS:
         return fail(fault, BAD_STATEMENT_TYPE, at, h.physical)
@@ -90,7 +105,7 @@ cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, c
         return fail(fault, BAD_STREAM_TYPE, at, h.logical)
     if h.version < 1 or h.version > newest:
         return fail(fault, BAD_VERSION, at, h.version, newest)
-    if not patch and check_types(h, at, fault) != OK:
+    if not patch and check_types(h, strict, at, fault) != OK:
         return fault.code
     if h.names > limits.names:
         return fail(fault, NAME_TABLE_LIMIT, at, h.names, limits.names)
@@ -98,8 +113,8 @@ cdef int check_stream_options(StreamOptionsRow* h, bint patch, Limits* limits, c
         return fail(fault, PREFIX_TABLE_LIMIT, at, h.prefixes, limits.prefixes)
     if h.datatypes > limits.datatypes:
         return fail(fault, DATATYPE_TABLE_LIMIT, at, h.datatypes, limits.datatypes)
-    if h.names < MIN_NAME_TABLE:
-        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_NAME_TABLE)
+    if patch and h.names < MIN_PATCH_NAMES:
+        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_PATCH_NAMES)
     return OK
 
 

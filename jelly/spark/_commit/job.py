@@ -86,15 +86,14 @@ class Output:
         seekable = not COMPRESSIONS[self.compression]
         if self.patch:
             # Most tasks write no patches, and each worker imports this module.
-            from jelly.patch import PatchOptions, StatementType
+            from jelly.patch import StatementType
             from jelly.patch import write_arrow as write_patches
 
             kind = StatementType.QUADS if quads else StatementType.TRIPLES
-            options = PatchOptions(statement_type=kind)
-            return write_patches(path, data, options, layout=self.layout, seekable=seekable)
-        return write_arrow(
-            path, data, layout=self.layout, options=default_options(4 if quads else 3), seekable=seekable
-        )
+            return write_patches(path, data, {"statement_type": kind}, layout=self.layout, seekable=seekable)
+        chosen = default_options(4 if quads else 3)
+        types = {"physical_type": chosen.physical_type, "logical_type": chosen.logical_type}
+        return write_arrow(path, data, layout=self.layout, options=types, seekable=seekable)
 
     @property
     def _work(self) -> str:

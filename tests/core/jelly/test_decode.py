@@ -220,7 +220,7 @@ def test_an_empty_language_is_refused() -> None:
 @pytest.mark.parametrize("unknown", [field(1, b""), field(1, field(100, b"x")), row(7, b"x"), field(1, field(2, 5))])
 @pytest.mark.parametrize("patch", [False, True])
 def test_rows_of_no_known_kind(unknown: bytes, patch: bool) -> None:
-    known = [field(*pair) for pair in ((1, 2), (2, 3), (9, 16), (15, 1))] if patch else []
+    known = [field(*pair) for pair in ((1, 2), (2, 3), (3, 1), (9, 16), (15, 1))] if patch else []
     head = row(1, *known) if patch else options()
     if patch and unknown == row(7, b"x"):
         unknown = row(9, b"x")

@@ -1,0 +1,184 @@
+"""What the statements of a Batch need of stream options."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.constants cimport MAX_DEPTH
+from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
+
+from jelly._options import MAX_TABLE_SIZE, PhysicalType, StreamOptions
+
+
+ctypedef struct Needs:
+    bint star
+    int64_t names  # that one statement uses
+    int64_t datatypes
+
+
+ctypedef struct Count:
+    # Of the statement `row`: what was counted has that number in the arrays.
+    int64_t* seen
+    int64_t* datatype_seen
+    int64_t row
+    int64_t names
+    int64_t datatypes
+
+
+cdef bint is_generalized(BatchData* a, int slot, int32_t term) noexcept nogil:
+    """Whether a term that stands there needs generalized statements, as `put_term` has it."""
+    cdef int32_t* inner
+    cdef int kind, i
+    if term < 0 or term >= a.n_terms:
+        return False
+    kind = a.kind[term]
+    if kind == KIND_IRI:
+        return False
+    if kind == KIND_BNODE:
+        return slot == 1
+    if kind != KIND_TRIPLE:
+        return slot != 2
+    if slot == 1:
+        return True
+    inner = &a.quoted[3 * a.aux[term]]
+    for i in range(3):
+        if is_generalized(a, i, inner[i]):
+            return True
+    return False
+
+
+cdef inline bint is_statement(BatchData* a, int64_t row) noexcept nogil:
+    return a.op == NULL or a.op[row] == OP_ADD or a.op[row] == OP_DELETE
+
+
+cdef inline int kind_at(BatchData* a, int32_t term) noexcept nogil:
+    """The kind of a term, that of an IRI where it is none."""
+    return a.kind[term] if 0 <= term < a.n_terms else KIND_IRI
+
+
+cdef bint has_generalized(BatchData* a) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t n = a.n_rows
+    cdef uint32_t n_terms = <uint32_t>a.n_terms
+    cdef const int8_t* kind = <const int8_t*>a.kind
+    cdef const int32_t* s = a.s
+    cdef const int32_t* p = a.p
+    cdef bint plain = a.n_quoted == 0 and a.g == NULL
+    for i in range(n):
+        # Nearly all rows are plain.
+        if (
+            plain and <uint32_t>p[i] < n_terms and <uint32_t>s[i] < n_terms and kind[p[i]] == KIND_IRI
+            and kind[s[i]] <= KIND_BNODE
+        ):
+            continue
+        if a.n_quoted == 0 and kind_at(a, a.p[i]) == KIND_IRI and kind_at(a, a.s[i]) <= KIND_BNODE:
+            pass
+        elif is_statement(a, i) and (
+            is_generalized(a, 1, a.p[i]) or is_generalized(a, 0, a.s[i]) or is_generalized(a, 2, a.o[i])
+        ):
+            return True
+        if a.g != NULL and kind_at(a, a.g[i]) > KIND_BNODE and is_generalized(a, 3, a.g[i]):
+            return True
+    return False
+
+
+cdef bint has_named_graph(BatchData* a) noexcept nogil:
+    cdef int64_t i
+    if a.g != NULL:
+        for i in range(a.n_rows):
+            if a.g[i] != NO_TERM:
+                return True
+    return False
+
+
+cdef inline bint is_quoted(BatchData* a, int32_t term) noexcept nogil:
+    return 0 <= term < a.n_terms and a.kind[term] == KIND_TRIPLE
+
+
+cdef bint has_quoted(BatchData* a, int64_t row) noexcept nogil:
+    # The value of a header may be one, too.
+    return is_quoted(a, a.s[row]) or is_quoted(a, a.p[row]) or is_quoted(a, a.o[row])
+
+
+cdef void count_entries(BatchData* a, int32_t term, Count* count, int depth) noexcept nogil:
+    """Count the IRIs and datatypes in a term, each once."""
+    cdef int32_t aux
+    cdef int i
+    if term < 0 or term >= a.n_terms or depth > MAX_DEPTH:
+        return
+    aux = a.aux[term]
+    if a.kind[term] == KIND_TYPED:
+        if count.datatype_seen[aux] != count.row:
+            count.datatype_seen[aux] = count.row
+            count.datatypes += 1
+        return
+    if count.seen[term] == count.row:
+        return
+    count.seen[term] = count.row
+    if a.kind[term] == KIND_IRI:
+        count.names += 1
+    elif a.kind[term] == KIND_TRIPLE:
+        for i in range(3):
+            count_entries(a, a.quoted[3 * aux + i], count, depth + 1)
+
+
+cdef int look(BatchData* a, Needs* needs) noexcept nogil:
+    """What the quoted triples of a Batch need; -1 without memory."""
+    cdef int64_t i
+    cdef Count count
+    count.seen = <int64_t*>calloc(2 * a.n_terms + 1, sizeof(int64_t))
+    if count.seen == NULL:
+        return -1
+    count.datatype_seen = count.seen + a.n_terms
+    for i in range(a.n_rows):
+        if not has_quoted(a, i):
+            continue
+        needs.star = True
+        count.row = i + 1
+        count.names = count.datatypes = 0
+        count_entries(a, a.s[i], &count, 0)
+        count_entries(a, a.p[i], &count, 0)
+        count_entries(a, a.o[i], &count, 0)
+        if a.g != NULL:
+            count_entries(a, a.g[i], &count, 0)
+        needs.names = max(needs.names, count.names)
+        needs.datatypes = max(needs.datatypes, count.datatypes)
+    free(count.seen)
+    return 0
+
+
+def lacking(options, Batch batch not None) -> dict:
+    """The fields of some `StreamOptions` or `PatchOptions` that would have to be others to allow what a Batch holds.
+
+    Of those that are left open (an unspecified physical type, version 0) nothing is said.
+    """
+    cdef BatchData* a = &batch.a
+    cdef Needs needs
+    cdef bint found
+    changes = {}
+    if getattr(options, "physical_type", None) == PhysicalType.TRIPLES and a.op == NULL:
+        with nogil:
+            found = has_named_graph(a)
+        if found:
+            changes["physical_type"] = PhysicalType.QUADS
+    if a.n_quoted > 0:
+        memset(&needs, 0, sizeof(Needs))
+        with nogil:
+            found = look(a, &needs) < 0
+        if found:
+            raise MemoryError
+        if needs.star and not options.rdf_star:
+            changes["rdf_star"] = True
+        for name, size in (("max_name_table_size", needs.names), ("max_datatype_table_size", needs.datatypes)):
+            if getattr(options, name) < size <= MAX_TABLE_SIZE:
+                changes[name] = size
+    if not options.generalized_statements:
+        with nogil:
+            found = has_generalized(a)
+        if found:
+            changes["generalized_statements"] = True
+    # Of a patch there is one version, which has namespaces.
+    if isinstance(options, StreamOptions) and options.version == 1 and a.n_names > 0:
+        changes["version"] = 2
+    return changes

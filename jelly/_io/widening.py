@@ -1,0 +1,201 @@
+"""Encoders of Jelly whose options are chosen by what the Batches hold.
+
+A stream says at its start what it may hold, and inputs show it late. The first Batch decides the options that the
+caller left open. If a later Batch needs more, a file that does not have its name yet is written again with wider
+options, from what was written so far. What went to a pipe or a file object cannot be taken back: there it is a
+`LateError`, which names the options to give.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._core.jelly.encoder import Encoder
+from jelly._core.jelly.needs import lacking
+from jelly._io.drain import drain
+from jelly._io.source import SinkWriter, Source
+from jelly._options import (
+    MAX_TABLE_SIZE,
+    LogicalType,
+    Options,
+    PatchOptions,
+    PatchStreamType,
+    PhysicalType,
+    StreamOptions,
+)
+from jelly.errors import JellyOptionsError
+
+__all__ = ["ALL_FIELDS", "LateError", "Memory", "WideningEncoder", "changed", "missing", "open_fields", "widened"]
+
+NO_LIMIT = 1 << 40
+
+_QUADS_OF = {
+    LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS,
+    LogicalType.GRAPHS: LogicalType.DATASETS,
+    LogicalType.SUBJECT_GRAPHS: LogicalType.DATASETS,
+}
+_TRIPLES_OF = {LogicalType.FLAT_QUADS: LogicalType.FLAT_TRIPLES, LogicalType.DATASETS: LogicalType.GRAPHS}
+_NOUNS = {
+    "physical_type": "a named graph",
+    "rdf_star": "a quoted triple",
+    "generalized_statements": "a generalized statement",
+    "version": "a namespace",
+    "max_name_table_size": "a statement with more names than the name table",
+    "max_datatype_table_size": "a statement with more datatypes than the datatype table",
+}
+# What can be widened.
+ALL_FIELDS = frozenset(_NOUNS)
+
+
+class LateError(JellyOptionsError):
+    """A statement needs options (``fields``) that the options already written do not have."""
+
+    def __init__(self, reason: str, fields: Mapping[str, Any] | None = None, **place: Any) -> None:
+        super().__init__(reason, **place)
+        self.fields = dict(fields or {})
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], advice: str) -> LateError:
+        """The error for some missing fields, with the advice what to give."""
+        nouns = " and ".join(_NOUNS[name] for name in fields)
+        return cls(f"{nouns} turned up after stream options that allow none were written: {advice}", fields)
+
+
+def open_fields(options: StreamOptions | PatchOptions | Mapping[str, Any] | None) -> frozenset[str]:
+    """The fields that the caller of a writer has left open; those of a mapping are chosen."""
+    if options is None:
+        return ALL_FIELDS
+    if isinstance(options, Mapping):
+        return ALL_FIELDS - options.keys() - ({"physical_type"} if "logical_type" in options else set())
+    left = set()
+    if isinstance(options, StreamOptions):
+        if options.version == 0:
+            left.add("version")
+        if options.physical_type == PhysicalType.UNSPECIFIED:
+            left.add("physical_type")
+    return frozenset(left)
+
+
+def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: Collection[str]) -> dict[str, Any]:
+    """The fields, with the values, that the Batch needs and the options lack; only ``allowed`` ones."""
+    return {name: value for name, value in lacking(options, batch).items() if name in allowed} if allowed else {}
+
+
+def widened(options: Options, fields: Mapping[str, Any]) -> Options:
+    """The options with other fields, and the logical type that goes with them."""
+    changes = dict(fields)
+    if "physical_type" in changes and isinstance(options, StreamOptions):
+        kind = options.logical_type
+        changes["logical_type"] = _QUADS_OF.get(kind, _QUADS_OF.get(kind.base, LogicalType.UNSPECIFIED))
+    return options.replace(**changes) if changes else options
+
+
+def changed(base: StreamOptions, options: Mapping[str, Any]) -> StreamOptions:
+    """The options with some fields changed; where the physical type is, a logical type that goes with it."""
+    if not options:
+        return base
+    changes = dict(options)
+    if "physical_type" in changes and "logical_type" not in changes:
+        triples = changes["physical_type"] == PhysicalType.TRIPLES
+        other = _TRIPLES_OF if triples else _QUADS_OF
+        if triples != (base.physical_type == PhysicalType.TRIPLES):
+            kind = base.logical_type
+            changes["logical_type"] = other.get(kind, other.get(kind.base, LogicalType.UNSPECIFIED))
+    return base.replace(**changes)
+
+
+class Memory:
+    """Output of a `WideningEncoder` that stays in memory."""
+
+    is_live = False
+    label = ""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._sink = self
+
+    def write(self, data: bytes) -> None:
+        self.parts.append(data)
+
+    @contextlib.contextmanager
+    def _restarted(self) -> Iterator[bytes]:
+        whole, self.parts = b"".join(self.parts), []
+        yield whole
+
+
+class WideningEncoder:
+    """An encoder, made by ``make``, whose ``allowed`` options become as wide as the Batches need.
+
+    ``writer`` is what its bytes are written to; without one it cannot start anew.
+    """
+
+    def __init__(
+        self,
+        options: StreamOptions | PatchOptions,
+        make: Callable[[Any], Any],
+        allowed: Collection[str],
+        writer: SinkWriter | Memory | None = None,
+    ) -> None:
+        self.allowed = allowed
+        self._make = make
+        # A writer that is forgotten must go away by itself, and it holds this encoder.
+        self._writer: Any = weakref.proxy(writer) if isinstance(writer, SinkWriter) else writer
+        self._encoder: Encoder = make(options)
+        self._is_fresh = True  # nothing was encoded
+
+    @property
+    def options(self) -> Any:
+        """The options so far."""
+        return self._encoder.options
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
+        if fields := missing(self.options, batch, self.allowed):
+            options = widened(self.options, fields)
+            if self._is_fresh:
+                self._encoder = self._make(options)
+            else:
+                self._start_anew(options, fields)
+        self._is_fresh = False
+        return self._encoder.encode(batch, keep_frames)
+
+    def close(self) -> bytes:
+        """End the stream."""
+        return self._encoder.close()
+
+    def choose(self, **changes: Any) -> None:
+        """Change options before anything is encoded."""
+        self._encoder = self._make(self.options.replace(**changes))
+
+    def _start_anew(self, options: StreamOptions | PatchOptions, fields: Mapping[str, Any]) -> None:
+        """Write all that was written again with other options."""
+        old, writer = self._encoder, self._writer
+        patch = isinstance(options, PatchOptions)
+        # What was written of a patch cannot be read if it must end with its frame or is in a frame without a length.
+        held = isinstance(options, PatchOptions) and (
+            not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
+        )
+        if writer is None or writer._sink.is_live or held:
+            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in fields.items())
+            late = LateError.of(fields, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
+            late.source = None if writer is None else writer.label or None
+            raise late
+        is_open = old.is_open
+        writer._sink.write(old.cut())
+        with writer._restarted() as written:
+            self._encoder = new = self._make(options)
+            limits: dict[str, Any] = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
+            decoder = Decoder(patch=patch, max_frame_bytes=NO_LIMIT, **limits)
+            decoder.quiet = True
+            # This package wrote the file, so it may be read however well it is compressed.
+            batches = drain(decoder, Source(written, NO_LIMIT).chunks(), finish=not patch)
+            batch = next(batches, None)
+            while batch is not None:
+                after = next(batches, None)
+                writer._sink.write(new.repeat(batch, open_end=is_open and after is None))
+                batch = after
