@@ -84,6 +84,7 @@ READ: dict[str, tuple[bytes, list[str]]] = {
     "001-032": (stream([graph_start(DEFAULT), graph_end()], physical=GRAPHS), []),
     "001-035": (stream([graph_start(), triple(), graph_end(), graph_start(DEFAULT), triple(), graph_end()],
                        physical=GRAPHS), [SPOG, SPO]),
+    "001-037": (stream([field(1, field(9, field(2, "n")) + field(2, terms(S, P, O)))]), [SPO]),
     "001-044": (stream([triple()], logical=0), [SPO]),
     "001-045": (stream([quad()], physical=QUADS, logical=24), [SPOG]),
     "001-048": (stream([triple()], logical=3), [SPO]),
@@ -122,6 +123,7 @@ READ: dict[str, tuple[bytes, list[str]]] = {
     "001-119": (stream([name("a", 9), name("b"), name("c", 2), name("d"), o(10), o(3)]), says("<b>", "<d>")),
     "001-120": (stream([*(name(f"n{i}") for i in range(1, 17)), *(o(i) for i in range(16, 0, -1))], names=16),
                 says(*(f"<n{i}>" for i in range(16, 0, -1)))),
+    "001-123": (stream([row(2, terms(LIT, LIT, (IRI, iri(9))) + terms(S, P, O))]), [SPO]),
     "001-124": (stream([graph_start(DEFAULT), triple(), graph_end(), graph_start(), triple(), triple(o=LIT),
                         graph_end()], physical=GRAPHS), [SPO, SPOG, '_:s _:p "l" _:g .']),
     "001-128": (stream([graph_start(), graph_end(), graph_start(), triple(), graph_end()], physical=GRAPHS), [SPOG]),
@@ -129,6 +131,7 @@ READ: dict[str, tuple[bytes, list[str]]] = {
                         triple(o=LIT), graph_end()], physical=GRAPHS), [SPOG, '_:s _:p "l" _:g .']),
     "001-130": (stream([graph_start(), triple()], [triple(o=LIT)], [], [graph_end()], physical=GRAPHS),
                 [SPOG, '_:s _:p "l" _:g .']),
+    "001-132": (stream([row(4, field(3, b""), field(2, b"g")), triple(), graph_end()], physical=GRAPHS), [SPOG]),
     "001-134": (stream([graph_start(), triple()], physical=GRAPHS), [SPOG]),
     "001-135": (stream(EXAMPLE), ["<p1:a> <p1:b> _:b1 .", "<p1:a> <p1:b> _:b2 .", "<p1:a> <p2:c> _:b2 ."]),
     "001-138": (stream([triple()], [triple(None, None, None)]), [SPO, SPO]),
@@ -164,6 +167,9 @@ READ: dict[str, tuple[bytes, list[str]]] = {
     "001-163": (stream([triple(o=(LITERAL, literal("l", "EN-gb-X")))]), says('"l"@EN-gb-X')),
     "001-165": (stream([triple(o=(LITERAL, literal("l", "toolonglanguage")))]), says('"l"@toolonglanguage')),
     "001-167": (stream([datatype(XSD_STRING), typed(1)]), says('"l"')),
+    "001-168": (stream([datatype("d:"), *(triple(o=(LITERAL, field(1, "l") + kind)) for kind in
+                                          (field(2, "en") + field(3, 1), field(3, 1) + field(2, "en")))]),
+                says('"l"^^<d:>', '"l"@en')),
     "001-169": (stream([name("a"), name("b"), triple((QUOTED, terms((QUOTED, terms((IRI, b""), P, O)), P, (IRI, b""))))
                         ]), ["<< << <a> _:p _:o >> _:p <b> >> _:p _:o ."]),
     "001-171": (stream([name("g"), datatype("d:"), quad(g=(IRI, iri(1))), quad(g=(BNODE, b"x")),

@@ -223,7 +223,7 @@ def test_a_patch_row_without_a_field():
 
 
 def test_graphs_in_patches_of_triples():
-    """004-076, 004-084: the graph should be ignored; strict refuses it."""
+    """004-037, 004-038: the graph should be ignored; strict refuses it."""
     rows = [pc.add(g=(2, b"")), pc.name(), pc.namespace_add("x", pc.iri(1), (1, b"g")), pc.punctuation()]
     plain = [pc.add(g=None), pc.name(), pc.namespace_add("x", pc.iri(1), None), pc.punctuation()]
     assert patch_of(*rows, statement=1) == patch_of(*plain, statement=1)

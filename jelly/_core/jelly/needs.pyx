@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
 
@@ -156,6 +156,7 @@ def lacking(options, Batch batch not None) -> dict:
     cdef BatchData* a = &batch.a
     cdef Needs needs
     cdef bint found
+    need_statements(batch)
     changes = {}
     if getattr(options, "physical_type", None) == PhysicalType.TRIPLES and a.op == NULL:
         with nogil:

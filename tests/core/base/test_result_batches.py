@@ -33,7 +33,7 @@ from jelly._core.algebra.dictionary import TermDictionary, rows_equal
 from jelly._core.algebra.select import select
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.jelly.encoder import lacking
+from jelly._core.jelly.needs import lacking
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._core.ntriples.statement_table import StatementTable, relabel
@@ -245,7 +245,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
     "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
-    "encoder.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
+    "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
     "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
     "writer.encode patch": lambda batch: BinaryWriter("thrift", patch=True).encode(batch),
     "writer.chunks": lambda batch: list(BinaryWriter("protobuf").chunks(batch)),
