@@ -18,7 +18,7 @@ from jelly._core.base.fault cimport (
 from jelly._core.base.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
-from jelly._core.base.protobuf cimport Reader, skip_any, skip_field, skip_fields, take_span, take_varint
+from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR, checked, much_metadata,
