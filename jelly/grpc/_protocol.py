@@ -176,6 +176,8 @@ def unpack_options(data: bytes) -> StreamOptions:
     sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
     if not sizes["max_name_table_size"]:
         sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
+    # No writer may have fewer names, whatever a client asks for.
+    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
     flags = {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
     return StreamOptions(**(values | sizes | flags), stream_name=name)
 
@@ -206,8 +208,6 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     if problems:
         raise JellyOptionsError("; ".join(problems))
     sizes = {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
-    # No writer may have fewer names, whatever a client asks for.
-    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
     return own.replace(
         stream_name=own.stream_name or requested.stream_name,
         generalized_statements=own.generalized_statements and requested.generalized_statements,

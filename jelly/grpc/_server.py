@@ -31,6 +31,8 @@ from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE, inflate
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
 MAX_MESSAGE = 16 << 20
+# A message that is longer than MAX_MESSAGE is refused by the service; what is longer than this by the transport.
+MAX_RECEIVED = 256 << 20
 CALL_END = 0.01  # seconds for gRPC to notice that a cancelled call has ended
 
 
@@ -282,7 +284,7 @@ class Server:
         Compress what is sent.
     max_message_bytes : int, default 16 MiB
         Maximum bytes of a frame. A longer one ends the call with INVALID_ARGUMENT.
-    max_received_bytes : int, default -1
+    max_received_bytes : int, default 256 MiB
         Maximum bytes of a message on the wire (-1 = unlimited). gRPC refuses a longer one with RESOURCE_EXHAUSTED,
         before it is in memory.
     workers : int, default 32
@@ -322,7 +324,7 @@ class Server:
         insecure: bool = False,
         gzip: bool = False,
         max_message_bytes: int = MAX_MESSAGE,
-        max_received_bytes: int = -1,
+        max_received_bytes: int = MAX_RECEIVED,
         workers: int = 32,
         **limits: int,
     ) -> None:
@@ -404,7 +406,7 @@ class AsyncServer:
         Compress what is sent.
     max_message_bytes : int, default 16 MiB
         Maximum bytes of a frame. A longer one ends the call with INVALID_ARGUMENT.
-    max_received_bytes : int, default -1
+    max_received_bytes : int, default 256 MiB
         Maximum bytes of a message on the wire (-1 = unlimited). gRPC refuses a longer one with RESOURCE_EXHAUSTED,
         before it is in memory.
     **limits : int
@@ -431,7 +433,7 @@ class AsyncServer:
         insecure: bool = False,
         gzip: bool = False,
         max_message_bytes: int = MAX_MESSAGE,
-        max_received_bytes: int = -1,
+        max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
     ) -> None:
         self._settings = _Settings(

@@ -40,8 +40,10 @@ NO_LIMIT = 1 << 40
 # Frames of Jelly before that of the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
 
-# Bytes of Turtle that are looked through at once, and how many each find in them counts for: it takes up to 300.
+# Bytes of Turtle that are looked through at once. Finds in a message count for its bytes beyond so many: each takes
+# up to 300.
 PIECE = 1 << 20
+FREE_MARKS = 1 << 14
 MARK = 400
 
 BOM = b"\xef\xbb\xbf"
@@ -236,7 +238,7 @@ class TurtleLog(TextLog):
         self._max = max_message_bytes
         self._parts: list[bytes] = []
         self._marks: list[tuple[str, int, int, int, int, int]] = []
-        self._n = 0  # bytes that wait: the parts and their marks
+        self._n = 0  # bytes that wait in the parts
         self._origin = 0  # the offset of the first of them in the input
         self._line = 1  # its line
         iri = f"<x:{secrets.token_hex(12)}>"
@@ -278,11 +280,11 @@ class TurtleLog(TextLog):
             self._begun = True
         self._parts.append(data)
         marks = self._lexer.feed(data, final)
-        self._n += len(data) + MARK * len(marks)
+        self._n += len(data)
         self._marks += marks
         if final or any(mark[0] == "bad" or (mark[0] == "message" and not self._inside(mark)) for mark in marks):
             yield from self._parse(final)
-        if self._n > self._max:
+        if self._n + MARK * max(0, len(self._marks) - FREE_MARKS) > self._max:
             reason = f"a message is longer than {self._max} bytes; raise max_message_bytes to read it"
             raise self._error(JellyLimitError(reason, line=self._line))
 
@@ -323,7 +325,7 @@ class TurtleLog(TextLog):
         self._line += text.count(b"\n", 0, end)
         self._parts = [text[end:]]
         self._marks = [mark for mark in self._marks if mark[1] >= self._origin]
-        self._n = len(text) - end + MARK * len(self._marks)
+        self._n = len(text) - end
 
     def _refuse(self, kind: str, depth: int, line: int) -> JellyError:
         if not self._announced:

@@ -89,7 +89,7 @@ SENT = {
     "HTTP 1": (b"GET / HTTP/1.1\r\n\r\n", True),
     "half a preface": (PREFACE[:10], False),
     "a call left open": (PREFACE + HEADERS, False),
-    "a gigabyte announced by gRPC": (PREFACE + HEADERS + http2(0, 0, 1, b"\0" + struct.pack(">I", 1 << 30)), False),
+    "a gigabyte announced by gRPC": (PREFACE + HEADERS + http2(0, 0, 1, b"\0" + struct.pack(">I", 1 << 30)), True),
     "noise in a call": (PREFACE + HEADERS + os.urandom(500), True),
 }
 

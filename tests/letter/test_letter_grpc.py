@@ -84,7 +84,7 @@ def test_damaged_compression_is_an_invalid_argument(server, damage):
 
 
 def test_a_transport_limit_is_optional():
-    """000-121: max_received_bytes keeps longer messages out of memory, with the status of gRPC itself."""
+    """000-121: max_received_bytes (256 MiB by default) keeps longer messages out of memory, with gRPC's own status."""
     with jelly.grpc.Server(Lists(), max_message_bytes=LIMIT, max_received_bytes=2 * LIMIT) as server:
         assert status(server, PUBLISH, [bytes(3 * LIMIT)])[0] == "RESOURCE_EXHAUSTED"
         assert status(server, PUBLISH, [bytes(LIMIT + 1)])[0] == "INVALID_ARGUMENT"

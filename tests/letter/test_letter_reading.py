@@ -64,12 +64,13 @@ def test_writers_have_eight_names():
 
 
 def test_requested_options_with_small_tables():
-    """000-015, 000-016: a client that leaves the table sizes open gets the smallest that a writer may have."""
+    """000-015, 000-016: table sizes that a client leaves open are the stream's own; a size below 8 is served as 8."""
     protocol = pytest.importorskip("jelly.grpc._protocol")
-    topic, wanted = protocol.unpack_subscribe(bytes.fromhex("0a0174120410017801"))
-    assert (topic, wanted.max_name_table_size) == ("t", 0)
     own = jelly.StreamOptions(1, version=1)
-    assert protocol.serve_options(own, wanted).max_name_table_size == 8
+    for fields, served in (("10017801", own.max_name_table_size), ("100148047801", 8)):
+        topic, wanted = protocol.unpack_subscribe(bytes.fromhex(f"0a017412{len(fields) // 2:02x}{fields}"))
+        assert topic == "t"
+        assert protocol.serve_options(own, wanted).max_name_table_size == served
 
 
 @pytest.mark.parametrize(

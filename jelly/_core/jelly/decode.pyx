@@ -235,9 +235,15 @@ cdef int32_t read_other(DecoderState* d, int kind, Reader* r, int slot, int dept
     return read_quoted(d, r, depth + 1)
 
 
-cdef inline int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
+cdef int32_t jelly_read_term(DecoderState* d, int kind, Reader* r, int slot, int depth) noexcept nogil:
     """A term of one of the four kinds of an RdfTriple's oneof: 0 IRI, 1 blank node, 2 literal, 3 quoted triple."""
-    return read_iri(d, r) if kind == 0 else read_other(d, kind, r, slot, depth)
+    if kind == 0:
+        return read_iri(d, r)
+    if kind == 2 and slot == 2:
+        return read_literal(d, r)
+    if kind == 1 and slot != 1:
+        return read_bnode(d, r)
+    return read_other(d, kind, r, slot, depth)
 
 
 cdef int take_terms(DecoderState* d, Reader* r, int arity, Reader* spans, int* kinds) noexcept nogil:
@@ -301,6 +307,10 @@ cdef int32_t read_quoted(DecoderState* d, Reader* r, int depth) noexcept nogil:
 
 # ---- rows
 
+cdef int32_t read_literal_graph(DecoderState* d, Reader* r) noexcept nogil:
+    return d.fault.code if check_announced(d, GENERALIZED, r.at) != OK else read_literal(d, r)
+
+
 cdef int32_t read_graph(DecoderState* d, int kind, Reader* r) noexcept nogil:
     """A graph node: 0 IRI, 1 blank node, 2 default graph, 3 literal. NO_TERM is the default graph, not a fault."""
     if kind == 0:
@@ -308,9 +318,7 @@ cdef int32_t read_graph(DecoderState* d, int kind, Reader* r) noexcept nogil:
     if kind == 1:
         return read_bnode(d, r)
     if kind == 3:
-        if check_announced(d, GENERALIZED, r.at) != OK:
-            return d.fault.code
-        return read_literal(d, r)
+        return read_literal_graph(d, r)
     if skip_fields(r) < 0:
         malformed(d, r)
     return NO_TERM

@@ -155,31 +155,34 @@ def lacking(options, Batch batch not None) -> dict:
     """
     cdef BatchData* a = &batch.a
     cdef Needs needs
-    cdef bint found
+    cdef bint failed = False
+    cdef bint graphs = False
+    cdef bint generalized
     need_statements(batch)
+    cdef bint triples = a.g != NULL and a.op == NULL and options.physical_type == PhysicalType.TRIPLES
+    memset(&needs, 0, sizeof(Needs))
+    with nogil:
+        generalized = has_generalized(a)
+        if triples:
+            graphs = has_named_graph(a)
+        if a.n_quoted > 0:
+            failed = look(a, &needs) < 0
+    if failed:
+        raise MemoryError
     changes = {}
-    if getattr(options, "physical_type", None) == PhysicalType.TRIPLES and a.op == NULL:
-        with nogil:
-            found = has_named_graph(a)
-        if found:
-            changes["physical_type"] = PhysicalType.QUADS
-    if a.n_quoted > 0:
-        memset(&needs, 0, sizeof(Needs))
-        with nogil:
-            found = look(a, &needs) < 0
-        if found:
-            raise MemoryError
-        if needs.star and not options.rdf_star:
+    if not graphs and not generalized and not needs.star and a.n_names == 0:
+        return changes
+    if graphs:
+        changes["physical_type"] = PhysicalType.QUADS
+    if needs.star:
+        if not options.rdf_star:
             changes["rdf_star"] = True
         for name, size in (("max_name_table_size", needs.names), ("max_datatype_table_size", needs.datatypes)):
             if getattr(options, name) < size <= MAX_TABLE_SIZE:
                 changes[name] = size
-    if not options.generalized_statements:
-        with nogil:
-            found = has_generalized(a)
-        if found:
-            changes["generalized_statements"] = True
+    if generalized and not options.generalized_statements:
+        changes["generalized_statements"] = True
     # Of a patch there is one version, which has namespaces.
-    if isinstance(options, StreamOptions) and options.version == 1 and a.n_names > 0:
+    if a.n_names > 0 and isinstance(options, StreamOptions) and options.version == 1:
         changes["version"] = 2
     return changes
