@@ -198,7 +198,11 @@ def show_stats(name: str, found: Stats) -> None:
 def show_result_stats(name: str, found: ResultStats) -> None:
     """Tables on standard output."""
     console = Console()
-    console.print(Text(name), f"{found.rows:,} rows", sep="  ")
+    head = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    head.add_column(style="dim")
+    head.add_row("file", Text(name))
+    head.add_row("rows", f"{found.rows:,}")
+    console.print(head)
     odd = [kind for kind in ("variable", "any") if any(kind in about.kinds for about in found.variables.values())]
     kinds = ("iri", "bnode", "literal", "triple", *odd)
     table = Table("variable", *map(_number, ("bound", "unbound", "different", *kinds)))

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 from collections import Counter
 from itertools import groupby, pairwise
 
@@ -243,7 +244,8 @@ def test_results_on_the_command_line(tmp_path):
     jelly.write_results(path, ["who", "[bold]name"], rows)
     shown = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "table"])
     assert shown.exit_code == 0, shown.output
-    for text in ("3 rows", "who", "[bold]name", "a:b", '"\\x07"@en', "66.7%"):
+    assert re.search(r"rows +3\b", shown.output)
+    for text in ("who", "[bold]name", "a:b", '"\\x07"@en', "66.7%"):
         assert text in shown.output
     told = CliRunner().invoke(cli, ["results", "stats", str(path), "--format", "json", "--top", "1"])
     assert json.loads(told.output) == result_stats(path, top=1).as_dict()
