@@ -16,7 +16,7 @@ from typing import Any
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
-from jelly._core.jelly.needs import lacking
+from jelly._core.rules.needs import lacking
 from jelly._io.drain import drain
 from jelly._io.source import SinkWriter, Source
 from jelly._options import (

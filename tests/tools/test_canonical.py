@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.shared import shared
 
 import jelly
-from jelly._core.base.sha2 import _digest
+from jelly._core.algebra.sha2 import _digest
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly.cli.commands import cli
 

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
 from jelly._core.base.batch cimport Batch, need_statements
-from jelly._core.base.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
+from jelly._core.rules.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
 
 import numpy
 

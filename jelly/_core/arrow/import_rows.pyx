@@ -15,7 +15,7 @@ from jelly._core.base.fault cimport (
     BAD_DIRECTION, BOTH_KINDS, COLUMN_INDEX, COLUMN_NULL, COLUMN_OFFSETS, COLUMN_UTF8, EMPTY_VALUE, FULL,
     NAMED_GRAPH_IN_TRIPLES, NOT_BNODE, NOT_LITERAL, NO_MEMORY, OBJECT_KIND, OK, PATCH_FALLS, PATCH_OPERATION, fail,
 )
-from jelly._core.base.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
+from jelly._core.rules.patch_operations cimport OP_ADD, OP_COMMIT, OP_DELETE, OP_PUNCTUATION, OP_START
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT, nt_read_term
 

@@ -15,7 +15,7 @@ from jelly._core.base.fault cimport (
     OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
     ROW_UNKNOWN, fail,
 )
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint

@@ -6,14 +6,14 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport BY_FRAME, Fault, fail
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport Reader
 from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
-from jelly._core.jelly.pieces cimport Pieces
+from jelly._core.base.pieces cimport Pieces
 from jelly._core.jelly.stream_options cimport Limits, StreamOptionsRow
 
 cdef enum:

@@ -16,7 +16,7 @@ from jelly._core.base.batch_concat cimport carry_terms
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
 )
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
@@ -31,7 +31,7 @@ from jelly._core.jelly.frame_reader cimport (
 )
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport DecoderEntry, Table, expect_keyframe, free_entries
-from jelly._core.jelly.pieces cimport free_pieces
+from jelly._core.base.pieces cimport free_pieces
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, same_stream_options, types_agree,
 )

@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport (
     add_term, free_arena, init_arena, len_direction, put_direction, split_tag,
 )
 from jelly._core.base.fault cimport NAME_ENTRY, NO_MEMORY, OK, OPEN_PATCH, fail
-from jelly._core.base.patch_operations cimport OPEN, OP_PUNCTUATION
+from jelly._core.rules.patch_operations cimport OPEN, OP_PUNCTUATION
 from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )

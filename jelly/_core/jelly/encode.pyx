@@ -13,7 +13,7 @@ from jelly._core.base.fault cimport (
     BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, GENERALIZED_OFF, NAMED_GRAPH_IN_TRIPLES, NAMESPACES_OFF, NAMES_FULL,
     NO_MEMORY, OK, ONE_PATCH, OPEN_TRANSACTION, STAR_OFF, TEXT_LIMIT, fail,
 )
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, step_transaction,
 )
 from jelly._core.base.protobuf cimport (

@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, BatchData, MetadataMark
 from jelly._core.base.fault cimport NO_MEMORY, OK, ONE_FRAME, fail
-from jelly._core.base.patch_operations cimport pack_place
+from jelly._core.rules.patch_operations cimport pack_place
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
 )

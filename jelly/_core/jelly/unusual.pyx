@@ -6,7 +6,7 @@ from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport CARRIED, UNSET, copy_term
 from jelly._core.base.fault cimport GENERALIZED_UNANNOUNCED, NO_TERM_TO_REPEAT, OK, STAR_UNANNOUNCED, fail
 from jelly._core.jelly.decode_state cimport STAR, checked
-from jelly._core.jelly.pieces cimport gather, simplify
+from jelly._core.base.pieces cimport gather, simplify
 
 
 cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil:

@@ -10,7 +10,7 @@ from jelly._core.base.fault cimport (
     BAD_SEGMENT, BAD_UTF8, DEPTH, EMPTY_UNION, FIELD_MISSING, FULL, NEED_MORE, NEED_TABLES, NO_HEADER, NO_MEMORY, OK,
     OPEN_PATCH, PATCH_GRAPH_TRIPLE, ROW_CUT, ROW_LIMIT, THRIFT_MALFORMED, TWO_FIELDS, UNKNOWN_ROW, UNKNOWN_TERM, fail,
 )
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OPEN, OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_START, step_transaction,
 )
 from jelly._core.base.protobuf cimport Reader

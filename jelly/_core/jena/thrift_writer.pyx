@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OP_ADD, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport Writer
-from jelly._core.base.sha2 cimport SHA_HEX, Sha2
+from jelly._core.algebra.sha2 cimport SHA_HEX, Sha2
 from jelly._core.ntriples.term_table cimport Statement, Statements
 
 

@@ -5,7 +5,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.fault cimport NO_MEMORY
-from jelly._core.base.sha2 cimport add_sha, begin_sha, end_sha
+from jelly._core.algebra.sha2 cimport add_sha, begin_sha, end_sha
 
 cdef enum:
     IS_NODE = 1

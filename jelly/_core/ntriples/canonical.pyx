@@ -10,7 +10,7 @@ from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, 
 from jelly._core.base.fault cimport (
     BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
 )
-from jelly._core.base.sha2 cimport SHA_NUMBERS, fill_sha_numbers
+from jelly._core.algebra.sha2 cimport SHA_NUMBERS, fill_sha_numbers
 from jelly._core.ntriples.blank_node_hashes cimport Labeller
 from jelly._core.ntriples.canonical_labels cimport free_labeller, label_nodes
 from jelly._core.ntriples.term_table cimport (

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.fault cimport CANONICAL_STEPS, NO_MEMORY, fail
 from jelly._core.base.protobuf cimport Writer, put_byte, put_bytes, reserve
-from jelly._core.base.sha2 cimport SHA_HEX, add_sha, begin_sha, end_sha
+from jelly._core.algebra.sha2 cimport SHA_HEX, add_sha, begin_sha, end_sha
 from jelly._core.ntriples.blank_node_hashes cimport (
     LABEL_BYTES, Related, Visit, add_related, hash_all_first, label_of, note_mentions, put_label,
 )

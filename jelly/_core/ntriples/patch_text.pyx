@@ -8,7 +8,7 @@ from jelly._core.base.characters cimport is_digit, is_letter, is_line_end
 from jelly._core.base.fault cimport (
     BAD_TERM, FULL, HEADER_KEY, NO_MEMORY, OK, OPERATION, PATCH_GRAPH, PREFIX_IRI, PREFIX_NAME, TEXT_UTF8, fail,
 )
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
     step_transaction,
 )

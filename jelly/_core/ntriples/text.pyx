@@ -17,7 +17,7 @@ from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
     utf8_of,
 )
-from jelly._core.base.patch_operations cimport OPEN
+from jelly._core.rules.patch_operations cimport OPEN
 from jelly._core.base.protobuf cimport Writer, put_bytes, reserve
 from jelly._core.base.push_reader cimport PushReader
 from jelly._core.ntriples.line_reader cimport end_message, read_lines, skip_line

@@ -13,7 +13,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.batch_concat cimport copy_arena
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, MAX_DEPTH, RDF_NAMESPACE, is_text_kind
-from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
+from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 from jelly._core.rules.iri cimport find_iri_fault
 from jelly._core.rules.term_rules cimport (
     BAD_DATATYPE, BAD_DIRECTION, BAD_GRAPH, BAD_IRI, BAD_LABEL, BAD_NAME, BAD_PATTERN, BAD_PLACE, BAD_TAG, BAD_TEXT,

@@ -8,7 +8,7 @@ from jelly._core.base.batch cimport (
     KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
 )
 from jelly._core.base.fault cimport utf8_of
-from jelly._core.base.patch_operations cimport (
+from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.terms.materialize cimport Materializer

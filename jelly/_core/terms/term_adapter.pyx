@@ -13,7 +13,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport OK
-from jelly._core.base.patch_operations cimport only_statements
+from jelly._core.rules.patch_operations cimport only_statements
 
 from jelly.errors import JellyOptionsError, JellyUnsupportedError
 

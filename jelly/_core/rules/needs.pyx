@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
 from jelly._core.base.constants cimport MAX_DEPTH
-from jelly._core.base.patch_operations cimport OP_ADD, OP_DELETE
+from jelly._core.rules.patch_operations cimport OP_ADD, OP_DELETE
 
 from jelly._options import MAX_TABLE_SIZE, PhysicalType, StreamOptions
 

@@ -1,1 +1,0 @@
-"""State of a decoder: its options, its lookup tables, the frame that is read, the terms that may be repeated."""
