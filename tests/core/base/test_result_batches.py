@@ -33,12 +33,12 @@ from jelly._core.algebra.dictionary import TermDictionary, rows_equal
 from jelly._core.algebra.select import select
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.rules.needs import lacking
 from jelly._core.jena.writer import BinaryWriter
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._core.ntriples.statement_table import StatementTable, relabel
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.rules.capabilities import CAPABILITIES, capabilities_of
+from jelly._core.rules.needs import lacking
 from jelly._core.terms.batch_builder import BatchBuilder, ResultBatchBuilder, _make_batch
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.operations import OperationIterator
