@@ -21,7 +21,7 @@ from jelly._core.rules.patch_operations cimport (
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
 from jelly._core.jelly.decode_state cimport (
-    BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR, checked, much_metadata,
+    BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
 )
 from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, next_frame, take_field, take_metadata, take_part,
@@ -31,7 +31,9 @@ from jelly._core.jelly.lookup cimport Table, find_datatype, find_iri, is_xsd_str
 from jelly._core.jelly.stream_options cimport (
     StreamOptionsRow, check_stream_options, read_stream_options, same_stream_options,
 )
-from jelly._core.jelly.unusual cimport check_announced, gathered, merge_terms, repeat_term, simplified, take_key
+from jelly._core.jelly.unusual cimport (
+    check_announced, checked, gathered, merge_terms, much_metadata, repeat_term, simplified, take_key,
+)
 
 # ---- stream options
 

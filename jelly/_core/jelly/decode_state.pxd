@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport BatchData
 from jelly._core.base.constants cimport MAX_DEPTH
-from jelly._core.base.fault cimport BY_FRAME, Fault, fail
+from jelly._core.base.fault cimport Fault
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
@@ -95,14 +95,3 @@ ctypedef struct DecoderState:
     int64_t full_terms
     Limits limits
     Fault fault
-
-
-cdef inline int32_t checked(DecoderState* d, int32_t term, const uint8_t* at) noexcept nogil:
-    """Note the fault where adding a term failed."""
-    if term < 0:
-        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
-    return term
-
-
-cdef inline bint much_metadata(BatchData* b) noexcept nogil:
-    return b.n_meta >= META_ENTRIES or b.n_meta_text >= META_TEXT

@@ -245,6 +245,7 @@ cdef class Encoder:
         """
         cdef int64_t rows = self.e.frame_rows
         cdef int64_t size = self.e.frame_bytes
+        need_statements(batch)
         if not self.e.patch:
             self.e.frame_rows = self.e.frame_bytes = 0
             self.e.open_end = open_end

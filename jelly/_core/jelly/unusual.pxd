@@ -2,8 +2,10 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
+from jelly._core.base.batch cimport BatchData
+from jelly._core.base.fault cimport BY_FRAME, fail
 from jelly._core.base.protobuf cimport Reader
-from jelly._core.jelly.decode_state cimport DecoderState
+from jelly._core.jelly.decode_state cimport META_ENTRIES, META_TEXT, DecoderState
 
 
 cdef int simplified(DecoderState* d, const uint8_t* begin, Reader* r, Reader* plain) noexcept nogil
@@ -12,3 +14,14 @@ cdef int gathered(DecoderState* d, Reader r, uint32_t fields, uint32_t strings, 
 cdef int merge_terms(DecoderState* d, Reader r, int arity, Reader* spans, int* kinds) noexcept nogil
 cdef int32_t repeat_term(DecoderState* d, int slot, const uint8_t* at) noexcept nogil
 cdef int take_key(DecoderState* d, Reader r, Reader* key) noexcept nogil
+
+
+cdef inline int32_t checked(DecoderState* d, int32_t term, const uint8_t* at) noexcept nogil:
+    """Note the fault where adding a term failed."""
+    if term < 0:
+        return fail(&d.fault, term, at, d.text_limit, BY_FRAME)
+    return term
+
+
+cdef inline bint much_metadata(BatchData* b) noexcept nogil:
+    return b.n_meta >= META_ENTRIES or b.n_meta_text >= META_TEXT

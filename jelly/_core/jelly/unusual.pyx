@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport CARRIED, UNSET, copy_term
 from jelly._core.base.fault cimport GENERALIZED_UNANNOUNCED, NO_TERM_TO_REPEAT, OK, STAR_UNANNOUNCED, fail
-from jelly._core.jelly.decode_state cimport STAR, checked
+from jelly._core.jelly.decode_state cimport STAR
 from jelly._core.base.pieces cimport gather, simplify
 
 

@@ -245,6 +245,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "message_blank_nodes.rename_blank_nodes": message_blank_nodes.rename_blank_nodes,
     "encoder.encode": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode(batch),
     "encoder.encode_frames": lambda batch: jelly.Encoder(jelly.StreamOptions()).encode_frames(batch),
+    "encoder.repeat": lambda batch: jelly.Encoder(jelly.StreamOptions()).repeat(batch),
     "needs.lacking": lambda batch: lacking(jelly.StreamOptions(), batch),
     "writer.encode": lambda batch: BinaryWriter("thrift").encode(batch),
     "writer.encode patch": lambda batch: BinaryWriter("thrift", patch=True).encode(batch),
