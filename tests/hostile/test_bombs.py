@@ -44,9 +44,9 @@ cases = [
     head + varint(1 << 62) + b"x",
     head + frame(b"\\x0a" + varint(1 << 40) + b"x"),
     head + frame(field(1, b"\\x12" + varint(1 << 40) + b"x")),
-    head + frame(name(id=2**62)), head + frame(prefix(id=2**31)), head + frame(datatype(id=2**32)),
+    head + frame(name(id=2**62 + 2**31)), head + frame(prefix(id=2**31)), head + frame(datatype(id=2**32 - 1)),
     frame(options(names=10_000_000)), frame(options(prefixes=10_000_000)), frame(options(datatypes=10_000_000)),
-    frame(options(names=2**62)),
+    frame(options(names=2**62 + 2**31)),
 ]
 """
     for size in (1, 1000):

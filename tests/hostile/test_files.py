@@ -72,7 +72,7 @@ def test_an_iterator_that_raises(suffix: str, after: int, tmp_path: Path) -> Non
         ([*STATEMENTS, None], TypeError),
         ([*STATEMENTS, (jelly.IRI("a:s"), "a:p", jelly.IRI("a:o"))], TypeError),
         ([*STATEMENTS, (jelly.IRI("a:s"), jelly.IRI("a:p"))], ValueError),
-        ([*STATEMENTS, jelly.Triple(jelly.IRI("a:s"), jelly.Literal("p"), jelly.IRI("a:o"))], jelly.JellyOptionsError),
+        ([*STATEMENTS, jelly.Triple(jelly.IRI("a:s"), jelly.ANY, jelly.IRI("a:o"))], jelly.JellyUnsupportedError),
         ([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("\ud800"))], jelly.JellyFormatError),
         (5, TypeError),
     ],
@@ -80,6 +80,13 @@ def test_an_iterator_that_raises(suffix: str, after: int, tmp_path: Path) -> Non
 def test_what_cannot_be_written(statements: Any, kind: type[Exception], tmp_path: Path) -> None:
     with pytest.raises(kind):
         jelly.write(tmp_path / "x.jelly", statements)
+    assert os.listdir(tmp_path) == []
+
+
+def test_statements_that_the_given_options_do_not_allow(tmp_path: Path) -> None:
+    generalized = jelly.Triple(jelly.IRI("a:s"), jelly.Literal("p"), jelly.IRI("a:o"))
+    with pytest.raises(jelly.JellyOptionsError, match="generalized_statements"):
+        jelly.write(tmp_path / "x.jelly", [*STATEMENTS, generalized], {"generalized_statements": False})
     assert os.listdir(tmp_path) == []
 
 

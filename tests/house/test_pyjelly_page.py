@@ -191,9 +191,10 @@ def generalized():
     out = io.BytesIO()
     flat_stream_to_file(iter([sink.Triple(sink.Literal("x"), sink.IRI("a:p"), sink.IRI("a:o"))]), out)
     statements = jelly.loads(out.getvalue())
+    assert jelly.options(jelly.dumps(statements)).generalized_statements
+    assert jelly.loads(jelly.dumps(statements)) == statements
     with pytest.raises(jelly.JellyOptionsError, match="generalized_statements=True"):
-        jelly.dumps(statements)
-    assert jelly.loads(jelly.dumps(statements, jelly.StreamOptions(1, 1, generalized_statements=True))) == statements
+        jelly.dumps(statements, jelly.StreamOptions(1, 1))
 
 
 def no_tuples():
