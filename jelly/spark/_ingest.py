@@ -28,8 +28,18 @@ from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
+from jelly.spark._commit.journal import TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._partitions import (
+    SPLIT_BYTES,
+    Part,
+    absolute,
+    exists,
+    find_files,
+    find_sources,
+    read_batches,
+    read_part,
+    split,
+)
 from jelly.spark._session import plain_error, session
 
 if TYPE_CHECKING:
@@ -72,7 +82,11 @@ class Ingestion:
 
     ``sources`` are the files that were read completely or in part, ``done_before`` files that were done already,
     ``files`` the written files, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` is the time of the
-    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``.
+    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
+    earlier run skipped in these sources.
+
+    ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
+    are in the table; ``pruned`` are such files whose statements this run has removed.
     """
 
     out: str
@@ -85,6 +99,9 @@ class Ingestion:
     bytes_written: int = 0
     seconds: float = 0.0
     errors: list[IngestProblem] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, with ``statements_per_second``."""
@@ -114,6 +131,9 @@ def ingest(
     layout: Layout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
+    skip_unknown: bool = False,
+    allow_empty: bool = False,
+    prune: bool = False,
     split_bytes: int = SPLIT_BYTES,
     pattern: str | None = None,
     format: str | None = None,
@@ -125,8 +145,15 @@ def ingest(
     ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
     executors see. A run continues where the last run ended, for any reason: finished sources are skipped,
     sources with another size or time of change are done again. With ``on_error="fail"`` the first broken source ends
-    the job, and files of finished tasks are kept; with ``"skip"`` broken input is skipped and reported. ``_SUCCESS`` is
-    written only when everything is done.
+    the job, and finished tasks are kept for the next run; with ``"skip"`` broken input is skipped and reported, by each
+    run with these sources. A run with ``"fail"`` fails on what an earlier run has skipped.
+
+    Readers see the table as it was before until everything is done; then all new files appear, and ``_SUCCESS`` is
+    written last. It is missing as long as the table is not whole.
+
+    No files to read are an error without ``allow_empty``; so are files with the suffix of no format, before Spark
+    starts: ``skip_unknown`` leaves them out. Sources that are gone stay in the table. They are reported, and removed
+    with ``prune``, or if another source of the same task has changed.
 
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
     to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``progress`` is called with the bytes of
@@ -147,13 +174,35 @@ def ingest(
     if is_url(os.fspath(out)):
         raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
     column = _partition_column(partition_by, layout)
-    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    files, left_out = find_sources(
+        absolute(src),
+        pattern=pattern,
+        format=format,
+        storage=storage,
+        skip_unknown=skip_unknown,
+        skip_errors=on_error == "skip",
+        allow_empty=allow_empty,
+    )
     plan = split(files, split_bytes, format=format, storage=storage)
-    weights = _weights(plan)
     settings = {"to": to, "layout": layout, "partition_by": partition_by}
-    report = Ingestion(target)
+    report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
+        paths = {file.path for file in files}
+        gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
+        stale = {*manifest.changed(plan), *(gone if prune else ())}
+        report.errors = [IngestProblem(**error) for error in manifest.errors(paths - stale)]
+        if report.errors and on_error == "fail":
+            error = report.errors[0].error()
+            error.reason += " (skipped by an earlier run)"
+            raise error
+        manifest.drop(stale)
+        report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
+        if others := manifest.owed - paths - gone:
+            # They shared a task with a source that has changed, perhaps in a run with other paths.
+            files += find_files(sorted(others), storage=storage)
+            plan = split(files, split_bytes, format=format, storage=storage)
+        weights = _weights(plan)
         left = manifest.missing(plan)
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
@@ -161,8 +210,6 @@ def ingest(
         work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, on_error == "skip", format,
                      dict(storage or {}))  # fmt: skip
         if left:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(target, SUCCESS))
             os.makedirs(work.folder)
             total = sum(weights[part] for task in left for part in task)
 
@@ -185,7 +232,7 @@ def ingest(
                     report.seconds = time.perf_counter() - began
             finally:
                 shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
-        write_whole(os.path.join(target, SUCCESS), "")
+        manifest.publish()
     report.seconds = report.seconds or time.perf_counter() - began
     return report
 
@@ -267,7 +314,12 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     folder = os.path.join(work.folder, attempt)
     os.makedirs(folder)
     job = os.path.basename(work.folder)
-    done: dict[str, Any] = {"task": name, "attempt": f"{job}/{attempt}", "parts": task_parts(task)}
+    done: dict[str, Any] = {
+        "task": name,
+        "attempt": f"{job}/{attempt}",
+        "parts": task_parts(task),
+        "on_error": "skip" if work.skip else "fail",
+    }
     errors: list[JellyError] | None = [] if work.skip else None
     try:
         if work.to == "jelly":

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly.errors import JellyError
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, split
+from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, read_batches, split
 from jelly.spark._session import plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
 
@@ -28,6 +28,8 @@ def stats(
     top: int = 20,
     max_keys: int = MAX_KEYS,
     on_error: Literal["fail", "skip"] = "fail",
+    skip_unknown: bool = False,
+    allow_empty: bool = False,
     split_bytes: int = SPLIT_BYTES,
     pattern: str | None = None,
     format: str | None = None,
@@ -36,7 +38,8 @@ def stats(
     """Count the terms of the statements of many files. Also return the errors that ``on_error="skip"`` skipped.
 
     ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
-    `jelly.stats.stats`, ``spark`` and ``conf`` those of `jelly.spark._ingest.ingest`. Runs of statements end where a
+    `jelly.stats.stats`, ``spark``, ``conf``, ``skip_unknown`` and ``allow_empty`` those of
+    `jelly.spark._ingest.ingest`. Runs of statements end where a
     task does. Blank nodes with the same label count as one, even in different files.
 
     >>> def predicates(sources):
@@ -44,7 +47,15 @@ def stats(
     """
     if on_error not in ("fail", "skip"):
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
-    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    files, _ = find_sources(
+        absolute(src),
+        pattern=pattern,
+        format=format,
+        storage=storage,
+        skip_unknown=skip_unknown,
+        skip_errors=on_error == "skip",
+        allow_empty=allow_empty,
+    )
     tasks = split(files, split_bytes, format=format, storage=storage)
     if not tasks:
         return Counting(max_keys).result(top), []
