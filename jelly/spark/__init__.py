@@ -36,11 +36,17 @@ option              meaning
                     ``rdf``, ``jsonld``, ``n3`` (default: by suffix)
 ``splitBytes``      bytes per task (default 33554432); compressed files count eight times their size
 ``pathGlobFilter``  a pattern for the names of files
+``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
 ``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
 ``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
                     ids. Needs the setting ``spark.sql.python.filterPushdown.enabled``;
                     ``register(spark, pushdown=True)`` sets both
 =================== =================================================================================================
+
+An option that does not exist is an error. In SQL a view reads files; a table (``CREATE TABLE``) does not, because Spark
+does not pass its path on, unless each query does (``SELECT ... FROM name WITH (path = '...')``)::
+
+    CREATE TEMPORARY VIEW people USING jelly OPTIONS (path 'data', columns 'subject,object')
 
 Writing::
 

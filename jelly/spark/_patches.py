@@ -37,10 +37,7 @@ class PatchSettings(Settings):
         "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
     }  # fmt: skip
     first: ClassVar[tuple[str, ...]] = tuple(types)
-
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format, content=Content.PATCH)
+    content: ClassVar[Content] = Content.PATCH
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
@@ -81,7 +78,7 @@ class PatchDataSource(JellyDataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         return JellyReader(PatchSettings.of(self.options, schema), schema)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming import DirectoryStream
 
         if "follow" in self.options:

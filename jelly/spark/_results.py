@@ -30,6 +30,7 @@ class ResultSettings(Settings):
 
     source: ClassVar[str] = "jelly-results"
     types: ClassVar[dict[str, DataType]] = {}
+    content: ClassVar[Content] = Content.RESULTS
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -40,7 +41,7 @@ class ResultSettings(Settings):
         if "layout" not in options:  # whatever the variables are called
             settings = replace(settings, layout="flat")
         if schema is None and "columns" not in options:
-            files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+            files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
             variables = _variables(settings, files[0]) if files else ()
             cls._check_names(variables, settings.layout)
             more = (CORRUPT,) if settings.mode == "PERMISSIVE" else ()
@@ -51,10 +52,6 @@ class ResultSettings(Settings):
     def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
-
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format, content=Content.RESULTS)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """What each task reads of some files: whole ones."""

@@ -7,16 +7,28 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.registry import find
+from jelly._formats.registry import Content, find
 from jelly._layouts import LAYOUTS, Layout
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
-from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
+from jelly.spark._partitions import (
+    SPLIT_BYTES,
+    File,
+    Part,
+    find_files,
+    nothing_to_read,
+    read_part,
+    split,
+    unknown_error,
+    unknown_files,
+)
 from jelly.spark._pushdown import Where, where
+from jelly.spark._refused import refusing
 
 try:
     from pyspark import TaskContext
@@ -53,6 +65,30 @@ CORRUPT = "_corrupt_record"
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 IF_EXISTS = ("append", "error", "ignore")
 
+# The options for reading, writing and streaming, and those that Spark itself adds.
+_OPTIONS = (
+    "path", "paths", "layout", "columns", "frames", "mode", "format", "splitBytes", "pathGlobFilter", "skipUnknown",
+    "storage", "pushdown", "ifExists", "compression", "maxFilesPerTrigger", "maxFileAge", "follow",
+    "maxBytesPerTrigger", "checkpointLocation", "queryName",
+)  # fmt: skip
+
+
+def check_options(options: Iterable[str]) -> None:
+    """Refuse an option that does not exist.
+
+    >>> check_options(["path", "colums"])
+    Traceback (most recent call last):
+    jelly.JellyOptionsError: unknown option 'colums': did you mean columns?
+    """
+    known = {name.lower(): name for name in _OPTIONS}
+    if "provider" in options:
+        return  # these are the properties of a table
+    for name in options:
+        # Platforms may add settings of their own.
+        if name.lower() not in known and "." not in name and not name.startswith("_"):
+            near = get_close_matches(name.lower(), known, 1)
+            advice = f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(_OPTIONS)}"
+            raise JellyOptionsError(f"unknown option {name!r}: {advice}")
 
 
 def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
@@ -75,6 +111,7 @@ class Settings:
     source: ClassVar[str] = "jelly"
     types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
     first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
+    content: ClassVar[Content] = Content.STATEMENTS
 
     paths: tuple[str, ...]
     layout: Layout
@@ -84,13 +121,19 @@ class Settings:
     split_bytes: int
     pattern: str | None
     storage: dict[str, Any]
+    skip_unknown: bool
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
         """The settings for some options, and for the schema of the user, if any."""
+        check_options(options)
         paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
         if not all(paths):
-            raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
+            raise JellyOptionsError(
+                f'no path is given: expected spark.read.format("{cls.source}").load(path). Spark does not pass on the '
+                f"path of CREATE TABLE name USING {cls.source}: write CREATE TEMPORARY VIEW name USING "
+                f"`{cls.source}` OPTIONS (path '...'), or SELECT ... FROM name WITH (path = '...')"
+            )
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
         fitting = [
@@ -123,8 +166,9 @@ class Settings:
             raise JellyOptionsError("option splitBytes must be at least 1, storage a JSON object")
         form = options.get("format")
         if form is not None:
-            cls._check_format(form)
-        return cls(paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage)
+            find(form, content=cls.content)
+        pattern, skip = options.get("pathGlobFilter"), _flag(options, "skipUnknown")
+        return cls(paths, layout, names, mode, form, split_bytes, pattern, storage, skip)
 
     @classmethod
     def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
@@ -137,14 +181,17 @@ class Settings:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("columns must name at least one column, and each once")
 
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format)
-
     @property
     def schema(self) -> StructType:
         """The schema of the rows."""
         return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
+
+    def known(self, files: Sequence[File]) -> Sequence[File]:
+        """The files to read of those that were found. JellyError for files with the suffix of no format."""
+        unknown = unknown_files(files, self.format, content=self.content)
+        if unknown and not self.skip_unknown and self.mode == "FAILFAST":
+            raise unknown_error(unknown, 'option("skipUnknown", "true")')
+        return [file for file in files if file not in unknown] if self.skip_unknown else files
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""
@@ -211,9 +258,9 @@ class JellyReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         settings = self.settings
-        files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
         if not files:
-            raise FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(settings.paths)}")
+            raise nothing_to_read(settings.paths, settings.pattern)
         return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -284,6 +331,9 @@ class JellyDataSource(DataSource):
         return kind(Settings.of(self.options, schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return refusing(self._stream_reader, schema)
+
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming import stream_reader
 
         return stream_reader(Settings.of(self.options, schema), schema, self.options)
@@ -303,6 +353,7 @@ class JellyDataSource(DataSource):
         return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
+        check_options(self.options)
         folder = self.options.get("path", "")
         if not folder:
             raise JellyOptionsError(

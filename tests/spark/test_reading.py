@@ -156,6 +156,8 @@ def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path
         ({"splitBytes": "many"}, "splitBytes must be a number"),
         ({"storage": "[1]"}, "a JSON object"),
         ({"frames": "perhaps"}, "frames is 'perhaps'"),
+        ({"colums": "subject"}, "unknown option 'colums': did you mean columns"),
+        ({"recursive": "true"}, "unknown option 'recursive': expected one of path, .*columns"),
     ],
 )
 def test_bad_options_are_refused(reader: Any, tmp_path: Path, options: dict[str, str], message: str) -> None:
@@ -169,6 +171,30 @@ def test_missing_and_empty_places_are_named(reader: Any, tmp_path: Path) -> None
             reader().load(str(path)).collect()
     with pytest.raises(Exception, match="no path is given"):
         reader().load().collect()
+
+
+def test_files_that_are_no_rdf_fail_before_the_tasks(reader: Any, tmp_path: Path) -> None:
+    jelly.write(tmp_path / "n.jelly", numbers(3))
+    for name in ("README.md", "x.csv"):
+        (tmp_path / name).write_text("a list of things")
+    message = r'\(2\): .*README.md, .*x.csv; option\("skipUnknown", "true"\) leaves them out'
+    with pytest.raises(Exception, match=message) as caught:
+        reader().load(str(tmp_path)).collect()
+    assert "Job aborted" not in str(caught.value)  # no task ran
+    assert reader(skipUnknown="true").load(str(tmp_path)).count() == 3
+
+
+def test_a_table_of_sql_says_what_to_write(spark: Any, reader: Any, tmp_path: Path) -> None:
+    jelly.write(tmp_path / "n.jelly", numbers(3))
+    spark.sql(f"CREATE TABLE people USING jelly OPTIONS (path '{tmp_path}') TBLPROPERTIES (other 'x')")
+    try:
+        with pytest.raises(Exception, match=r"CREATE TEMPORARY VIEW name USING `jelly` OPTIONS \(path"):
+            spark.sql("SELECT * FROM people").collect()
+        assert len(spark.sql(f"SELECT * FROM people WITH (path = '{tmp_path}')").collect()) == 3
+    finally:
+        spark.sql("DROP TABLE people")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW people USING `jelly` OPTIONS (path '{tmp_path}')")
+    assert spark.table("people").count() == 3
 
 
 # ---- what is broken
