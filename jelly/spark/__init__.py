@@ -139,7 +139,7 @@ if TYPE_CHECKING:
 __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
-def register(spark: SparkSession, *, pushdown: bool = False) -> None:
+def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
     """Make the data sources "jelly", "jelly-patch" and "jelly-results" known to a session.
 
     Parameters
@@ -148,11 +148,14 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
         The session.
     pushdown : bool, default False
         Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it.
+    check : bool, default True
+        Run a task that imports this package, once for a session, unless the workers are local and run this Python. It
+        waits for an executor.
 
     Raises
     ------
     MissingExtraError
-        If pyspark is not installed.
+        If pyspark is not installed, or the workers cannot import this package.
 
     Examples
     --------
@@ -162,8 +165,11 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     """
     from jelly.spark._patches import PatchDataSource
     from jelly.spark._results import ResultDataSource
+    from jelly.spark._session import check_workers
     from jelly.spark._source import JellyDataSource, PushdownDataSource
 
+    if check:
+        check_workers(spark)
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
