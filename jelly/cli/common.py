@@ -129,14 +129,19 @@ def say(text: str, colour: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
-    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
+def progress_bar(
+    what: str, quiet: bool = False, in_bytes: bool = False
+) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+    """A progress bar on standard error: only on a terminal, and not together with data on the same one.
+
+    With ``in_bytes`` it shows the bytes, too.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from jelly.cli.display import progress
 
-    with progress(what) as update:
+    with progress(what, in_bytes) as update:
         yield update
 
 

@@ -25,6 +25,11 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return dict(value.split("=", 1) for value in values)
 
 
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """Names, separated by commas."""
+    return [name.strip() for name in value.split(",")] if value else []
+
+
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every job."""
     options = [
@@ -78,6 +83,10 @@ def spark_() -> None:
     "--partition-by", type=click.Choice(["predicate", "graph"]),
     help="Write one Parquet directory per value, as Hive does.",
 )
+@click.option(
+    "--sort", metavar="NAME,...", callback=_names,
+    help="Sort the rows of each task by subject, predicate, object or graph: smaller files that are searched faster.",
+)
 @click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
@@ -96,7 +105,7 @@ def ingest_(
     """
     from jelly.spark._ingest import ingest
 
-    with progress_bar("Ingesting") as progress:
+    with progress_bar("Ingesting", in_bytes=True) as progress:
         done = ingest(
             sources,
             given.pop("out"),

@@ -13,9 +13,10 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,7 @@ from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark._partitions import (
+    BATCH_ROWS,
     SPLIT_BYTES,
     Part,
     absolute,
@@ -52,6 +54,9 @@ _TICK = 0.2
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
+# Maximum rows and bytes that a task sorts at once.
+_RUN_ROWS = 1 << 20
+_RUN_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class _Work:
     to: str
     layout: Layout
     column: str | None  # column of the partitions
+    sort: tuple[str, ...]  # columns
     skip: bool
     format: str | None
     storage: dict[str, Any]
@@ -130,6 +136,7 @@ def ingest(
     to: Literal["parquet", "jelly"] = "parquet",
     layout: Layout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
+    sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
     on_error: Literal["fail", "skip"] = "fail",
     skip_unknown: bool = False,
     allow_empty: bool = False,
@@ -156,7 +163,8 @@ def ingest(
     with ``prune``, or if another source of the same task has changed.
 
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
-    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``progress`` is called with the bytes of
+    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
+    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
     the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
     without one.
 
@@ -169,11 +177,14 @@ def ingest(
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     if partition_by is not None and to != "parquet":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
+    if sort and to != "parquet":
+        raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     began = time.perf_counter()
     target = os.path.abspath(os.fspath(out))
     if is_url(os.fspath(out)):
         raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
     column = _partition_column(partition_by, layout)
+    columns = _sort_columns(sort, layout)
     files, left_out = find_sources(
         absolute(src),
         pattern=pattern,
@@ -184,7 +195,7 @@ def ingest(
         allow_empty=allow_empty,
     )
     plan = split(files, split_bytes, format=format, storage=storage)
-    settings = {"to": to, "layout": layout, "partition_by": partition_by}
+    settings = {"to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort)}
     report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
@@ -207,8 +218,8 @@ def ingest(
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, on_error == "skip", format,
-                     dict(storage or {}))  # fmt: skip
+        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, columns, on_error == "skip",
+                     format, dict(storage or {}))  # fmt: skip
         if left:
             os.makedirs(work.folder)
             total = sum(weights[part] for task in left for part in task)
@@ -243,6 +254,13 @@ def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
     if partition_by not in ("predicate", "graph"):
         raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
     return find_layout(layout).column(partition_by)
+
+
+def _sort_columns(sort: Sequence[str], layout: Layout) -> tuple[str, ...]:
+    parts = ("subject", "predicate", "object", "graph")
+    if wrong := [name for name in sort if name not in parts]:
+        raise JellyOptionsError(f"cannot sort by {wrong[0]!r}: expected some of {', '.join(parts)}")
+    return tuple(find_layout(layout).column(name) for name in sort)
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:
@@ -346,8 +364,22 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
 
 
 def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
-    for part in task:
-        yield from read_part(part, layout=work.layout, format=work.format, storage=work.storage, errors=errors)
+    read = chain.from_iterable(
+        read_part(part, layout=work.layout, format=work.format, storage=work.storage, errors=errors) for part in task
+    )
+    return _sorted(read, work.sort) if work.sort else read
+
+
+def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows in sorted runs, which bound the memory."""
+    run: list[pa.RecordBatch] = []
+    for batch in chain(batches, [None]):
+        if batch is not None:
+            run.append(batch)
+        if run and (batch is None or sum(map(len, run)) >= _RUN_ROWS or sum(b.nbytes for b in run) >= _RUN_BYTES):
+            table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
+            yield from table.to_batches(max_chunksize=BATCH_ROWS)
+            run = []
 
 
 def _write_parquet(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -13,6 +15,7 @@ import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 import jelly
 from jelly.cli.spark import cli
@@ -242,6 +245,26 @@ def test_partitions(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
     for name, settings in {"p": {"partition_by": "graph"}, "g": {}}.items():
         with pytest.raises(jelly.JellyError, match="the directory was made with"):
             ingest(src, tmp_path / name, spark=HERE, **settings)
+
+
+def test_sorted_tables(src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    ingest(src, out, spark=HERE, sort=["predicate", "subject"])
+    [path] = out.glob("*.parquet")  # of all four sources
+    keys = [(row["predicate"], row["subject"]) for row in parquet.read_table(path).to_pylist()]
+    assert keys == sorted(keys)
+    assert rows(out) == expected(src)
+    with pytest.raises(jelly.JellyError, match=r"made with sort \['predicate', 'subject'\], not \[\]"):
+        ingest(src, out, spark=HERE)
+    monkeypatch.setattr(room, "_RUN_ROWS", 1)
+    ingest(src / "large.jelly", tmp_path / "runs", spark=HERE, sort=["object"], layout="ntriples", partition_by="graph")
+    assert sum(rows(tmp_path / "runs").values()) == 20_000
+    [path] = (tmp_path / "runs").rglob("*.parquet")
+    objects = parquet.ParquetFile(path).read()["o"].to_pylist()
+    assert 0 < sum(one > two for one, two in zip(objects, objects[1:], strict=False)) < 10
+    for settings in ({"sort": ["p"]}, {"sort": ["subject"], "to": "jelly"}):
+        with pytest.raises(jelly.JellyOptionsError, match="sort"):
+            ingest(src, tmp_path / "none", **settings)  # type: ignore[arg-type]
 
 
 def test_to_jelly(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
@@ -526,11 +549,36 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     assert (unknown.exit_code, "README.md; --skip-unknown leaves them out" in unknown.stderr) == (1, True)
     left_out = CliRunner().invoke(cli, [*command, "--skip-unknown"])
     assert (left_out.exit_code, "README.md" in left_out.stderr) == (0, True)
+    other = CliRunner().invoke(cli, [*command, "--skip-unknown", "--sort", "graph, predicate"])
+    assert "made with sort [], not ['graph', 'predicate']" in other.stderr
     nothing = CliRunner().invoke(cli, [*command, "--glob", "*.jelyl"])
     assert (nothing.exit_code, "no files to read" in nothing.stderr) == (1, True)
     assert CliRunner().invoke(cli, [*command, "--glob", "*.jelyl", "--allow-empty"]).exit_code == 0
     wrong = CliRunner().invoke(cli, [*command, "--conf", "nothing"])
     assert (wrong.exit_code, "NAME=VALUE" in wrong.stderr) == (2, True)
+
+
+def test_the_progress_of_an_ingest_has_bytes(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import contextlib
+
+    from jelly.cli import common, display
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(display, "PATIENCE", 0)
+    monkeypatch.setattr(display, "Console", lambda **given: Console(file=terminal, force_terminal=True))
+    monkeypatch.setattr(common.sys, "stderr", terminal)
+    monkeypatch.setattr(room, "session", lambda *given: contextlib.nullcontext(HERE))
+    with common.progress_bar("Ingesting", in_bytes=True) as progress:
+        done = ingest(src, tmp_path / "out", spark=HERE, split_bytes=SMALL, progress=progress)
+    size = f"{done.bytes_read / 1000:.1f}"
+    assert f"{size}/{size} kB" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
 
 
 def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
