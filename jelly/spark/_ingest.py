@@ -202,12 +202,12 @@ def ingest(
         paths = {file.path for file in files}
         gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
         stale = {*manifest.changed(plan), *(gone if prune else ())}
-        report.errors = [IngestProblem(**error) for error in manifest.errors(paths - stale)]
-        if report.errors and on_error == "fail":
-            error = report.errors[0].error()
-            error.reason += " (skipped by an earlier run)"
-            raise error
+        if on_error == "fail" and (kept := manifest.errors(paths - stale)):
+            told = IngestProblem(**kept[0]).error()
+            told.reason += " (skipped by an earlier run)"
+            raise told
         manifest.drop(stale)
+        report.errors = [IngestProblem(**error) for error in manifest.errors(paths)]
         report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
         if others := manifest.owed - paths - gone:
             # They shared a task with a source that has changed, perhaps in a run with other paths.

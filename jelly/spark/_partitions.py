@@ -50,6 +50,7 @@ __all__ = [
     "split",
     "unknown_error",
     "unknown_files",
+    "without",
 ]
 
 # Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
@@ -233,6 +234,12 @@ def unknown_files(
     return [file for file in files if is_unknown(file)]
 
 
+def without(files: Iterable[File], left_out: Iterable[File]) -> list[File]:
+    """The files that are not among those that are left out."""
+    unwanted = set(left_out)
+    return [file for file in files if file not in unwanted]
+
+
 def unknown_error(files: Sequence[File], how: str) -> JellyError:
     """The error for such files. ``how`` leaves them out.
 
@@ -265,7 +272,7 @@ def find_sources(
     if unknown and not skip_unknown and not skip_errors:
         raise unknown_error(unknown, "skip_unknown=True")
     left_out = unknown if skip_unknown else []
-    files = [file for file in files if file not in left_out]
+    files = without(files, left_out)
     if not files and not allow_empty:
         raise nothing_to_read(paths, pattern)
     return files, left_out

@@ -26,6 +26,7 @@ from jelly.spark._partitions import (
     split,
     unknown_error,
     unknown_files,
+    without,
 )
 from jelly.spark._pushdown import Where, where
 from jelly.spark._refused import refusing
@@ -191,7 +192,7 @@ class Settings:
         unknown = unknown_files(files, self.format, content=self.content)
         if unknown and not self.skip_unknown and self.mode == "FAILFAST":
             raise unknown_error(unknown, 'option("skipUnknown", "true")')
-        return [file for file in files if file not in unknown] if self.skip_unknown else files
+        return without(files, unknown) if self.skip_unknown else files
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""

@@ -88,12 +88,15 @@ class Manifest:
             self._file.truncate(len(text.encode()))
         try:
             lines = [json.loads(line) for line in text.splitlines()]
-            known = lines[0]["settings"] if lines else None
+            known: dict[str, Any] = lines[0]["settings"] if lines else {}
             for line in lines[1:]:
                 self._apply(line)
         except (ValueError, KeyError, TypeError):
             raise JellyError("the journal is damaged: use another directory", source=self._file.name) from None
-        if known is None:
+        if known != settings and not self.tasks and not self._former:
+            # Nothing was made with other settings, or may still be.
+            shutil.rmtree(os.path.join(self.out, TEMPORARY), ignore_errors=True)
+            self._file.truncate(0)
             self._append({"settings": settings})
         elif known != settings:
             differ = [f"{name} {known.get(name)!r}, not {value!r}" for name, value in settings.items()
