@@ -8,9 +8,6 @@ Reading::
     df = spark.read.format("jelly").load("data/*.jelly")
     df.where("predicate = 'http://xmlns.com/foaf/0.1/name'").groupBy("lang").count().show()
 
-Where the package is installed, Spark also finds the data sources without `register`, which however says if the workers
-cannot import the package.
-
 The columns are those of `jelly.read_arrow`: ``subject, predicate, object, object_kind, datatype, lang, graph``, or with
 ``option("layout", "ntriples")`` ``s, p, o, g`` in N-Triples syntax. A path is a file, a directory (read recursively;
 names that begin with ``_`` or ``.`` are skipped), a pattern, a list of those, or a URL of any file system of fsspec.

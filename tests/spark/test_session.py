@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import sys
@@ -94,38 +93,3 @@ def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: py
     assert (spark.sparkContext.applicationId, str(python)) in room._checked
     python.unlink()
     jelly.spark.register(spark)
-
-
-# ---- data sources that Spark finds
-
-SOURCES = {"pyspark_jelly": "jelly", "pyspark_jelly_patch": "jelly-patch", "pyspark_jelly_results": "jelly-results"}
-
-
-def test_the_data_sources_are_there_without_register(spark: Any, tmp_path: Path) -> None:
-    fresh = spark.newSession()  # in which nothing is registered
-    (tmp_path / "one.nt").write_text("<a:s> <a:p> <a:o> .\n")
-    (tmp_path / "one.rdfp").write_text("TX .\nA <a:s> <a:p> <a:o> .\nTC .\n")
-    (tmp_path / "one.srj").write_text(
-        '{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri", "value": "a:s"}}]}}'
-    )
-    found = [
-        fresh.read.format(name).option("pathGlobFilter", f"*.{suffix}").load(str(tmp_path)).collect()[0][column]
-        for name, suffix, column in (
-            ("jelly", "nt", "subject"), ("jelly-patch", "rdfp", "subject"), ("jelly-results", "srj", "x")
-        )
-    ]  # fmt: skip
-    assert found == ["a:s"] * 3
-
-
-def test_the_modules_that_spark_imports_need_no_jelly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else one broken installation would hide all data sources."""
-    pytest.importorskip("pyspark")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "jelly"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for module, name in SOURCES.items():
-        monkeypatch.delitem(sys.modules, module, raising=False)
-        source = importlib.import_module(module).DefaultSource
-        assert source.name() == name
-        with pytest.raises(ImportError):
-            source({})
