@@ -139,7 +139,7 @@ def schema(
     ['s', 'frame']
     """
     found = find_layout(layout)
-    known = (*found.parts, "frame", "metadata")
+    known = (*found.parts, "frame", "row", "metadata")
     chosen = list(found.columns if columns is None else columns)
     if direction:
         for name in found.optional:
@@ -151,10 +151,10 @@ def schema(
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError("columns must name at least one column, and each once")
     few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "metadata": _METADATA}
+    types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
     types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
     plain = _CODES if dictionary else pa.string()
-    filled = (*found.required, "frame")
+    filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
 
 
@@ -212,6 +212,7 @@ class RecordBatchBuilder:
     def _make(
         self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
+        chosen = None
         if self._variables is not None:
             columns.start(batch)
             if batch.variables != self._variables:
@@ -230,7 +231,10 @@ class RecordBatchBuilder:
             arrays = []
             stop = min(end, row + self._batch_rows)
             for name in self.schema.names:
-                array = self._array(columns, batch, name, row, stop, metadata)
+                if name == "row" and self._variables is None:
+                    array = _row_numbers(batch, chosen, row, stop)
+                else:
+                    array = self._array(columns, batch, name, row, stop, metadata)
                 stop = row + len(array)  # fewer where the text is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
@@ -314,6 +318,12 @@ def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, null
     """An array of strings over memory that stays where it is."""
     buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(type, n, buffers, nulls)
+
+
+def _row_numbers(batch: Batch, chosen: Any, row: int, end: int) -> pa.Array:
+    """The numbers in the stream of rows of a Batch, or of those that were chosen of it."""
+    rows = np.arange(row, end) if chosen is None else chosen[row:end]
+    return pa.array(rows + batch.first_row, pa.int64())
 
 
 def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:
@@ -439,7 +449,8 @@ def read_arrow(
         subjects or objects may hold unused values: it is then the term table of the Batch.
     columns : sequence of str, optional
         Names of the columns to build. Besides those of the layout there are ``frame`` (number of the frame in the
-        stream) and ``metadata`` (metadata of the frame; rows then come when their frame has ended).
+        stream), ``row`` (number of the statement in the stream) and ``metadata`` (metadata of the frame; rows then come
+        when their frame has ended).
     batch_rows : int, default 32768
         Maximum rows per record batch. There are fewer rows where text is long.
     threads : int, default 1

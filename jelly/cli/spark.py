@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from jelly.cli.commands import cli
-from jelly.cli.common import layout_option, progress_bar, say, shape_option, show
+from jelly.cli.common import blank_node_options, layout_option, progress_bar, say, shape_option, show
 from jelly.cli.errors import message
 from jelly.cli.reading import from_option
 from jelly.errors import JellyError
@@ -48,6 +48,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="An option of fsspec for URLs. Repeatable.",
         ),
         click.option("--skip-errors", is_flag=True, help="Skip broken input and report it (default: fail)."),
+        blank_node_options("scope", ""),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)

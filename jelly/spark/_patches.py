@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._formats.registry import RDF_PATCH, Content, find
+from jelly._io.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
@@ -37,6 +38,9 @@ class PatchSettings(Settings):
         "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
     }  # fmt: skip
     first: ClassVar[tuple[str, ...]] = tuple(types)
+    # A patch names nodes by the labels that the patches before it gave them.
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
+    adds_file: ClassVar[bool] = False
 
     @staticmethod
     def _check_format(format: str) -> None:

@@ -77,7 +77,8 @@ class Manifest:
             self._file.truncate(len(text.encode()))
         try:
             lines = [json.loads(line) for line in text.splitlines()]
-            known = lines[0]["settings"] if lines else None
+            # Journals without this setting are of a version that kept all labels.
+            known = {"blank_nodes": "keep"} | lines[0]["settings"] if lines else None
             for line in lines[1:]:
                 if "drop" in line:
                     self.tasks.pop(line["drop"], None)
