@@ -231,10 +231,7 @@ class RecordBatchBuilder:
             arrays = []
             stop = min(end, row + self._batch_rows)
             for name in self.schema.names:
-                if name == "row" and self._variables is None:
-                    array = _row_numbers(batch, chosen, row, stop)
-                else:
-                    array = self._array(columns, batch, name, row, stop, metadata)
+                array = self._array(columns, batch, name, row, stop, metadata, chosen)
                 stop = row + len(array)  # fewer where the text is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
@@ -251,6 +248,7 @@ class RecordBatchBuilder:
         row: int,
         end: int,
         metadata: dict[int, dict[str, bytes]] | None,
+        chosen: np.ndarray[Any, Any] | None,
     ) -> pa.Array:
         n = end - row
         if self._variables is not None:
@@ -259,6 +257,9 @@ class RecordBatchBuilder:
             return self._strings(columns, name, row, end)
         if name == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
+        if name == "row":
+            rows = np.arange(row, end) if chosen is None else chosen[row:end]
+            return pa.array(rows + batch.first_row, pa.int64())
         if name == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
         part = self._parts[name]
@@ -318,12 +319,6 @@ def strings(type: pa.DataType, n: int, valid: Any, offsets: Any, data: Any, null
     """An array of strings over memory that stays where it is."""
     buffers = [valid and pa.py_buffer(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(type, n, buffers, nulls)
-
-
-def _row_numbers(batch: Batch, chosen: Any, row: int, end: int) -> pa.Array:
-    """The numbers in the stream of rows of a Batch, or of those that were chosen of it."""
-    rows = np.arange(row, end) if chosen is None else chosen[row:end]
-    return pa.array(rows + batch.first_row, pa.int64())
 
 
 def metadata_array(frames: np.ndarray[Any, Any], metadata: dict[int, dict[str, bytes]]) -> pa.Array:

@@ -131,8 +131,9 @@ them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does n
 reads a file. The options for reading above apply, except ``frames``, ``fileColumn`` and ``pushdown``. Results are not
 written.
 
-For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`. ``jelly spark ingest`` converts many files to
-Parquet without moving statements through the JVM, and ``jelly spark stats`` counts them.
+For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`, which keep labels of blank nodes.
+``jelly spark ingest`` converts many files to Parquet without moving statements through the JVM, and
+``jelly spark stats`` counts them.
 """
 
 from __future__ import annotations

@@ -363,6 +363,10 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     assert "bad.jelly: frame 0" in done.stderr
     again = CliRunner().invoke(cli, [*command, "--skip-errors"])
     assert "done before" in again.stdout
+    other = CliRunner().invoke(cli, [*command, "--skip-errors", "--blank-nodes", "keep"])
+    assert (other.exit_code, "made with blank_nodes 'scope', not 'keep'" in other.stderr) == (1, True)
+    bare = CliRunner().invoke(cli, [*command, "--blank-nodes", "skolemize"])
+    assert (bare.exit_code, "set --skolem-base to one" in bare.stderr) == (1, True)
     wrong = CliRunner().invoke(cli, [*command, "--conf", "nothing"])
     assert (wrong.exit_code, "NAME=VALUE" in wrong.stderr) == (2, True)
 
