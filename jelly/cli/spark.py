@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from jelly.cli.commands import cli
-from jelly.cli.common import layout_option, progress_bar, say, shape_option, show
+from jelly.cli.common import blank_node_options, layout_option, progress_bar, say, shape_option, show
 from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
 
@@ -57,6 +57,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Leave out files with the suffix of no format, such as README.md (default: fail).",
         ),
         click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
+        blank_node_options("scope", ""),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
+from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly._io.remote import is_url
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
@@ -125,6 +126,7 @@ class _Work:
     skip: bool
     format: str | None
     storage: dict[str, Any]
+    blank_nodes: BlankNodes
 
 
 def ingest(
@@ -145,6 +147,8 @@ def ingest(
     pattern: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    blank_nodes: Mode = "scope",
+    skolem_base: str | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
@@ -165,8 +169,8 @@ def ingest(
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
     to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
     sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
-    the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
-    without one.
+    the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
+    ``skolemBase`` of the data source; all runs into a directory must use the same.
 
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]").statements
@@ -195,7 +199,11 @@ def ingest(
         allow_empty=allow_empty,
     )
     plan = split(files, split_bytes, format=format, storage=storage)
-    settings = {"to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort)}
+    labels = BlankNodes(blank_nodes, skolem_base)
+    settings: dict[str, Any] = {
+        "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
+    }  # fmt: skip
+    settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
@@ -219,7 +227,7 @@ def ingest(
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
         work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, columns, on_error == "skip",
-                     format, dict(storage or {}))  # fmt: skip
+                     format, dict(storage or {}), labels)  # fmt: skip
         if left:
             os.makedirs(work.folder)
             total = sum(weights[part] for task in left for part in task)
@@ -365,7 +373,15 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
 
 def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
     read = chain.from_iterable(
-        read_part(part, layout=work.layout, format=work.format, storage=work.storage, errors=errors) for part in task
+        read_part(
+            part,
+            layout=work.layout,
+            format=work.format,
+            storage=work.storage,
+            errors=errors,
+            blank_nodes=work.blank_nodes,
+        )
+        for part in task
     )
     return _sorted(read, work.sort) if work.sort else read
 
@@ -428,7 +444,9 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
     writers: dict[tuple[int, bool], Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
-            for batch in read_batches(part, format=work.format, storage=work.storage, errors=errors):
+            for batch in read_batches(
+                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+            ):
                 options = _options(batch)
                 key = batch.arity, options.generalized_statements
                 if key not in writers:

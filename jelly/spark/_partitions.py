@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, NQ, NT, Content, find
+from jelly._io.blank_node_scope import KEEP, BlankNodes
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -366,6 +367,7 @@ def read_part(
     storage: Mapping[str, Any] | None = None,
     keep: Keep | None = None,
     errors: list[JellyError] | None = None,
+    blank_nodes: BlankNodes = KEEP,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
@@ -373,9 +375,12 @@ def read_part(
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file.
-    Errors that are not those of the data are raised in any case.
+    Errors that are not those of the data are raised in any case. ``blank_nodes`` says what becomes of their labels,
+    before ``keep`` sees them.
     """
-    batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    batches = read_batches(
+        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
+    )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
     except JellyError as error:
@@ -390,8 +395,21 @@ def read_batches(
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
+    blank_nodes: BlankNodes = KEEP,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`."""
+    batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    return blank_nodes.batches(part.file.path, batches)
+
+
+def _read_batches(
+    part: Part,
+    *,
+    batch_rows: int,
+    format: str | None,
+    storage: Mapping[str, Any] | None,
+    errors: list[JellyError] | None,
+) -> Iterator[Batch]:
     path = part.file.path
     storage = storage or {}
     if part.first == 0 and part.last is None:

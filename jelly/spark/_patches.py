@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._formats.registry import RDF_PATCH, Content, find
+from jelly._io.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
@@ -38,6 +39,9 @@ class PatchSettings(Settings):
     }  # fmt: skip
     first: ClassVar[tuple[str, ...]] = tuple(types)
     content: ClassVar[Content] = Content.PATCH
+    # A patch names nodes by the labels that the patches before it gave them.
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
+    adds_file: ClassVar[bool] = False
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""

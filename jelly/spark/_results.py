@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from jelly._formats.registry import Content, find
 from jelly._layouts import Layout
-from jelly.arrow import pa
+from jelly.arrow import from_results, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.results import read_results
 from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
@@ -31,6 +31,7 @@ class ResultSettings(Settings):
     source: ClassVar[str] = "jelly-results"
     types: ClassVar[dict[str, DataType]] = {}
     content: ClassVar[Content] = Content.RESULTS
+    adds_file: ClassVar[bool] = False
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -49,7 +50,7 @@ class ResultSettings(Settings):
         return settings
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
 
@@ -64,7 +65,8 @@ class ResultSettings(Settings):
             format = find(self.format, part.file.name, content=Content.RESULTS).name
             with open_file(self.storage, path) as opened:
                 results = read_results(opened, format=format)
-                for batch in results.arrow(self.layout):
+                batches = self.blank_nodes.batches(path, results.batches())
+                for batch in from_results(results.variables, batches, layout=self.layout):
                     nothing = pa.nulls(len(batch), pa.string())
                     arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
                     yield pa.RecordBatch.from_arrays(arrays, self.columns)

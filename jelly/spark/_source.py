@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import Content, find
+from jelly._io.blank_node_scope import MODES as BLANK_NODE_MODES
+from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly._layouts import LAYOUTS, Layout
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
@@ -69,8 +71,8 @@ IF_EXISTS = ("append", "error", "ignore")
 # The options for reading, writing and streaming, and those that Spark itself adds.
 _OPTIONS = (
     "path", "paths", "layout", "columns", "frames", "mode", "format", "splitBytes", "pathGlobFilter", "skipUnknown",
-    "storage", "pushdown", "ifExists", "compression", "maxFilesPerTrigger", "maxFileAge", "follow",
-    "maxBytesPerTrigger", "checkpointLocation", "queryName",
+    "storage", "pushdown", "blankNodes", "skolemBase", "fileColumn", "ifExists", "compression", "maxFilesPerTrigger",
+    "maxFileAge", "follow", "maxBytesPerTrigger", "checkpointLocation", "queryName",
 )  # fmt: skip
 
 
@@ -110,7 +112,11 @@ class Settings:
     """The checked options of reading; small and picklable. ``options`` are those of a `DataSource`."""
 
     source: ClassVar[str] = "jelly"
-    types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
+    types: ClassVar[dict[str, DataType]] = {
+        "frame": LongType(), "row": LongType(), "metadata": MapType(StringType(), BinaryType())
+    }  # fmt: skip
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = BLANK_NODE_MODES  # the first is the default
+    adds_file: ClassVar[bool] = True  # whether `fit` can add a column for the file
     first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
     content: ClassVar[Content] = Content.STATEMENTS
 
@@ -123,6 +129,8 @@ class Settings:
     pattern: str | None
     storage: dict[str, Any]
     skip_unknown: bool
+    blank_nodes: BlankNodes
+    file_column: str | None  # its name, if there is one
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -137,9 +145,9 @@ class Settings:
             )
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
-        fitting = [
-            name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *cls.types, CORRUPT}
-        ]
+        file_name = cls._file_name(options)
+        extra = {*cls.types, CORRUPT, file_name}
+        fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
@@ -150,10 +158,14 @@ class Settings:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
+            names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
+        elif "fileColumn" in options and file_name not in own:
+            raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and CORRUPT not in own:
             raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
-        cls._check_names(names, layout)
+        file_column = file_name if file_name in names else None
+        cls._check_names(names, layout, file_column)
         for field in () if schema is None else schema.fields:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
@@ -168,13 +180,28 @@ class Settings:
         form = options.get("format")
         if form is not None:
             find(form, content=cls.content)
-        pattern, skip = options.get("pathGlobFilter"), _flag(options, "skipUnknown")
-        return cls(paths, layout, names, mode, form, split_bytes, pattern, storage, skip)
+        blank_nodes: Any = choose(options, "blankNodes", cls.blank_node_modes, cls.blank_node_modes[0])
+        return cls(
+            paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage,
+            _flag(options, "skipUnknown"), BlankNodes(blank_nodes, options.get("skolemBase")), file_column,
+        )  # fmt: skip
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+    def _file_name(cls, options: Mapping[str, str]) -> str | None:
+        """The name of the column for the file, which need not be among the columns; None if there is none."""
+        if not cls.adds_file:
+            if "fileColumn" in options:
+                raise JellyOptionsError(f"the data source {cls.source} has no option fileColumn")
+            return None
+        name = options.get("fileColumn", "file")
+        if not name or name in (*cls.types, CORRUPT, *(name for known in LAYOUTS.values() for name in known.columns)):
+            raise JellyOptionsError(f"option fileColumn is {name!r}: expected a name that no other column has")
+        return name
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
         known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
-        if unknown := [name for name in names if name not in (*known, CORRUPT)]:
+        if unknown := [name for name in names if name not in (*known, CORRUPT, file_column)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
                 f"expected some of {', '.join(known)}; or another layout"
@@ -208,6 +235,7 @@ class Settings:
             storage=self.storage,
             keep=keep,
             errors=errors,
+            blank_nodes=self.blank_nodes,
         )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
@@ -215,31 +243,33 @@ class Settings:
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
             for batch in self.read_part(part, keep, errors):
-                yield self.fit(batch, schema)
+                yield self.fit(batch, schema, part.file.path)
             if errors and self.mode == "PERMISSIVE":
-                yield _corrupt(errors, schema)
+                yield self._corrupt(errors, schema, part.file.path)
             if errors:
                 errors.clear()
 
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout].required[0]]
+        added = (CORRUPT, self.file_column)
+        return [name for name in self.names if name not in added] or [LAYOUTS[self.layout].required[0]]
 
-    def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """A record batch of ``columns`` with ``schema``."""
-        if CORRUPT not in self.names:
+    def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
+        """A record batch of ``columns`` of the file at a path with ``schema``."""
+        if self.file_column is None and CORRUPT not in self.names:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        nothing = pa.nulls(len(batch), pa.string())
-        arrays = [nothing if name == CORRUPT else batch.column(name) for name in self.names]
+        added = {CORRUPT: pa.nulls(len(batch), pa.string()), self.file_column: pa.repeat(path, len(batch))}
+        arrays = [added[name] if name in added else batch.column(name) for name in self.names]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-
-def _corrupt(errors: list[JellyError], schema: pa.Schema) -> pa.RecordBatch:
-    """A row for each error: its file, frame, byte offset or line."""
-    texts = pa.array([str(error) for error in errors], pa.string())
-    arrays = [texts if field.name == CORRUPT else pa.nulls(len(errors), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    def _corrupt(self, errors: list[JellyError], schema: pa.Schema, path: str) -> pa.RecordBatch:
+        """A row for each error of a file: its frame, byte offset or line."""
+        n = len(errors)
+        texts = pa.array([str(error) for error in errors], pa.string())
+        added = {CORRUPT: texts, self.file_column: pa.repeat(path, n)}
+        arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def to_arrow(schema: StructType) -> pa.Schema:
@@ -252,6 +282,7 @@ class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 
     keep: Where | None = None
+    only: set[str] | None = None  # files: None means all
 
     def __init__(self, settings: Settings, schema: StructType) -> None:
         self.settings = settings
@@ -262,6 +293,8 @@ class JellyReader(DataSourceReader):
         files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
         if not files:
             raise nothing_to_read(settings.paths, settings.pattern)
+        if self.only is not None:
+            files = [file for file in files if file.path in self.only]
         return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -276,6 +309,9 @@ class PushdownReader(JellyReader):
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
                 values = filter.value if isinstance(filter, In) else (filter.value,)
+                if str(filter.attribute[0]) == self.settings.file_column:
+                    self.only = set(values) if self.only is None else self.only & set(values)
+                    continue
                 condition = where(str(filter.attribute[0]), values)
                 found.update(condition.terms if condition else {})
         self.keep = Where(found) if found else None

@@ -198,9 +198,10 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return
         settings = self._settings
         schema = to_arrow(self._schema)
-        batches = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        batches = settings.blank_nodes.batches(self._path, read)
         for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
-            yield settings.fit(batch, schema)
+            yield settings.fit(batch, schema, self._path)
 
 
 def _place(offset: dict[str, Any]) -> Place:

@@ -545,6 +545,10 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     assert "bad.jelly: frame 0" in done.stderr
     again = CliRunner().invoke(cli, [*command, "--skip-errors"])
     assert "done before" in again.stdout
+    other = CliRunner().invoke(cli, [*command, "--skip-errors", "--blank-nodes", "keep"])
+    assert (other.exit_code, "made with blank_nodes 'scope', not 'keep'" in other.stderr) == (1, True)
+    bare = CliRunner().invoke(cli, [*command, "--blank-nodes", "skolemize"])
+    assert (bare.exit_code, "set --skolem-base to one" in bare.stderr) == (1, True)
     assert "skipped broken input, 1 errors:\n" in again.stderr
     failed = CliRunner().invoke(cli, command)
     assert (failed.exit_code, "skipped by an earlier run" in failed.stderr) == (1, True)
@@ -558,8 +562,8 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     assert (unknown.exit_code, "README.md; --skip-unknown leaves them out" in unknown.stderr) == (1, True)
     left_out = CliRunner().invoke(cli, [*command, "--skip-unknown"])
     assert (left_out.exit_code, "README.md" in left_out.stderr) == (0, True)
-    other = CliRunner().invoke(cli, [*command, "--skip-unknown", "--sort", "graph, predicate"])
-    assert "made with sort [], not ['graph', 'predicate']" in other.stderr
+    unsorted = CliRunner().invoke(cli, [*command, "--skip-unknown", "--sort", "graph, predicate"])
+    assert "made with sort [], not ['graph', 'predicate']" in unsorted.stderr
     nothing = CliRunner().invoke(cli, [*command, "--glob", "*.jelyl"])
     assert (nothing.exit_code, "no files to read" in nothing.stderr) == (1, True)
     assert CliRunner().invoke(cli, [*command, "--glob", "*.jelyl", "--allow-empty"]).exit_code == 0

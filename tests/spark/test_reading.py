@@ -75,7 +75,7 @@ def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layou
             continue
         good.append(file.path)
     assert len(good) > 60
-    df = reader(layout=layout, splitBytes=1 << 22).load(good)
+    df = reader(layout=layout, splitBytes=1 << 22, blankNodes="keep").load(good)
     assert df.rdd.getNumPartitions() > 4
     table = through_spark(df, tmp_path / "out")
     wanted = pa.concat_tables(tables)
@@ -111,8 +111,8 @@ def test_formats_compressions_and_places(reader: Any, tmp_path: Path) -> None:
     jelly.convert(tmp_path / "day=1" / "a.nq", tmp_path / "d.jelly.zst")
     row = ("a:s", "a:p", "1", "literal", None, "en", "a:g")
     blank = ("a:s", "a:p", "_:b", "bnode", None, None, None)
-    assert rows(reader(pathGlobFilter="*.[njz]*").load(str(tmp_path))) == [blank, row, row]
-    assert rows(reader().load(f"file://{tmp_path}/*.gz")) == [blank]
+    assert rows(reader(pathGlobFilter="*.[njz]*", blankNodes="keep").load(str(tmp_path))) == [blank, row, row]
+    assert rows(reader(blankNodes="keep").load(f"file://{tmp_path}/*.gz")) == [blank]
     assert rows(reader(format="nq").load(str(tmp_path / "c.dat"))) == [row]
     paths = [str(tmp_path / "d.jelly.zst"), str(tmp_path / "day=*")]
     assert rows(reader().load(paths)) == [row, row]
@@ -286,7 +286,7 @@ def test_filters_are_pushed_down(spark: Any, tmp_path: Path) -> None:
         "_corrupt_record is not null",
         "object = '<< a:s a:p a:o >>' or lang = 'en'",
     )
-    settings = {"mode": "PERMISSIVE", "path": str(path)}
+    settings = {"mode": "PERMISSIVE", "path": str(path), "blankNodes": "keep"}
     jelly.spark.register(spark)
     plain = spark.read.format("jelly").options(**settings).load()
     wanted = [Counter(rows(plain.where(condition))) for condition in conditions]

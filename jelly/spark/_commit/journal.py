@@ -88,7 +88,8 @@ class Manifest:
             self._file.truncate(len(text.encode()))
         try:
             lines = [json.loads(line) for line in text.splitlines()]
-            known: dict[str, Any] = lines[0]["settings"] if lines else {}
+            # Journals without these settings are of a version that sorted nothing and kept all labels.
+            known: dict[str, Any] = {"sort": [], "blank_nodes": "keep"} | lines[0]["settings"] if lines else {}
             for line in lines[1:]:
                 self._apply(line)
         except (ValueError, KeyError, TypeError):
