@@ -139,7 +139,7 @@ def schema(
     ['s', 'frame']
     """
     found = find_layout(layout)
-    known = (*found.parts, "frame", "metadata")
+    known = (*found.parts, "frame", "row", "metadata")
     chosen = list(found.columns if columns is None else columns)
     if direction:
         for name in found.optional:
@@ -151,10 +151,10 @@ def schema(
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError("columns must name at least one column, and each once")
     few = _KIND_CODES if dictionary else pa.string()
-    types = {"frame": pa.int64(), "metadata": _METADATA}
+    types = {"frame": pa.int64(), "row": pa.int64(), "metadata": _METADATA}
     types |= {name: few for name, part in found.parts.items() if part in ("object_kind", "direction")}
     plain = _CODES if dictionary else pa.string()
-    filled = (*found.required, "frame")
+    filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
 
 
@@ -212,6 +212,7 @@ class RecordBatchBuilder:
     def _make(
         self, columns: ArrowExporter, batch: Batch, row: int, end: int, metadata: dict[int, dict[str, bytes]] | None
     ) -> Iterator[pa.RecordBatch]:
+        chosen = None
         if self._variables is not None:
             columns.start(batch)
             if batch.variables != self._variables:
@@ -230,7 +231,7 @@ class RecordBatchBuilder:
             arrays = []
             stop = min(end, row + self._batch_rows)
             for name in self.schema.names:
-                array = self._array(columns, batch, name, row, stop, metadata)
+                array = self._array(columns, batch, name, row, stop, metadata, chosen)
                 stop = row + len(array)  # fewer where the text is too much for one record batch
                 arrays.append(array)
             cut = [array if len(array) == stop - row else array.slice(0, stop - row) for array in arrays]
@@ -247,6 +248,7 @@ class RecordBatchBuilder:
         row: int,
         end: int,
         metadata: dict[int, dict[str, bytes]] | None,
+        chosen: np.ndarray[Any, Any] | None,
     ) -> pa.Array:
         n = end - row
         if self._variables is not None:
@@ -255,6 +257,9 @@ class RecordBatchBuilder:
             return self._strings(columns, name, row, end)
         if name == "frame":
             return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(columns.frames(row, end))], 0)
+        if name == "row":
+            rows = np.arange(row, end) if chosen is None else chosen[row:end]
+            return pa.array(rows + batch.first_row, pa.int64())
         if name == "metadata":
             return metadata_array(np.asarray(columns.frames(row, end)).view(np.int64), metadata or {})
         part = self._parts[name]
@@ -439,7 +444,8 @@ def read_arrow(
         subjects or objects may hold unused values: it is then the term table of the Batch.
     columns : sequence of str, optional
         Names of the columns to build. Besides those of the layout there are ``frame`` (number of the frame in the
-        stream) and ``metadata`` (metadata of the frame; rows then come when their frame has ended).
+        stream), ``row`` (number of the statement in the stream) and ``metadata`` (metadata of the frame; rows then come
+        when their frame has ended).
     batch_rows : int, default 32768
         Maximum rows per record batch. There are fewer rows where text is long.
     threads : int, default 1

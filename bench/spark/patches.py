@@ -49,7 +49,9 @@ def main() -> None:
     out, log, *src = sys.argv[1:]
     with session("local[*]") as spark:
         jelly.spark.register(spark)
-        statements = spark.read.format("jelly").option("layout", "ntriples").load(absolute(src))
+        # Patches name blank nodes by the labels that the files have.
+        read = spark.read.format("jelly").options(layout="ntriples", blankNodes="keep")
+        statements = read.load(absolute(src))
         patched(spark, statements, log).write.format("jelly").mode("overwrite").save(out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 import click
 
 import jelly
+from jelly._io.blank_node_scope import BlankNodes, Mode
+from jelly._io.remote import is_url
 from jelly._io.widening import changed, missing, open_fields, widened
 from jelly._tools.convert import choose_options, join_options
-from jelly.cli.common import STATEMENTS, reading_options
+from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
 from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
 
 __all__ = ["cat"]
@@ -25,24 +28,34 @@ __all__ = ["cat"]
 @from_option
 @click.option("--to", "to_format", type=FORMAT, default="nq", show_default=True, help="Format of the output.")
 @wide_options
+@blank_node_options(None, "; default: scope for several files, keep for one")
 @reading_options(*STATEMENTS)
 def cat(
-    files: tuple[str, ...], from_format: str | None, to_format: str, limits: dict[str, Any], **given: Any
+    files: tuple[str, ...],
+    from_format: str | None,
+    to_format: str,
+    blank_nodes: Mode | None,
+    skolem_base: str | None,
+    limits: dict[str, Any],
+    **given: Any,
 ) -> None:
     """Print the statements of files on standard output, one file after the other.
 
-    N-Quads without named graphs is N-Triples. Labels of blank nodes are not changed.
+    N-Quads without named graphs is N-Triples. Blank nodes of different files stay different nodes: with several files
+    the labels get a prefix that depends on the path of the file. Labels that have one from an earlier run stay.
 
     \b
     Examples:
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+      jelly cat --blank-nodes keep part1.nt part2.nt > whole.nt
 
     A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
     for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
     Thrift need --physical, --generalized, --namespaces or --star.
     """
     settings = settings_of(files, from_format, limits)
+    labels = BlankNodes(blank_nodes or ("scope" if len(files) > 1 else "keep"), skolem_base)
     if to_format == "jelly" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     changes = wide_changes(given)
@@ -61,7 +74,7 @@ def cat(
         writer = stack.enter_context(jelly.Writer("-", options, format=to_format))
         writer.allow(open_fields(changes))
         for one in inputs:
-            for batch in one.batches(stack):
+            for batch in labels.batches(one.source, one.batches(stack)):
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
 
 
@@ -71,6 +84,8 @@ class _Input:
     def __init__(self, file: str, settings: dict[str, Any]) -> None:
         self._open: Callable[[], jelly.Reader] = lambda: jelly.Reader(file, **settings)
         self._again = file != "-" and os.path.isfile(file)
+        # What comes through a pipe is another source each time, whatever the pipe is called.
+        self.source = file if self._again or is_url(file) else f"{file} {uuid.uuid4().hex}"
         self._looked: Iterator[jelly.Batch] | None = None
 
     def look(self, stack: contextlib.ExitStack, changes: dict[str, Any]) -> jelly.StreamOptions | None:

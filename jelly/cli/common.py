@@ -13,11 +13,13 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from jelly._io.blank_node_scope import MODES
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 
 __all__ = [
     "STATEMENTS",
+    "blank_node_options",
     "can_have_index",
     "layout_option",
     "limits_of",
@@ -118,6 +120,23 @@ quoted_option = click.option(
     help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
 )
 
+
+def blank_node_options(default: str | None, note: str) -> Callable[[F], F]:
+    """Add the options ``--blank-nodes`` and ``--skolem-base`` of commands that read several files."""
+
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--skolem-base", metavar="URL", help="The base of skolemized blank nodes, such as https://example.org."
+        )(command)
+        return click.option(
+            "--blank-nodes", type=click.Choice(MODES), default=default, show_default=default is not None,
+            help="Labels of blank nodes: scope puts a prefix for the file before them, keep leaves them, skolemize "
+            f"makes IRIs of the nodes{note}.",
+        )(command)  # fmt: skip
+
+    return decorate
+
+
 layout_option = click.option(
     "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
 )
@@ -129,14 +148,19 @@ def say(text: str, colour: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(what: str, quiet: bool = False) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
-    """A progress bar on standard error: only on a terminal, and not together with data on the same one."""
+def progress_bar(
+    what: str, quiet: bool = False, in_bytes: bool = False
+) -> Iterator[Callable[[int, int | None, int | None], object] | None]:
+    """A progress bar on standard error: only on a terminal, and not together with data on the same one.
+
+    With ``in_bytes`` it shows the bytes, too.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from jelly.cli.display import progress
 
-    with progress(what) as update:
+    with progress(what, in_bytes) as update:
         yield update
 
 

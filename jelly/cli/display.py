@@ -14,7 +14,15 @@ from jelly.stats import Counts, ResultStats, Stats
 try:
     from rich import box
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        SpinnerColumn,
+        TaskID,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.table import Column, Table
     from rich.text import Text
 except ImportError as error:
@@ -29,7 +37,7 @@ PATIENCE = 0.5
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], object]]:
+def progress(what: str, in_bytes: bool = False) -> Iterator[Callable[[int, int | None, int | None], object]]:
     """A bar on standard error that disappears at the end; a spinner if the size is unknown."""
     began = time.monotonic()
     bar: Progress | None = None
@@ -40,7 +48,7 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], obje
         if bar is None or task is None:
             if time.monotonic() - began < PATIENCE:
                 return
-            bar = Progress(*_columns(total), console=Console(stderr=True), transient=True)
+            bar = Progress(*_columns(total, in_bytes), console=Console(stderr=True), transient=True)
             task = bar.add_task(what, total=total)
             bar.start()
         counts = ""
@@ -57,11 +65,13 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, int | None], obje
             bar.stop()
 
 
-def _columns(total: int | None) -> list[Any]:
+def _columns(total: int | None, in_bytes: bool) -> list[Any]:
     text = TextColumn("{task.description}", markup=False)
     if not total:
         return [SpinnerColumn(), text]
-    return [BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f}%"), text, TimeRemainingColumn(compact=True)]
+    sizes = [DownloadColumn()] if in_bytes else []
+    share = TextColumn("{task.percentage:>3.0f}%")
+    return [BarColumn(bar_width=30), share, *sizes, text, TimeRemainingColumn(compact=True)]
 
 
 def show_table(head: list[str], rows: list[list[str]]) -> None:

@@ -9,7 +9,7 @@ import sys
 
 from jelly.errors import JellyError
 
-__all__ = ["INTERRUPTED", "in_options", "message", "silence_stdout"]
+__all__ = ["INTERRUPTED", "in_options", "message", "printable", "silence_stdout"]
 
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
@@ -26,6 +26,7 @@ _IN_OPTIONS = [
         (r"read it with (?:from_)?format='(\w+)'", r"use --from \1"),
         (r"; pass format=\.\.\.", "; use --from or --to"),
         (r"\bpass force=True\b", "use --force"),
+        (r"\bskip_unknown=True\b", "--skip-unknown"),
         (r'\bpass dialect="(\w+)"', r"use --dialect \1"),
         (r'\bdialect="(\w+)"', r"--dialect \1"),
         (r"\bpass members=\.\.\.", "use --members"),
@@ -36,6 +37,7 @@ _IN_OPTIONS = [
         (r"\bmax_prefix_table_size\b", "--prefixes"),
         (r"\bmax_datatype_table_size above 0 in the stream options", "--datatypes above 0"),
         (r'\blayout="(\w+)"', r"--layout \1"),
+        (r"\bskolem_base\b", "--skolem-base"),
         (r"\btls=, or insecure=True\b", "--cert and --key, or --insecure"),
     )
 ]
@@ -74,7 +76,11 @@ def message(error: BaseException) -> str:
         text = "out of memory"
     else:
         text = f"{type(error).__name__}: {error} (JELLY_TRACEBACK=1 shows where)"
-    # Names and texts from a file must not control the terminal.
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """A name or text from a file, which must not control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -9,14 +9,13 @@ from typing import Any
 import click
 
 from jelly.cli.commands import cli
-from jelly.cli.common import layout_option, progress_bar, say, shape_option, show
-from jelly.cli.errors import message
+from jelly.cli.common import blank_node_options, layout_option, progress_bar, say, shape_option, show
+from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
-from jelly.errors import JellyError
 
 __all__ = ["cli"]
 
-_SHOWN = 20  # errors
+_SHOWN = 20  # lines
 
 
 def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -24,6 +23,11 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     if wrong := [value for value in values if "=" not in value]:
         raise click.BadParameter(f"{wrong[0]!r}: expected NAME=VALUE")
     return dict(value.split("=", 1) for value in values)
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """Names, separated by commas."""
+    return [name.strip() for name in value.split(",")] if value else []
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,6 +52,12 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="An option of fsspec for URLs. Repeatable.",
         ),
         click.option("--skip-errors", is_flag=True, help="Skip broken input and report it (default: fail)."),
+        click.option(
+            "--skip-unknown", is_flag=True,
+            help="Leave out files with the suffix of no format, such as README.md (default: fail).",
+        ),
+        click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
+        blank_node_options("scope", ""),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -74,6 +84,11 @@ def spark_() -> None:
     "--partition-by", type=click.Choice(["predicate", "graph"]),
     help="Write one Parquet directory per value, as Hive does.",
 )
+@click.option(
+    "--sort", metavar="NAME,...", callback=_names,
+    help="Sort the rows of each task by subject, predicate, object or graph: smaller files that are searched faster.",
+)
+@click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
     sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, **given: Any
@@ -81,6 +96,7 @@ def ingest_(
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
     A second run only adds what is missing: new files, changed files, and files that a failed run did not finish.
+    Readers of DIR see the new table when all is done, and the former one until then.
 
     \b
     Examples:
@@ -90,7 +106,7 @@ def ingest_(
     """
     from jelly.spark._ingest import ingest
 
-    with progress_bar("Ingesting") as progress:
+    with progress_bar("Ingesting", in_bytes=True) as progress:
         done = ingest(
             sources,
             given.pop("out"),
@@ -106,7 +122,10 @@ def ingest_(
         from jelly.cli.display import show_report
 
         show_report(done.as_dict())
-    _tell([trouble.error() for trouble in done.errors])
+    _tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
+    _tell("left out, with the suffix of no format, {} files:", done.unknown)
+    _tell("removed, because their sources are gone, the statements of {} files:", done.pruned)
+    _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
 
 
 @spark_.command("stats", short_help="Count predicates, classes, graphs, datatypes, languages and degrees; plot them.")
@@ -138,14 +157,14 @@ def stats_(
     if plot is not None:
         plot_stats(found, plot, name)
     show(found, shape, lambda display: display.show_stats(name, found))
-    _tell(errors)
+    _tell("skipped broken input, {} errors:", [message(error) for error in errors])
 
 
-def _tell(errors: list[JellyError]) -> None:
-    """Print the skipped sources on standard error."""
-    if errors:
-        say(f"skipped broken input, {len(errors):,} errors:", "yellow")
-    for error in errors[:_SHOWN]:
-        say(f"  {message(error)}", "yellow")
-    if len(errors) > _SHOWN:
+def _tell(what: str, lines: list[str]) -> None:
+    """Print on standard error what the user must know, if there is anything: the first lines, below their number."""
+    if lines:
+        say(what.format(f"{len(lines):,}"), "yellow")
+    for line in lines[:_SHOWN]:
+        say(f"  {printable(line)}", "yellow")
+    if len(lines) > _SHOWN:
         say("  ...", "yellow")

@@ -18,16 +18,27 @@ A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by ma
 small files share a task. Spark does not tell Python data sources which columns and how many rows a query needs.
 Therefore name the columns, with ``.schema("subject string, object string")`` or the option: this is much faster.
 
-Labels of blank nodes are kept. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without a label, such as ``[]``, gets
-the label ``anon0``, ``anon1`` and so on by its position in the file. It is the same each time the file is read, on any
-node of the cluster. Two files may use the same label for different nodes.
+Blank nodes of different files are different nodes, whatever their labels: ``_:b0`` becomes ``_:jf8a41b0c2d3e4f506_b0``,
+with a prefix for the file. It depends on the absolute path or URL of the file alone. So it is the same in all queries,
+tasks and streams, with ``follow`` as well, for one file as for many, and whichever files come later; it is another one
+if the file is moved, and the same one if the file is replaced. Labels with such a prefix stay as they are, so that what
+was read and written can be read again, and joined with its source. The part files that one job has written are one
+source, as are those of a sink or of an ingest. ``blankNodes`` chooses otherwise: ``keep`` leaves the labels as they
+are in the files, so that ``_:b0`` of two files is one node; ``skolemize`` makes IRIs,
+``https://example.org/.well-known/genid/jf8a41b0c2d3e4f506_b0``, which mean the same everywhere. Filters compare the
+labels or IRIs that the table shows. In Turtle, TriG, RDF/XML, JSON-LD and N3 a node without a label, such as ``[]``,
+gets the label ``anon0``, ``anon1`` and so on by its position in the file, the same each time the file is read.
 
 =================== =================================================================================================
 option              meaning
 =================== =================================================================================================
 ``layout``          ``flat`` (default) or ``ntriples``
 ``columns``         names of the columns to build, separated by commas. Or use ``.schema(...)``
+``blankNodes``      labels of blank nodes: ``scope`` (default), ``keep`` or ``skolemize``, see above
+``skolemBase``      what IRIs of ``skolemize`` begin with: scheme and host, such as ``https://example.org``
 ``frames``          ``true``: also the columns ``frame`` (number in the file) and ``metadata`` (map of string to binary)
+``fileColumn``      a name, such as ``file``: also a column with the path of the file. ``columns`` and ``.schema(...)``
+                    may name it, ``frame``, and ``row``, the number of the statement in the file, from 0
 ``mode``            what to do with broken input: ``FAILFAST`` (default) fails the job and names the file;
                     ``DROPMALFORMED`` skips it: the line in N-Triples and N-Quads, the bytes up to the next keyframe in
                     Jelly, the rest of the file in other formats; ``PERMISSIVE`` skips it too, but adds a row of nulls
@@ -36,11 +47,17 @@ option              meaning
                     ``rdf``, ``jsonld``, ``n3`` (default: by suffix)
 ``splitBytes``      bytes per task (default 33554432); compressed files count eight times their size
 ``pathGlobFilter``  a pattern for the names of files
+``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
 ``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
 ``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
-                    ids. Needs the setting ``spark.sql.python.filterPushdown.enabled``;
-                    ``register(spark, pushdown=True)`` sets both
+                    ids, and on the file before it is opened. Needs the setting
+                    ``spark.sql.python.filterPushdown.enabled``; ``register(spark, pushdown=True)`` sets both
 =================== =================================================================================================
+
+An option that does not exist is an error. In SQL a view reads files; a table (``CREATE TABLE``) does not, because Spark
+does not pass its path on, unless each query does (``SELECT ... FROM name WITH (path = '...')``)::
+
+    CREATE TEMPORARY VIEW people USING jelly OPTIONS (path 'data', columns 'subject,object')
 
 Writing::
 
@@ -86,7 +103,9 @@ Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the file
 The columns are those of `jelly.patch.read_arrow` with the position of each row: ``op`` (add or delete), ``patch``
 (number of the patch in its file), ``row`` (number of the row in its file, because rows have no order in Spark),
 ``file`` (path), then the columns of a layout. Aborted transactions, headers and namespaces are left out. One task reads
-a file. The options above apply, except ``frames``, ``pushdown`` and ``follow``. In modes other than ``FAILFAST`` the
+a file. The options above apply, except ``frames``, ``fileColumn``, ``blankNodes``, ``pushdown`` and ``follow``: a patch
+names blank nodes by their labels, so they are kept, and statements that patches are made from or applied to must be
+read with ``blankNodes`` ``keep``. In modes other than ``FAILFAST`` the
 rows before an error are kept, but not those of an incomplete transaction. ``bench/spark/patches.py`` applies a log of
 patches to a table of statements.
 
@@ -115,10 +134,12 @@ SPARQL results (``.srt``, ``.srp``, ``.srj``, ``.srx``, ``.tsv``), with a column
 
 The columns are those of `jelly.results.Results.arrow`: strings, null where a variable is unbound. The first file names
 them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does not have is null in its rows. One task
-reads a file. The options for reading above apply, except ``frames`` and ``pushdown``. Results are not written.
+reads a file. The options for reading above apply, except ``frames``, ``fileColumn`` and ``pushdown``. Results are not
+written.
 
-For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`. ``jelly spark ingest`` converts many files to
-Parquet without moving statements through the JVM, and ``jelly spark stats`` counts them.
+For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`, which keep labels of blank nodes.
+``jelly spark ingest`` converts many files to Parquet without moving statements through the JVM, and
+``jelly spark stats`` counts them.
 """
 
 from __future__ import annotations
@@ -133,7 +154,7 @@ if TYPE_CHECKING:
 __all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
 
 
-def register(spark: SparkSession, *, pushdown: bool = False) -> None:
+def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
     """Make the data sources "jelly", "jelly-patch" and "jelly-results" known to a session.
 
     Parameters
@@ -142,11 +163,14 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
         The session.
     pushdown : bool, default False
         Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it.
+    check : bool, default True
+        Run a task that imports this package, once for a session, unless the workers are local and run this Python. It
+        waits for an executor.
 
     Raises
     ------
     MissingExtraError
-        If pyspark is not installed.
+        If pyspark is not installed, or the workers cannot import this package.
 
     Examples
     --------
@@ -156,8 +180,11 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
     """
     from jelly.spark._patches import PatchDataSource
     from jelly.spark._results import ResultDataSource
+    from jelly.spark._session import check_workers
     from jelly.spark._source import JellyDataSource, PushdownDataSource
 
+    if check:
+        check_workers(spark)
     if pushdown:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)

@@ -13,15 +13,17 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
+from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly._io.remote import is_url
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
@@ -29,8 +31,19 @@ from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import SUCCESS, TEMPORARY, Manifest, reports, task_parts, write_whole
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, read_part, split
+from jelly.spark._commit.journal import TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._partitions import (
+    BATCH_ROWS,
+    SPLIT_BYTES,
+    Part,
+    absolute,
+    exists,
+    find_files,
+    find_sources,
+    read_batches,
+    read_part,
+    split,
+)
 from jelly.spark._session import plain_error, session
 
 if TYPE_CHECKING:
@@ -43,6 +56,9 @@ _TICK = 0.2
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
+# Maximum rows and bytes that a task sorts at once.
+_RUN_ROWS = 1 << 20
+_RUN_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,11 @@ class Ingestion:
 
     ``sources`` are the files that were read completely or in part, ``done_before`` files that were done already,
     ``files`` the written files, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` is the time of the
-    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``.
+    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
+    earlier run skipped in these sources.
+
+    ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
+    are in the table; ``pruned`` are such files whose statements this run has removed.
     """
 
     out: str
@@ -86,6 +106,9 @@ class Ingestion:
     bytes_written: int = 0
     seconds: float = 0.0
     errors: list[IngestProblem] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, with ``statements_per_second``."""
@@ -100,9 +123,11 @@ class _Work:
     to: str
     layout: Layout
     column: str | None  # column of the partitions
+    sort: tuple[str, ...]  # columns
     skip: bool
     format: str | None
     storage: dict[str, Any]
+    blank_nodes: BlankNodes
 
 
 def ingest(
@@ -114,11 +139,17 @@ def ingest(
     to: Literal["parquet", "jelly"] = "parquet",
     layout: Layout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
+    sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
     on_error: Literal["fail", "skip"] = "fail",
+    skip_unknown: bool = False,
+    allow_empty: bool = False,
+    prune: bool = False,
     split_bytes: int = SPLIT_BYTES,
     pattern: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    blank_nodes: Mode = "scope",
+    skolem_base: str | None = None,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
@@ -126,13 +157,21 @@ def ingest(
     ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
     executors see. A run continues where the last run ended, for any reason: finished sources are skipped,
     sources with another size or time of change are done again. With ``on_error="fail"`` the first broken source ends
-    the job, and files of finished tasks are kept; with ``"skip"`` broken input is skipped and reported. ``_SUCCESS`` is
-    written only when everything is done.
+    the job, and finished tasks are kept for the next run; with ``"skip"`` broken input is skipped and reported, by each
+    run with these sources. A run with ``"fail"`` fails on what an earlier run has skipped.
+
+    Readers see the table as it was before until everything is done; then all new files appear, and ``_SUCCESS`` is
+    written last. It is missing as long as the table is not whole.
+
+    No files to read are an error without ``allow_empty``; so are files with the suffix of no format, before Spark
+    starts: ``skip_unknown`` leaves them out. Sources that are gone stay in the table. They are reported, and removed
+    with ``prune``, or if another source of the same task has changed.
 
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
-    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``progress`` is called with the bytes of
-    the sources done, bytes in all, statements. Labels of blank nodes are kept as they are; see `jelly.spark` for nodes
-    without one.
+    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
+    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
+    the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
+    ``skolemBase`` of the data source; all runs into a directory must use the same.
 
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]").statements
@@ -143,27 +182,54 @@ def ingest(
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     if partition_by is not None and to != "parquet":
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
+    if sort and to != "parquet":
+        raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     began = time.perf_counter()
     target = os.path.abspath(os.fspath(out))
     if is_url(os.fspath(out)):
         raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
     column = _partition_column(partition_by, layout)
-    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    columns = _sort_columns(sort, layout)
+    files, left_out = find_sources(
+        absolute(src),
+        pattern=pattern,
+        format=format,
+        storage=storage,
+        skip_unknown=skip_unknown,
+        skip_errors=on_error == "skip",
+        allow_empty=allow_empty,
+    )
     plan = split(files, split_bytes, format=format, storage=storage)
-    weights = _weights(plan)
-    settings = {"to": to, "layout": layout, "partition_by": partition_by}
-    report = Ingestion(target)
+    labels = BlankNodes(blank_nodes, skolem_base)
+    settings: dict[str, Any] = {
+        "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
+    }  # fmt: skip
+    settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
+    report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
+        paths = {file.path for file in files}
+        gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
+        stale = {*manifest.changed(plan), *(gone if prune else ())}
+        if on_error == "fail" and (kept := manifest.errors(paths - stale)):
+            told = IngestProblem(**kept[0]).error()
+            told.reason += " (skipped by an earlier run)"
+            raise told
+        manifest.drop(stale)
+        report.errors = [IngestProblem(**error) for error in manifest.errors(paths)]
+        report.vanished, report.pruned = sorted(gone & manifest.sources), sorted(gone - manifest.sources)
+        if others := manifest.owed - paths - gone:
+            # They shared a task with a source that has changed, perhaps in a run with other paths.
+            files += find_files(sorted(others), storage=storage)
+            plan = split(files, split_bytes, format=format, storage=storage)
+        weights = _weights(plan)
         left = manifest.missing(plan)
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, on_error == "skip", format,
-                     dict(storage or {}))  # fmt: skip
+        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, columns, on_error == "skip",
+                     format, dict(storage or {}), labels)  # fmt: skip
         if left:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(target, SUCCESS))
             os.makedirs(work.folder)
             total = sum(weights[part] for task in left for part in task)
 
@@ -186,7 +252,7 @@ def ingest(
                     report.seconds = time.perf_counter() - began
             finally:
                 shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
-        write_whole(os.path.join(target, SUCCESS), "")
+        manifest.publish()
     report.seconds = report.seconds or time.perf_counter() - began
     return report
 
@@ -197,6 +263,13 @@ def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
     if partition_by not in ("predicate", "graph"):
         raise ValueError(f'partition_by is {partition_by!r}: expected "predicate" or "graph"')
     return find_layout(layout).column(partition_by)
+
+
+def _sort_columns(sort: Sequence[str], layout: Layout) -> tuple[str, ...]:
+    parts = ("subject", "predicate", "object", "graph")
+    if wrong := [name for name in sort if name not in parts]:
+        raise JellyOptionsError(f"cannot sort by {wrong[0]!r}: expected some of {', '.join(parts)}")
+    return tuple(find_layout(layout).column(name) for name in sort)
 
 
 def _weights(plan: list[list[Part]]) -> dict[Part, int]:
@@ -268,7 +341,12 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     folder = os.path.join(work.folder, attempt)
     os.makedirs(folder)
     job = os.path.basename(work.folder)
-    done: dict[str, Any] = {"task": name, "attempt": f"{job}/{attempt}", "parts": task_parts(task)}
+    done: dict[str, Any] = {
+        "task": name,
+        "attempt": f"{job}/{attempt}",
+        "parts": task_parts(task),
+        "on_error": "skip" if work.skip else "fail",
+    }
     errors: list[JellyError] | None = [] if work.skip else None
     try:
         if work.to == "jelly":
@@ -295,8 +373,30 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
 
 
 def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
-    for part in task:
-        yield from read_part(part, layout=work.layout, format=work.format, storage=work.storage, errors=errors)
+    read = chain.from_iterable(
+        read_part(
+            part,
+            layout=work.layout,
+            format=work.format,
+            storage=work.storage,
+            errors=errors,
+            blank_nodes=work.blank_nodes,
+        )
+        for part in task
+    )
+    return _sorted(read, work.sort) if work.sort else read
+
+
+def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows in sorted runs, which bound the memory."""
+    run: list[pa.RecordBatch] = []
+    for batch in chain(batches, [None]):
+        if batch is not None:
+            run.append(batch)
+        if run and (batch is None or sum(map(len, run)) >= _RUN_ROWS or sum(b.nbytes for b in run) >= _RUN_BYTES):
+            table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
+            yield from table.to_batches(max_chunksize=BATCH_ROWS)
+            run = []
 
 
 def _write_parquet(
@@ -345,7 +445,9 @@ def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: 
     writers: dict[tuple[int, bool], Writer] = {}
     with contextlib.ExitStack() as stack:
         for part in task:
-            for batch in read_batches(part, format=work.format, storage=work.storage, errors=errors):
+            for batch in read_batches(
+                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+            ):
                 options = _options(batch)
                 key = batch.arity, options.generalized_statements
                 if key not in writers:

@@ -23,7 +23,8 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import JELLY, NQ, NT, find
+from jelly._formats.registry import JELLY, NQ, NT, Content, find
+from jelly._io.blank_node_scope import KEEP, BlankNodes
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -39,12 +40,18 @@ __all__ = [
     "File",
     "Part",
     "absolute",
+    "exists",
     "find_files",
+    "find_sources",
+    "nothing_to_read",
     "note_error",
     "open_file",
     "read_batches",
     "read_part",
     "split",
+    "unknown_error",
+    "unknown_files",
+    "without",
 ]
 
 # Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
@@ -57,6 +64,8 @@ _COMPRESSION = 8
 _MAX_CUTS = 4096
 
 _MAGIC = re.compile(r"[*?\[]")
+# Names of files in an error.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +197,88 @@ def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
     return [file for file in files if _is_data(file.path.split("/")[depth + 1 :])]
 
 
+def exists(path: str, storage: Mapping[str, Any] | None = None) -> bool:
+    """Whether there is a file at a path or URL.
+
+    >>> exists("no/such/place")
+    False
+    """
+    return bool(list_url(path, storage or {})) if is_url(path) else os.path.exists(path)
+
+
+def nothing_to_read(paths: Iterable[str], pattern: str | None = None) -> FileNotFoundError:
+    """The error where some paths hold no files.
+
+    >>> str(nothing_to_read(["data"], "*.nt"))
+    "[PATH_NOT_FOUND] there are no files to read in data with names like '*.nt'"
+    """
+    like = "" if pattern is None else f" with names like {pattern!r}"
+    return FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(paths)}{like}")
+
+
+def unknown_files(
+    files: Iterable[File], format: str | None = None, *, content: Content = Content.STATEMENTS
+) -> list[File]:
+    """The files whose suffix is that of no format, unless ``format`` is the format of all.
+
+    >>> [file.name for file in unknown_files([File("a.nt", 1, 0.0), File("README.md", 1, 0.0)])]
+    ['README.md']
+    """
+
+    def is_unknown(file: File) -> bool:
+        try:
+            find(format, file.name, content=content)
+        except JellyError:
+            return True
+        return False
+
+    return [file for file in files if is_unknown(file)]
+
+
+def without(files: Iterable[File], left_out: Iterable[File]) -> list[File]:
+    """The files that are not among those that are left out."""
+    unwanted = set(left_out)
+    return [file for file in files if file not in unwanted]
+
+
+def unknown_error(files: Sequence[File], how: str) -> JellyError:
+    """The error for such files. ``how`` leaves them out.
+
+    >>> print(unknown_error([File("data/README.md", 1, 0.0)], "skip_unknown=True"))
+    files with the suffix of no format are among the sources (1): data/README.md; skip_unknown=True leaves them out
+    """
+    names = ", ".join([file.path for file in files[:_SHOWN]] + ["..."] * (len(files) > _SHOWN))
+    return JellyError(
+        f"files with the suffix of no format are among the sources ({len(files):,}): {names}; {how} leaves them out"
+    )
+
+
+def find_sources(
+    paths: Sequence[str],
+    *,
+    pattern: str | None = None,
+    format: str | None = None,
+    storage: Mapping[str, Any] | None = None,
+    skip_unknown: bool = False,
+    skip_errors: bool = False,
+    allow_empty: bool = False,
+) -> tuple[list[File], list[File]]:
+    """The files that a job reads, and with ``skip_unknown`` those that it leaves out because of their suffix.
+
+    Without it such files are an error, unless the tasks ``skip_errors``. No files at all are one without
+    ``allow_empty``.
+    """
+    files = find_files(paths, pattern=pattern, storage=storage)
+    unknown = unknown_files(files, format)
+    if unknown and not skip_unknown and not skip_errors:
+        raise unknown_error(unknown, "skip_unknown=True")
+    left_out = unknown if skip_unknown else []
+    files = without(files, left_out)
+    if not files and not allow_empty:
+        raise nothing_to_read(paths, pattern)
+    return files, left_out
+
+
 def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
     """Open the path or URL of a file."""
     return open_url(path, storage) if is_url(path) else open_local(path)
@@ -276,6 +367,7 @@ def read_part(
     storage: Mapping[str, Any] | None = None,
     keep: Keep | None = None,
     errors: list[JellyError] | None = None,
+    blank_nodes: BlankNodes = KEEP,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
@@ -283,9 +375,12 @@ def read_part(
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file.
-    Errors that are not those of the data are raised in any case.
+    Errors that are not those of the data are raised in any case. ``blank_nodes`` says what becomes of their labels,
+    before ``keep`` sees them.
     """
-    batches = read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    batches = read_batches(
+        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
+    )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
     except JellyError as error:
@@ -300,8 +395,21 @@ def read_batches(
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
+    blank_nodes: BlankNodes = KEEP,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`."""
+    batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    return blank_nodes.batches(part.file.path, batches)
+
+
+def _read_batches(
+    part: Part,
+    *,
+    batch_rows: int,
+    format: str | None,
+    storage: Mapping[str, Any] | None,
+    errors: list[JellyError] | None,
+) -> Iterator[Batch]:
     path = part.file.path
     storage = storage or {}
     if part.first == 0 and part.last is None:

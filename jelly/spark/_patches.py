@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._formats.registry import RDF_PATCH, Content, find
+from jelly._io.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
@@ -37,10 +38,10 @@ class PatchSettings(Settings):
         "op": StringType(), "patch": LongType(), "row": LongType(), "file": StringType()
     }  # fmt: skip
     first: ClassVar[tuple[str, ...]] = tuple(types)
-
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format, content=Content.PATCH)
+    content: ClassVar[Content] = Content.PATCH
+    # A patch names nodes by the labels that the patches before it gave them.
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = ("keep",)
+    adds_file: ClassVar[bool] = False
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task: whole files, because a part of a patch cannot be read alone."""
@@ -81,7 +82,7 @@ class PatchDataSource(JellyDataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         return JellyReader(PatchSettings.of(self.options, schema), schema)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming import DirectoryStream
 
         if "follow" in self.options:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from jelly._formats.registry import Content, find
 from jelly._layouts import Layout
-from jelly.arrow import pa
+from jelly.arrow import from_results, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.results import read_results
 from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
@@ -30,6 +30,8 @@ class ResultSettings(Settings):
 
     source: ClassVar[str] = "jelly-results"
     types: ClassVar[dict[str, DataType]] = {}
+    content: ClassVar[Content] = Content.RESULTS
+    adds_file: ClassVar[bool] = False
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -40,7 +42,7 @@ class ResultSettings(Settings):
         if "layout" not in options:  # whatever the variables are called
             settings = replace(settings, layout="flat")
         if schema is None and "columns" not in options:
-            files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+            files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
             variables = _variables(settings, files[0]) if files else ()
             cls._check_names(variables, settings.layout)
             more = (CORRUPT,) if settings.mode == "PERMISSIVE" else ()
@@ -48,13 +50,9 @@ class ResultSettings(Settings):
         return settings
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
-
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format, content=Content.RESULTS)
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """What each task reads of some files: whole ones."""
@@ -67,7 +65,8 @@ class ResultSettings(Settings):
             format = find(self.format, part.file.name, content=Content.RESULTS).name
             with open_file(self.storage, path) as opened:
                 results = read_results(opened, format=format)
-                for batch in results.arrow(self.layout):
+                batches = self.blank_nodes.batches(path, results.batches())
+                for batch in from_results(results.variables, batches, layout=self.layout):
                     nothing = pa.nulls(len(batch), pa.string())
                     arrays = [batch.column(x) if x in results.variables else nothing for x in self.columns]
                     yield pa.RecordBatch.from_arrays(arrays, self.columns)

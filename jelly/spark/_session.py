@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import socket
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jelly.errors import JellyError, MissingExtraError
@@ -16,8 +19,18 @@ from jelly.errors import JellyError, MissingExtraError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["plain_error", "session"]
+__all__ = ["check_workers", "plain_error", "session"]
 
+# Seconds that a master has to answer.
+_PATIENCE = 10
+# Characters of an error of Spark.
+_LONGEST = 400
+
+# An exception in the text of an error of Spark, which holds traces of Python and of the JVM.
+_RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
+
+# Sessions whose workers have this package.
+_checked: set[tuple[str, str]] = set()
 
 # Spark prints a line about its logging, unless logging is configured before it starts.
 _LOGGING = """
@@ -27,7 +40,7 @@ appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %p %c{1}: %m%n
+appender.console.layout.pattern = %p %c{1}: %m%n%ex{1}
 """
 
 
@@ -57,6 +70,8 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("Spark needs pyspark: python -m pip install 'jelly-rdf[spark]'") from None
+    _check_java()
+    _check_master(master)
     if master.startswith("local"):
         # The workers of a cluster have their own interpreter.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -73,11 +88,76 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         builder = builder.config(name, value)
     with logging, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # warnings of PySpark about pandas
-        started = builder.getOrCreate()
+        try:
+            started = builder.getOrCreate()
+        except Exception as error:
+            raise JellyError(f"Spark did not start on {master}: {_summary(error)}") from error
     try:
         yield started
     finally:
         started.stop()
+
+
+def _check_java() -> None:
+    """JellyError without Java: PySpark itself only says that its process has ended."""
+    home = os.environ.get("JAVA_HOME")
+    if home and shutil.which("java", path=os.path.join(home, "bin")) is None:
+        raise JellyError(f"JAVA_HOME is {home}, but there is no bin/java: expected the directory of Java 17 or later")
+    if not home and shutil.which("java") is None:
+        raise JellyError("Spark needs Java 17 or later: there is no java on PATH, and JAVA_HOME is not set")
+
+
+def _check_master(master: str) -> None:
+    """JellyError if no standalone master answers: Spark itself tries for a minute."""
+    places = master.removeprefix("spark://").split(",")
+    if not master.startswith("spark://") or not all(re.fullmatch(r".+:\d+", place) for place in places):
+        return  # Spark judges it
+    reasons = []
+    for place in places:
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+        except (OSError, OverflowError) as error:
+            reasons.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    raise JellyError(f"no Spark master answers ({'; '.join(reasons)}): is it running, and is this its address?")
+
+
+def check_workers(spark: SparkSession) -> None:
+    """MissingExtraError if the Python of the workers cannot import this package.
+
+    One task tries it, once for a session, unless the workers run on this machine with this Python.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        context = spark.sparkContext
+    except PySparkException:
+        return  # Spark Connect does not tell
+    python, master = context.pythonExec, context.master or ""
+    session = context.applicationId, python
+    is_own = os.path.dirname(shutil.which(python) or "") == os.path.dirname(sys.executable)
+    if session in _checked or (is_own and master.startswith("local")):
+        return
+    try:
+        context.parallelize(["jelly.spark._source"], 1).map(import_module).count()
+    except Exception as error:
+        raise MissingExtraError(
+            f"the Python of Spark's workers ({python}) cannot import jelly: {_summary(error)}. "
+            f"Install jelly-rdf[spark] there, or choose another Python before the session starts: "
+            f"os.environ['PYSPARK_PYTHON'] = {sys.executable!r}"
+        ) from None
+    _checked.add(session)
+
+
+def _summary(error: BaseException) -> str:
+    """What went wrong in Spark, on a line: the first error that is not one of its wrappers, else the first."""
+    text = str(error)
+    found = _RAISED.findall(text)
+    own = [f"{name}: {why}" for name, why in found if not name.startswith(("Py4J", "Spark", "PythonException"))]
+    first = own[0] if own else found[0][1] if found else text.partition("\n")[0]
+    return first if len(first) <= _LONGEST else first[:_LONGEST] + "..."
 
 
 def plain_error(error: BaseException) -> BaseException:
@@ -86,10 +166,8 @@ def plain_error(error: BaseException) -> BaseException:
     >>> str(plain_error(ValueError("one\\nOSError: [Errno 28] No space left on device\\n at java")))
     'a task failed: OSError: [Errno 28] No space left on device'
     """
-    found = re.findall(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", str(error), re.M)
-    own = [f"{name}: {text}" for name, text in found if not name.startswith(("Py4J", "Spark", "PythonException"))]
-    if not own:
+    if not _RAISED.search(str(error)) and not type(error).__module__.startswith(("py4j", "pyspark")):
         return error
-    failure = JellyError(f"a task failed: {own[0]}")
+    failure = JellyError(f"a task failed: {_summary(error)}")
     failure.__cause__ = error
     return failure

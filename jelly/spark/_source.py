@@ -7,16 +7,31 @@ import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jelly._formats.arrow_input import check_columns
-from jelly._formats.registry import find
+from jelly._formats.registry import Content, find
+from jelly._io.blank_node_scope import MODES as BLANK_NODE_MODES
+from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly._layouts import LAYOUTS, Layout
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
-from jelly.spark._partitions import SPLIT_BYTES, File, Part, find_files, read_part, split
+from jelly.spark._partitions import (
+    SPLIT_BYTES,
+    File,
+    Part,
+    find_files,
+    nothing_to_read,
+    read_part,
+    split,
+    unknown_error,
+    unknown_files,
+    without,
+)
 from jelly.spark._pushdown import Where, where
+from jelly.spark._refused import refusing
 
 try:
     from pyspark import TaskContext
@@ -53,6 +68,30 @@ CORRUPT = "_corrupt_record"
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
 IF_EXISTS = ("append", "error", "ignore")
 
+# The options for reading, writing and streaming, and those that Spark itself adds.
+_OPTIONS = (
+    "path", "paths", "layout", "columns", "frames", "mode", "format", "splitBytes", "pathGlobFilter", "skipUnknown",
+    "storage", "pushdown", "blankNodes", "skolemBase", "fileColumn", "ifExists", "compression", "maxFilesPerTrigger",
+    "maxFileAge", "follow", "maxBytesPerTrigger", "checkpointLocation", "queryName",
+)  # fmt: skip
+
+
+def check_options(options: Iterable[str]) -> None:
+    """Refuse an option that does not exist.
+
+    >>> check_options(["path", "colums"])
+    Traceback (most recent call last):
+    jelly.JellyOptionsError: unknown option 'colums': did you mean columns?
+    """
+    known = {name.lower(): name for name in _OPTIONS}
+    if "provider" in options:
+        return  # these are the properties of a table
+    for name in options:
+        # Platforms may add settings of their own.
+        if name.lower() not in known and "." not in name and not name.startswith("_"):
+            near = get_close_matches(name.lower(), known, 1)
+            advice = f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(_OPTIONS)}"
+            raise JellyOptionsError(f"unknown option {name!r}: {advice}")
 
 
 def choose(options: Mapping[str, str], name: str, choices: Sequence[str], default: str) -> str:
@@ -73,8 +112,13 @@ class Settings:
     """The checked options of reading; small and picklable. ``options`` are those of a `DataSource`."""
 
     source: ClassVar[str] = "jelly"
-    types: ClassVar[dict[str, DataType]] = {"frame": LongType(), "metadata": MapType(StringType(), BinaryType())}
+    types: ClassVar[dict[str, DataType]] = {
+        "frame": LongType(), "row": LongType(), "metadata": MapType(StringType(), BinaryType())
+    }  # fmt: skip
+    blank_node_modes: ClassVar[tuple[Mode, ...]] = BLANK_NODE_MODES  # the first is the default
+    adds_file: ClassVar[bool] = True  # whether `fit` can add a column for the file
     first: ClassVar[tuple[str, ...]] = ()  # columns before those of the layout
+    content: ClassVar[Content] = Content.STATEMENTS
 
     paths: tuple[str, ...]
     layout: Layout
@@ -84,18 +128,26 @@ class Settings:
     split_bytes: int
     pattern: str | None
     storage: dict[str, Any]
+    skip_unknown: bool
+    blank_nodes: BlankNodes
+    file_column: str | None  # its name, if there is one
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
         """The settings for some options, and for the schema of the user, if any."""
+        check_options(options)
         paths = tuple(json.loads(options["paths"])) if "paths" in options else (options.get("path", ""),)
         if not all(paths):
-            raise JellyOptionsError(f'no path is given: expected spark.read.format("{cls.source}").load(path)')
+            raise JellyOptionsError(
+                f'no path is given: expected spark.read.format("{cls.source}").load(path). Spark does not pass on the '
+                f"path of CREATE TABLE name USING {cls.source}: write CREATE TEMPORARY VIEW name USING "
+                f"`{cls.source}` OPTIONS (path '...'), or SELECT ... FROM name WITH (path = '...')"
+            )
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
-        fitting = [
-            name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *cls.types, CORRUPT}
-        ]
+        file_name = cls._file_name(options)
+        extra = {*cls.types, CORRUPT, file_name}
+        fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
         if own is not None:
@@ -106,10 +158,14 @@ class Settings:
             names = (*cls.first, *LAYOUTS[layout].columns)
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
+            names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
+        elif "fileColumn" in options and file_name not in own:
+            raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and CORRUPT not in own:
             raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
-        cls._check_names(names, layout)
+        file_column = file_name if file_name in names else None
+        cls._check_names(names, layout, file_column)
         for field in () if schema is None else schema.fields:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
@@ -123,13 +179,29 @@ class Settings:
             raise JellyOptionsError("option splitBytes must be at least 1, storage a JSON object")
         form = options.get("format")
         if form is not None:
-            cls._check_format(form)
-        return cls(paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage)
+            find(form, content=cls.content)
+        blank_nodes: Any = choose(options, "blankNodes", cls.blank_node_modes, cls.blank_node_modes[0])
+        return cls(
+            paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage,
+            _flag(options, "skipUnknown"), BlankNodes(blank_nodes, options.get("skolemBase")), file_column,
+        )  # fmt: skip
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout) -> None:
+    def _file_name(cls, options: Mapping[str, str]) -> str | None:
+        """The name of the column for the file, which need not be among the columns; None if there is none."""
+        if not cls.adds_file:
+            if "fileColumn" in options:
+                raise JellyOptionsError(f"the data source {cls.source} has no option fileColumn")
+            return None
+        name = options.get("fileColumn", "file")
+        if not name or name in (*cls.types, CORRUPT, *(name for known in LAYOUTS.values() for name in known.columns)):
+            raise JellyOptionsError(f"option fileColumn is {name!r}: expected a name that no other column has")
+        return name
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
         known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
-        if unknown := [name for name in names if name not in (*known, CORRUPT)]:
+        if unknown := [name for name in names if name not in (*known, CORRUPT, file_column)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
                 f"expected some of {', '.join(known)}; or another layout"
@@ -137,14 +209,17 @@ class Settings:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("columns must name at least one column, and each once")
 
-    @staticmethod
-    def _check_format(format: str) -> None:
-        find(format)
-
     @property
     def schema(self) -> StructType:
         """The schema of the rows."""
         return StructType([StructField(name, self.types.get(name, StringType())) for name in self.names])
+
+    def known(self, files: Sequence[File]) -> Sequence[File]:
+        """The files to read of those that were found. JellyError for files with the suffix of no format."""
+        unknown = unknown_files(files, self.format, content=self.content)
+        if unknown and not self.skip_unknown and self.mode == "FAILFAST":
+            raise unknown_error(unknown, 'option("skipUnknown", "true")')
+        return without(files, unknown) if self.skip_unknown else files
 
     def tasks(self, files: Iterable[File]) -> list[list[Part]]:
         """The parts of files for each task."""
@@ -160,6 +235,7 @@ class Settings:
             storage=self.storage,
             keep=keep,
             errors=errors,
+            blank_nodes=self.blank_nodes,
         )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:
@@ -167,31 +243,33 @@ class Settings:
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
             for batch in self.read_part(part, keep, errors):
-                yield self.fit(batch, schema)
+                yield self.fit(batch, schema, part.file.path)
             if errors and self.mode == "PERMISSIVE":
-                yield _corrupt(errors, schema)
+                yield self._corrupt(errors, schema, part.file.path)
             if errors:
                 errors.clear()
 
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        return [name for name in self.names if name != CORRUPT] or [LAYOUTS[self.layout].required[0]]
+        added = (CORRUPT, self.file_column)
+        return [name for name in self.names if name not in added] or [LAYOUTS[self.layout].required[0]]
 
-    def fit(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """A record batch of ``columns`` with ``schema``."""
-        if CORRUPT not in self.names:
+    def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
+        """A record batch of ``columns`` of the file at a path with ``schema``."""
+        if self.file_column is None and CORRUPT not in self.names:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        nothing = pa.nulls(len(batch), pa.string())
-        arrays = [nothing if name == CORRUPT else batch.column(name) for name in self.names]
+        added = {CORRUPT: pa.nulls(len(batch), pa.string()), self.file_column: pa.repeat(path, len(batch))}
+        arrays = [added[name] if name in added else batch.column(name) for name in self.names]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-
-def _corrupt(errors: list[JellyError], schema: pa.Schema) -> pa.RecordBatch:
-    """A row for each error: its file, frame, byte offset or line."""
-    texts = pa.array([str(error) for error in errors], pa.string())
-    arrays = [texts if field.name == CORRUPT else pa.nulls(len(errors), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    def _corrupt(self, errors: list[JellyError], schema: pa.Schema, path: str) -> pa.RecordBatch:
+        """A row for each error of a file: its frame, byte offset or line."""
+        n = len(errors)
+        texts = pa.array([str(error) for error in errors], pa.string())
+        added = {CORRUPT: texts, self.file_column: pa.repeat(path, n)}
+        arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def to_arrow(schema: StructType) -> pa.Schema:
@@ -204,6 +282,7 @@ class JellyReader(DataSourceReader):
     """Plans on the driver, reads on the executors."""
 
     keep: Where | None = None
+    only: set[str] | None = None  # files: None means all
 
     def __init__(self, settings: Settings, schema: StructType) -> None:
         self.settings = settings
@@ -211,9 +290,11 @@ class JellyReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         settings = self.settings
-        files = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
         if not files:
-            raise FileNotFoundError(f"[PATH_NOT_FOUND] there are no files to read in {', '.join(settings.paths)}")
+            raise nothing_to_read(settings.paths, settings.pattern)
+        if self.only is not None:
+            files = [file for file in files if file.path in self.only]
         return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -228,6 +309,9 @@ class PushdownReader(JellyReader):
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
                 values = filter.value if isinstance(filter, In) else (filter.value,)
+                if str(filter.attribute[0]) == self.settings.file_column:
+                    self.only = set(values) if self.only is None else self.only & set(values)
+                    continue
                 condition = where(str(filter.attribute[0]), values)
                 found.update(condition.terms if condition else {})
         self.keep = Where(found) if found else None
@@ -284,6 +368,9 @@ class JellyDataSource(DataSource):
         return kind(Settings.of(self.options, schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return refusing(self._stream_reader, schema)
+
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from jelly.spark._streaming import stream_reader
 
         return stream_reader(Settings.of(self.options, schema), schema, self.options)
@@ -303,6 +390,7 @@ class JellyDataSource(DataSource):
         return JellyWriter(output.begin())
 
     def _output(self, schema: StructType, overwrite: bool) -> Output:
+        check_options(self.options)
         folder = self.options.get("path", "")
         if not folder:
             raise JellyOptionsError(

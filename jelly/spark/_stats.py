@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_files, read_batches, split
+from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, read_batches, split
 from jelly.spark._session import plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
 
@@ -28,27 +29,42 @@ def stats(
     top: int = 20,
     max_keys: int = MAX_KEYS,
     on_error: Literal["fail", "skip"] = "fail",
+    skip_unknown: bool = False,
+    allow_empty: bool = False,
     split_bytes: int = SPLIT_BYTES,
     pattern: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    blank_nodes: Mode = "scope",
+    skolem_base: str | None = None,
 ) -> tuple[Stats, list[JellyError]]:
     """Count the terms of the statements of many files. Also return the errors that ``on_error="skip"`` skipped.
 
     ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
-    `jelly.stats.stats`, ``spark`` and ``conf`` those of `jelly.spark._ingest.ingest`. Runs of statements end where a
-    task does. Blank nodes with the same label count as one, even in different files.
+    `jelly.stats.stats`, ``spark``, ``conf``, ``skip_unknown`` and ``allow_empty`` those of
+    `jelly.spark._ingest.ingest`. Runs of statements end where a task does. ``blank_nodes`` and ``skolem_base`` are the
+    options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
+    different nodes, also if they have the same label.
 
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
     """
     if on_error not in ("fail", "skip"):
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
-    files = find_files(absolute(src), pattern=pattern, storage=storage)
+    labels = BlankNodes(blank_nodes, skolem_base)
+    files, _ = find_sources(
+        absolute(src),
+        pattern=pattern,
+        format=format,
+        storage=storage,
+        skip_unknown=skip_unknown,
+        skip_errors=on_error == "skip",
+        allow_empty=allow_empty,
+    )
     tasks = split(files, split_bytes, format=format, storage=storage)
     if not tasks:
         return Counting(max_keys).result(top), []
-    read: Callable[..., Any] = partial(read_batches, format=format, storage=dict(storage or {}))
+    read: Callable[..., Any] = partial(read_batches, format=format, storage=dict(storage or {}), blank_nodes=labels)
     with session(spark, conf) as running:
         counting = partial(_count, read, max_keys, on_error == "skip")
         try:

@@ -26,6 +26,7 @@ from jelly.spark._source import Settings, choose, to_arrow
 from jelly.spark._tail import Place, read_between, scan
 
 try:
+    import pyspark
     from pyspark import TaskContext
     from pyspark.sql.datasource import (
         DataSourceStreamArrowWriter,
@@ -42,7 +43,10 @@ try:
     )
     from pyspark.sql.types import StructType
 except ImportError:
-    raise MissingExtraError("streaming in Spark needs pyspark 4.2: python -m pip install 'jelly-rdf[spark]'") from None
+    raise MissingExtraError(
+        f"streaming needs Spark 4.2 or later, this is {pyspark.__version__}: python -m pip install 'pyspark>=4.2'; "
+        "on Spark 4.1 read the new files with spark.read in batches"
+    ) from None
 
 __all__ = ["DirectoryStream", "FollowStream", "StreamWriter", "max_age", "stream_reader"]
 
@@ -123,7 +127,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         settings = self._settings
-        files = Seen.from_json(end).since(Seen.from_json(start), self._find())
+        files = settings.known(Seen.from_json(end).since(Seen.from_json(start), self._find()))
         return [InputPartition(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -194,9 +198,10 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return
         settings = self._settings
         schema = to_arrow(self._schema)
-        batches = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
+        batches = settings.blank_nodes.batches(self._path, read)
         for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
-            yield settings.fit(batch, schema)
+            yield settings.fit(batch, schema, self._path)
 
 
 def _place(offset: dict[str, Any]) -> Place:

@@ -326,6 +326,33 @@ def test_cat(folder):
     assert jelly.loads(run("cat", "--to", "jelly", "empty.nt").stdout_bytes) == []
 
 
+def test_cat_keeps_blank_nodes_of_different_files_apart(folder):
+    for name in ("x.nt", "y.nt"):
+        Path(name).write_bytes(b"_:b <a:p> _:c .\n")
+    # One file has its labels.
+    assert run("cat", "x.nt").stdout_bytes == b"_:b <a:p> _:c .\n"
+    out = run("cat", "x.nt", "y.nt", "x.nt").stdout_bytes
+    one, two, again = out.splitlines()
+    assert one == again
+    assert not set(re.findall(rb"_:\S+", one)) & set(re.findall(rb"_:\S+", two))
+    assert re.fullmatch(rb"_:(jf[0-9a-f]{16}_)b <a:p> _:\1c \.", one)
+    assert run("cat", "--to", "jelly", "y.nt", "x.nt").stdout_bytes[-1:]
+    # Labels that were given stay; those of a pipe are new each time.
+    Path("both.nt").write_bytes(out)
+    assert run("cat", "both.nt", "x.nt").stdout_bytes == out + one + b"\n"
+    pipes = [run("cat", "--from", "nt", "-", "x.nt", stdin=b"_:b <a:p> <a:o> .\n").stdout_bytes for _ in range(2)]
+    assert len({line for pipe in pipes for line in pipe.splitlines()}) == 3
+    assert run("cat", "--blank-nodes", "keep", "x.nt", "y.nt").stdout_bytes == b"_:b <a:p> _:c .\n" * 2
+    assert run("cat", "--blank-nodes", "scope", "x.nt").stdout_bytes == one + b"\n"
+    iris = run("cat", "--blank-nodes", "skolemize", "--skolem-base", "https://e.org", "x.nt", "y.nt").stdout_bytes
+    names = [re.findall(rb"_:(\S+)", line) for line in (one, two)]
+    assert iris == b"".join(b"<%s%s> <a:p> <%s%s> .\n" % (GENID, b, GENID, c) for b, c in names)
+    assert "set --skolem-base to one" in run("cat", "--blank-nodes", "skolemize", "x.nt", code=1).stderr
+
+
+GENID = b"https://e.org/.well-known/genid/"
+
+
 def test_cat_gives_what_is_before_an_error(folder):
     Path("bad.nt").write_bytes(TEXT + b"bad\n" + TEXT)
     result = run("cat", "a.nt", "bad.nt", code=1)

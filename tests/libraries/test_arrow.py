@@ -353,9 +353,11 @@ def test_threads_give_the_same_in_order(seekable, settings):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ranges(seekable, threads):
-    whole = arrow.to_table(seekable, columns=["subject", "object"])
+    whole = arrow.to_table(seekable, columns=["subject", "object", "row"])
+    assert whole["row"].to_pylist() == list(range(len(whole)))
+    assert not whole.schema.field("row").nullable
     for start, stop in ((0, 10), (131_000, 131_100), (131_072, 131_073), (399_990, None), (0, 0), (9, 3), (5, 10**9)):
-        made = arrow.to_table(seekable, columns=["subject", "object"], threads=threads, start=start, stop=stop)
+        made = arrow.to_table(seekable, columns=["subject", "object", "row"], threads=threads, start=start, stop=stop)
         assert made.equals(whole.slice(start, max((400_000 if stop is None else stop) - start, 0)))
     with pytest.raises(ValueError, match="negative"):
         jelly.read_arrow(seekable, start=-1)

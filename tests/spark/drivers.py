@@ -44,7 +44,8 @@ def digests(frame: Any) -> dict[int, list[int]]:
 
 
 def load(spark: Any, *paths: Any, **options: Any) -> Any:
-    return spark.read.format("jelly").options(layout="ntriples", **options).load(list(map(str, paths)))
+    read = spark.read.format("jelly").options(layout="ntriples", blankNodes="keep", **options)
+    return read.load(list(map(str, paths)))
 
 
 def memory(spark: Any, path: str, out: str) -> list[int]:
@@ -88,7 +89,7 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
 
 def stream(spark: Any, source: str, out: str, checkpoint: str, once: bool = True, **options: Any) -> Any:
     """A streaming query from a folder of files, or a file that is followed, to a folder of files."""
-    frame = spark.readStream.format("jelly").options(layout="ntriples", **options).load(source)
+    frame = spark.readStream.format("jelly").options(layout="ntriples", blankNodes="keep", **options).load(source)
     writer = frame.writeStream.format("jelly").option("checkpointLocation", checkpoint).option("path", out)
     return writer.trigger(**({"availableNow": True} if once else {"processingTime": "0 seconds"})).start()
 

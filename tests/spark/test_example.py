@@ -20,7 +20,7 @@ if not EXAMPLE.exists():
 EX = "http://example.org/"
 
 
-def statements(start: int, stop: int) -> list[Any]:
+def statements(start: int, stop: int, label: str = "b") -> list[Any]:
     def iri(name: object) -> jelly.IRI:
         return jelly.IRI(f"{EX}{name}")
 
@@ -31,8 +31,8 @@ def statements(start: int, stop: int) -> list[Any]:
             jelly.Triple(iri(i), iri("name"), jelly.Literal(f"{EX}{i}")),  # a literal leads nowhere
         ]
         if i % 3 == 0:
-            made.append(jelly.Triple(iri(i), iri("likes"), jelly.BlankNode(f"b{i % 5}")))
-            made.append(jelly.Triple(jelly.BlankNode(f"b{i % 5}"), iri("is"), iri(i % 9)))
+            made.append(jelly.Triple(iri(i), iri("likes"), jelly.BlankNode(f"{label}{i % 5}")))
+            made.append(jelly.Triple(jelly.BlankNode(f"{label}{i % 5}"), iri("is"), iri(i % 9)))
     return made
 
 
@@ -47,7 +47,8 @@ def test_the_answers_are_right(spark: Any, tmp_path: Path) -> None:
     out = str(tmp_path / "table")
     predicates, hops = example.tabulate(spark, [str(tmp_path / "one.jelly"), str(tmp_path / "two.jelly")], out)
 
-    every = statements(0, 100)
+    # Each file has blank nodes of its own.
+    every = statements(0, 60) + statements(60, 100, "c")
     subjects = defaultdict(set)
     for s, p, _ in every:
         subjects[p].add(s)

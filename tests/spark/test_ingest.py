@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 import jelly
 from jelly.cli.spark import cli
 from jelly.spark import _ingest as room
-from jelly.spark._commit.journal import JOURNAL, TEMPORARY, Manifest
+from jelly.spark._commit.journal import JOURNAL, READY, SUCCESS, TEMPORARY, Manifest
 from jelly.spark._ingest import ingest
 from jelly.spark._partitions import absolute, find_files, split
 from jelly.spark._stats import stats
@@ -56,7 +60,7 @@ def rows(folder: Path) -> Counter[tuple[Any, ...]]:
     """The statements of a directory of Parquet, without its partitions."""
     found: Counter[tuple[Any, ...]] = Counter()
     for path in folder.rglob("*.parquet"):
-        assert TEMPORARY not in path.parts
+        assert not {TEMPORARY, READY} & set(path.parts)
         table = parquet.ParquetFile(path).read()
         found.update(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
     return found
@@ -133,9 +137,9 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
     assert len(run) > 1
     journal = (parts / JOURNAL).read_text().splitlines(keepends=True)
-    gone = json.loads(journal[-1])
+    gone = json.loads(journal.pop(-3))  # the last two lines are about publishing
     (parts / gone["files"][0][0]).unlink()
-    (parts / JOURNAL).write_text("".join(journal[:-1]))  # as if the last task had not been
+    (parts / JOURNAL).write_text("".join(journal))  # as if the last task had not been
     (src / "large.jelly.idx").unlink()
     from jelly.spark import _partitions as plan
 
@@ -156,7 +160,7 @@ def test_a_crash_loses_and_doubles_nothing(
         def done(*given: Any) -> Any:
             nonlocal calls
             mine = when != "journal" or "task" in given[1]
-            if when == "rename" and not str(given[1]).startswith(str(out / "part-")):
+            if when == "rename" and not str(given[1]).startswith(str(out / READY)):
                 mine = False
             if when == "unlink" and not str(given[0]).endswith(".json"):
                 mine = False
@@ -219,9 +223,10 @@ def test_broken_files(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
         ingest(src, out, spark=HERE)
     assert not list(out.glob("*.parquet"))
     assert not (out / "_SUCCESS").exists()
+    # Nothing was made with the settings of the first run, so the next may have others.
     with pytest.raises(jelly.JellyError, match="cut.jelly"):
-        ingest(src, out, spark=HERE, split_bytes=SMALL)
-    done = ingest(src, out, spark=HERE, split_bytes=SMALL, on_error="skip")
+        ingest(src, out, spark=HERE, split_bytes=SMALL, layout="ntriples")
+    done = ingest(src, out, spark=HERE, split_bytes=SMALL, on_error="skip", layout="ntriples")
     assert (out / "_SUCCESS").exists()
     found = {os.path.basename(error.file or ""): error for error in done.errors}
     assert found.keys() == {"cut.jelly", "lines.nt"}
@@ -241,6 +246,26 @@ def test_partitions(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
     for name, settings in {"p": {"partition_by": "graph"}, "g": {}}.items():
         with pytest.raises(jelly.JellyError, match="the directory was made with"):
             ingest(src, tmp_path / name, spark=HERE, **settings)
+
+
+def test_sorted_tables(src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    ingest(src, out, spark=HERE, sort=["predicate", "subject"])
+    [path] = out.glob("*.parquet")  # of all four sources
+    keys = [(row["predicate"], row["subject"]) for row in parquet.read_table(path).to_pylist()]
+    assert keys == sorted(keys)
+    assert rows(out) == expected(src)
+    with pytest.raises(jelly.JellyError, match=r"made with sort \['predicate', 'subject'\], not \[\]"):
+        ingest(src, out, spark=HERE)
+    monkeypatch.setattr(room, "_RUN_ROWS", 1)
+    ingest(src / "large.jelly", tmp_path / "runs", spark=HERE, sort=["object"], layout="ntriples", partition_by="graph")
+    assert sum(rows(tmp_path / "runs").values()) == 20_000
+    [path] = (tmp_path / "runs").rglob("*.parquet")
+    objects = parquet.ParquetFile(path).read()["o"].to_pylist()
+    assert 0 < sum(one > two for one, two in zip(objects, objects[1:], strict=False)) < 10
+    for settings in ({"sort": ["p"]}, {"sort": ["subject"], "to": "jelly"}):
+        with pytest.raises(jelly.JellyOptionsError, match="sort"):
+            ingest(src, tmp_path / "none", **settings)  # type: ignore[arg-type]
 
 
 def test_to_jelly(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
@@ -269,11 +294,168 @@ def test_what_is_refused(src: Path, tmp_path: Path) -> None:
         ingest(src, tmp_path / "out")
 
 
-def test_an_empty_directory(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    done = ingest(tmp_path / "src", tmp_path / "out")
-    assert (done.sources, done.statements) == (0, 0)
-    assert stats(tmp_path / "src")[0].statements == 0
+def test_nothing_to_read_is_an_error(src: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for given, settings in ((tmp_path / "empty", {}), (src, {"pattern": "*.jelyl"})):
+        with pytest.raises(FileNotFoundError, match=rf"PATH_NOT_FOUND.*no files to read in {given}"):
+            ingest(given, tmp_path / "out", **settings)
+        with pytest.raises(FileNotFoundError, match=rf"PATH_NOT_FOUND.*no files to read in {given}"):
+            stats(given, **settings)
+        assert not (tmp_path / "out").exists()
+    done = ingest(tmp_path / "empty", tmp_path / "out", allow_empty=True)
+    assert (done.sources, done.statements, (tmp_path / "out" / SUCCESS).exists()) == (0, 0, True)
+    assert stats(tmp_path / "empty", allow_empty=True)[0].statements == 0
+
+
+def test_skipped_errors_are_told_by_each_run(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    (src / "lines.nt").write_text("<a:s> <a:p> <a:o> .\nno statement\n")
+    first = ingest(src, out, spark=HERE, on_error="skip", split_bytes=SMALL)
+    run.clear()
+    again = ingest(src, out, spark=HERE, on_error="skip", split_bytes=SMALL)
+    assert again.errors == first.errors != []
+    assert run == []
+    before = (out / JOURNAL).read_bytes()
+    with pytest.raises(jelly.JellyFormatError, match=r"skipped by an earlier run.*lines\.nt: line 2"):
+        ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert (out / JOURNAL).read_bytes() == before
+    tasks = [line for line in map(json.loads, before.splitlines()) if "task" in line]
+    assert {line["on_error"] for line in tasks} == {"skip"}
+    # Other sources do not fail, nor does the file when it is whole.
+    assert ingest(src / "large.jelly", out, spark=HERE, split_bytes=SMALL).errors == []
+    (src / "lines.nt").write_text("<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:x> .\n")
+    assert ingest(src, out, spark=HERE, split_bytes=SMALL).errors == []
+    assert rows(out) == expected(src)
+
+
+def test_sources_that_are_gone_are_told_and_pruned(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out, gone = tmp_path / "out", src / "deep" / "quads.nq"
+    ingest(src, out, spark=HERE)
+    assert len(run) == 1  # all files share a task
+    whole = rows(out)
+    gone.unlink()
+    told = ingest(src, out, spark=HERE)
+    assert (told.vanished, told.pruned, rows(out) == whole) == ([str(gone)], [], True)
+    # Files that were not named are not gone.
+    assert ingest(src / "large.jelly", out, spark=HERE, pattern="l*").vanished == [str(gone)]
+    pruned = ingest(src, out, spark=HERE, prune=True)
+    assert (pruned.vanished, pruned.pruned) == ([], [str(gone)])
+    assert rows(out) == expected(src)
+    assert (out / SUCCESS).exists()
+    assert ingest(src, out, spark=HERE, prune=True).pruned == []
+
+
+def test_an_error_is_told_once_if_its_task_is_done_again(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    (src / "lines.nt").write_text("<a:s> <a:p> <a:o> .\nno statement\n")
+    ingest(src, tmp_path / "out", spark=HERE, on_error="skip")
+    (src / "text.nt.gz").unlink()
+    assert len(ingest(src, tmp_path / "out", spark=HERE, on_error="skip", prune=True).errors) == 1
+    assert len(run) == 2
+
+
+def test_a_changed_source_takes_no_other_with_it(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    ingest(src, out, spark=HERE)
+    assert len(run) == 1  # all files share a task
+    jelly.write(src / "text.nt.gz", triples("changed", 30))
+
+    def die(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_run", die)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(src / "text.nt.gz", out, spark=HERE)
+    # The run with one file does the others too, even after a crash.
+    ingest(src / "text.nt.gz", out, spark=HERE)
+    assert rows(out) == expected(src)
+
+
+def test_files_that_are_no_rdf_are_told_before_the_job(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    whole = expected(src)
+    for name in ("README.md", "x.csv"):
+        (src / name).write_text("a list of things")
+    for job in (lambda: ingest(src, out, spark="no master"), lambda: stats(src, spark="no master")):
+        with pytest.raises(jelly.JellyError, match=r"\(2\): .*README.md, .*x.csv; skip_unknown=True leaves them out"):
+            job()
+    assert not out.exists()
+    done = ingest(src, out, spark=HERE, skip_unknown=True)
+    assert (done.unknown, done.sources, done.errors) == ([f"{src}/README.md", f"{src}/x.csv"], 4, [])
+    assert rows(out) == whole
+    with pytest.raises(FileNotFoundError, match="no files to read"):
+        ingest(src, tmp_path / "none", pattern="*.md", skip_unknown=True)
+    listed = ingest(src, tmp_path / "skip", spark=HERE, on_error="skip")
+    assert [os.path.basename(error.file or "") for error in listed.errors] == ["README.md", "x.csv"]
+
+
+def test_readers_see_whole_tables(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
+    out = tmp_path / "out"
+    ingest(src, out, spark=HERE, split_bytes=SMALL)
+    before, run_here = dataset.dataset(out).to_table(), room._run
+    jelly.write(src / "large.jelly", triples("changed", 20_000), seekable=True, keyframe_rows=4096)
+    seen: list[bool] = []
+
+    def look(*now: int) -> None:
+        seen.append(dataset.dataset(out).to_table() == before and (out / SUCCESS).exists())
+
+    def die(*given: Any) -> None:
+        run_here(*given)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_run", die)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(src, out, spark=HERE, split_bytes=SMALL, progress=look)
+    assert len(seen) > 2
+    assert all(seen)
+    look()
+    assert seen[-1]
+    run.clear()
+    ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert run == []
+    assert rows(out) == expected(src)
+    assert not (out / READY).exists()
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_crash_while_publishing_is_completed(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    from jelly.spark._commit import journal
+
+    out = tmp_path / "out"
+    ingest(src, out, spark=HERE, split_bytes=SMALL, partition_by="graph")
+    shutil.rmtree(src / "deep")
+    jelly.write(src / "large.jelly", triples("changed", 20_000), seekable=True, keyframe_rows=4096)
+    calls = 0
+
+    def crash(then: Any) -> Any:
+        def done(path: str, *given: Any) -> None:
+            nonlocal calls
+            calls += f"{out}/part-" in f"{path} {given}" or "/graph=" in f"{path} {given}" and READY not in str(given)
+            if calls >= moment:
+                raise KeyboardInterrupt
+            then(path, *given)
+
+        return done
+
+    with monkeypatch.context() as patch:
+        call = "replace" if moment < 3 else "unlink"
+        patch.setattr(journal.os, call, crash(getattr(os, call)))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(src, out, spark=HERE, split_bytes=SMALL, partition_by="graph", prune=True)
+    assert not (out / SUCCESS).exists()
+    run.clear()
+    # A run that fails completes it too.
+    (tmp_path / "bad.nt").write_text("no statement")
+    with pytest.raises(jelly.JellyError, match=r"bad\.nt"):
+        ingest(tmp_path / "bad.nt", out, spark=HERE, split_bytes=SMALL, partition_by="graph")
+    assert run == []
+    assert (out / SUCCESS).exists()
+    assert sum(rows(out).values()) == 20_300
+    # Partitions without statements are gone too.
+    assert [path.name for path in out.iterdir() if path.is_dir()] == ["graph=__HIVE_DEFAULT_PARTITION__"]
 
 
 def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,8 +545,53 @@ def test_the_commands(src: Path, tmp_path: Path, run: list[list[str]], monkeypat
     assert "bad.jelly: frame 0" in done.stderr
     again = CliRunner().invoke(cli, [*command, "--skip-errors"])
     assert "done before" in again.stdout
+    other = CliRunner().invoke(cli, [*command, "--skip-errors", "--blank-nodes", "keep"])
+    assert (other.exit_code, "made with blank_nodes 'scope', not 'keep'" in other.stderr) == (1, True)
+    bare = CliRunner().invoke(cli, [*command, "--blank-nodes", "skolemize"])
+    assert (bare.exit_code, "set --skolem-base to one" in bare.stderr) == (1, True)
+    assert "skipped broken input, 1 errors:\n" in again.stderr
+    failed = CliRunner().invoke(cli, command)
+    assert (failed.exit_code, "skipped by an earlier run" in failed.stderr) == (1, True)
+    (src / "bad.jelly").unlink()
+    told = CliRunner().invoke(cli, command)
+    assert (told.exit_code, f"use --prune, 1 files:\n  {src}/bad.jelly" in told.stderr) == (0, True)
+    pruned = CliRunner().invoke(cli, [*command, "--prune"])
+    assert f"are gone, the statements of 1 files:\n  {src}/bad.jelly" in pruned.stderr
+    (src / "README.md").write_text("a list of things")
+    unknown = CliRunner().invoke(cli, command)
+    assert (unknown.exit_code, "README.md; --skip-unknown leaves them out" in unknown.stderr) == (1, True)
+    left_out = CliRunner().invoke(cli, [*command, "--skip-unknown"])
+    assert (left_out.exit_code, "README.md" in left_out.stderr) == (0, True)
+    unsorted = CliRunner().invoke(cli, [*command, "--skip-unknown", "--sort", "graph, predicate"])
+    assert "made with sort [], not ['graph', 'predicate']" in unsorted.stderr
+    nothing = CliRunner().invoke(cli, [*command, "--glob", "*.jelyl"])
+    assert (nothing.exit_code, "no files to read" in nothing.stderr) == (1, True)
+    assert CliRunner().invoke(cli, [*command, "--glob", "*.jelyl", "--allow-empty"]).exit_code == 0
     wrong = CliRunner().invoke(cli, [*command, "--conf", "nothing"])
     assert (wrong.exit_code, "NAME=VALUE" in wrong.stderr) == (2, True)
+
+
+def test_the_progress_of_an_ingest_has_bytes(
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import contextlib
+
+    from jelly.cli import common, display
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(display, "PATIENCE", 0)
+    monkeypatch.setattr(display, "Console", lambda **given: Console(file=terminal, force_terminal=True))
+    monkeypatch.setattr(common.sys, "stderr", terminal)
+    monkeypatch.setattr(room, "session", lambda *given: contextlib.nullcontext(HERE))
+    with common.progress_bar("Ingesting", in_bytes=True) as progress:
+        done = ingest(src, tmp_path / "out", spark=HERE, split_bytes=SMALL, progress=progress)
+    size = f"{done.bytes_read / 1000:.1f}"
+    assert f"{size}/{size} kB" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
 
 
 def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_a_log_is_applied_to_a_table(spark: Any, log: Path, tmp_path: Path) -> N
     assert apply(read_log(log), old, tmp_path / "new.nq").deleted > 0
     wanted = {str(statement) for statement in jelly.read(tmp_path / "new.nq")}
 
-    statements = spark.read.format("jelly").option("layout", "ntriples").load(str(old))
+    statements = spark.read.format("jelly").options(layout="ntriples", blankNodes="keep").load(str(old))
     after = example.patched(spark, statements, str(log))
     after.write.format("jelly").mode("overwrite").save(str(tmp_path / "out"))
     found = [str(statement) for path in (tmp_path / "out").glob("*.jelly") for statement in jelly.read(path)]

@@ -75,7 +75,7 @@ def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layou
             continue
         good.append(file.path)
     assert len(good) > 60
-    df = reader(layout=layout, splitBytes=1 << 22).load(good)
+    df = reader(layout=layout, splitBytes=1 << 22, blankNodes="keep").load(good)
     assert df.rdd.getNumPartitions() > 4
     table = through_spark(df, tmp_path / "out")
     wanted = pa.concat_tables(tables)
@@ -111,8 +111,8 @@ def test_formats_compressions_and_places(reader: Any, tmp_path: Path) -> None:
     jelly.convert(tmp_path / "day=1" / "a.nq", tmp_path / "d.jelly.zst")
     row = ("a:s", "a:p", "1", "literal", None, "en", "a:g")
     blank = ("a:s", "a:p", "_:b", "bnode", None, None, None)
-    assert rows(reader(pathGlobFilter="*.[njz]*").load(str(tmp_path))) == [blank, row, row]
-    assert rows(reader().load(f"file://{tmp_path}/*.gz")) == [blank]
+    assert rows(reader(pathGlobFilter="*.[njz]*", blankNodes="keep").load(str(tmp_path))) == [blank, row, row]
+    assert rows(reader(blankNodes="keep").load(f"file://{tmp_path}/*.gz")) == [blank]
     assert rows(reader(format="nq").load(str(tmp_path / "c.dat"))) == [row]
     paths = [str(tmp_path / "d.jelly.zst"), str(tmp_path / "day=*")]
     assert rows(reader().load(paths)) == [row, row]
@@ -156,6 +156,8 @@ def test_the_schema_of_the_user_chooses_columns_and_layout(reader: Any, tmp_path
         ({"splitBytes": "many"}, "splitBytes must be a number"),
         ({"storage": "[1]"}, "a JSON object"),
         ({"frames": "perhaps"}, "frames is 'perhaps'"),
+        ({"colums": "subject"}, "unknown option 'colums': did you mean columns"),
+        ({"recursive": "true"}, "unknown option 'recursive': expected one of path, .*columns"),
     ],
 )
 def test_bad_options_are_refused(reader: Any, tmp_path: Path, options: dict[str, str], message: str) -> None:
@@ -169,6 +171,30 @@ def test_missing_and_empty_places_are_named(reader: Any, tmp_path: Path) -> None
             reader().load(str(path)).collect()
     with pytest.raises(Exception, match="no path is given"):
         reader().load().collect()
+
+
+def test_files_that_are_no_rdf_fail_before_the_tasks(reader: Any, tmp_path: Path) -> None:
+    jelly.write(tmp_path / "n.jelly", numbers(3))
+    for name in ("README.md", "x.csv"):
+        (tmp_path / name).write_text("a list of things")
+    message = r'\(2\): .*README.md, .*x.csv; option\("skipUnknown", "true"\) leaves them out'
+    with pytest.raises(Exception, match=message) as caught:
+        reader().load(str(tmp_path)).collect()
+    assert "Job aborted" not in str(caught.value)  # no task ran
+    assert reader(skipUnknown="true").load(str(tmp_path)).count() == 3
+
+
+def test_a_table_of_sql_says_what_to_write(spark: Any, reader: Any, tmp_path: Path) -> None:
+    jelly.write(tmp_path / "n.jelly", numbers(3))
+    spark.sql(f"CREATE TABLE people USING jelly OPTIONS (path '{tmp_path}') TBLPROPERTIES (other 'x')")
+    try:
+        with pytest.raises(Exception, match=r"CREATE TEMPORARY VIEW name USING `jelly` OPTIONS \(path"):
+            spark.sql("SELECT * FROM people").collect()
+        assert len(spark.sql(f"SELECT * FROM people WITH (path = '{tmp_path}')").collect()) == 3
+    finally:
+        spark.sql("DROP TABLE people")
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW people USING `jelly` OPTIONS (path '{tmp_path}')")
+    assert spark.table("people").count() == 3
 
 
 # ---- what is broken
@@ -260,7 +286,7 @@ def test_filters_are_pushed_down(spark: Any, tmp_path: Path) -> None:
         "_corrupt_record is not null",
         "object = '<< a:s a:p a:o >>' or lang = 'en'",
     )
-    settings = {"mode": "PERMISSIVE", "path": str(path)}
+    settings = {"mode": "PERMISSIVE", "path": str(path), "blankNodes": "keep"}
     jelly.spark.register(spark)
     plain = spark.read.format("jelly").options(**settings).load()
     wanted = [Counter(rows(plain.where(condition))) for condition in conditions]

@@ -69,17 +69,17 @@ def test_all_formats_are_read(spark: Any, folder: Path, tmp_path: Path) -> None:
     wanted = Counter(row for file in files for row in library(file.path))
     assert len(wanted) == len({row[0] for row in wanted}) == 40 * len(FORMATS)
     assert {row[3] for row in wanted} == {None, f"<{EX}g>"}
-    read = spark.read.format("jelly").option("layout", LAYOUT)
+    read = spark.read.format("jelly").options(layout=LAYOUT, blankNodes="keep")
     df = read.load(str(folder))
     assert df.rdd.getNumPartitions() == 1
     assert rows(df) == wanted
     # A file is not cut, whatever its size.
     assert [len(task) for task in split(files, 1)] == [1] * len(files)
 
-    done = ingest(folder, tmp_path / "table", spark=spark, layout=LAYOUT, split_bytes=1 << 15)
+    done = ingest(folder, tmp_path / "table", spark=spark, layout=LAYOUT, split_bytes=1 << 15, blank_nodes="keep")
     assert (done.sources, done.statements, done.errors) == (len(files), wanted.total(), [])
     assert rows(spark.read.parquet(str(tmp_path / "table"))) == wanted
-    ingest(folder, tmp_path / "jelly", spark=spark, to="jelly")
+    ingest(folder, tmp_path / "jelly", spark=spark, to="jelly", blank_nodes="keep")
     assert rows(read.load(str(tmp_path / "jelly"))) == wanted
     found, errors = stats(folder, spark=spark)
     assert (found.statements, found.subjects, errors) == (len(wanted), len(wanted), [])
@@ -90,7 +90,7 @@ def test_the_option_says_the_format(spark: Any, folder: Path) -> None:
         path = folder / f"{name}{FORMATS[name].suffixes[-1]}"
         wanted = Counter(library(path))
         path.rename(folder / "data.bin")
-        df = spark.read.format("jelly").options(format=name, layout=LAYOUT).load(f"{folder}/*.bin")
+        df = spark.read.format("jelly").options(format=name, layout=LAYOUT, blankNodes="keep").load(f"{folder}/*.bin")
         assert rows(df) == wanted
 
 
@@ -103,7 +103,7 @@ def test_modes(spark: Any, folder: Path) -> None:
     cut = [file for file in files if file.name.startswith("cut-")]
     assert len(cut) == len(FORMATS)
     wanted = Counter(row for file in files for row in library(file.path))
-    read = spark.read.format("jelly").option("layout", LAYOUT)
+    read = spark.read.format("jelly").options(layout=LAYOUT, blankNodes="keep")
     assert rows(read.option("mode", "DROPMALFORMED").load(str(folder))) == wanted
     table = read.option("mode", "PERMISSIVE").load(str(folder)).collect()
     told = sorted(row[-1] for row in table if row[-1] is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,33 @@ def failure(query: Any) -> str:
     with pytest.raises(Exception) as caught:  # noqa: PT011 - StreamingQueryException of PySpark
         finish(query)
     return str(caught.value)
+
+
+# ---- what is refused
+
+def test_a_bad_option_is_told_as_it_is(spark, tmp_path):
+    # Spark tells an UnboundLocalError where `streamReader` raises.
+    (tmp_path / "in").mkdir()
+    told = failure(start(spark, tmp_path / "in", tmp_path / "out", follow="true"))
+    assert "cannot follow" in told
+    assert "UnboundLocalError" not in told
+    with pytest.raises(Exception, match="unknown option 'maxfilespertriger': did you mean maxFilesPerTrigger"):
+        start(spark, tmp_path / "in", tmp_path / "out", maxFilesPerTriger=1)
+
+
+def test_without_streams_of_python_the_version_is_told(monkeypatch):
+    """As on Spark 4.1, which has no `ReadLimit`."""
+    import pyspark.sql.streaming.datasource as streams
+
+    from jelly.spark._source import JellyDataSource
+
+    monkeypatch.delattr(streams, "ReadMaxFiles")
+    monkeypatch.delitem(sys.modules, "jelly.spark._streaming", raising=False)
+    source = JellyDataSource({"path": "in"})
+    reader = source.streamReader(source.schema())
+    for call in (reader.initialOffset, reader.latestOffset, lambda: reader.partitions({}, {})):
+        with pytest.raises(jelly.MissingExtraError, match=r"needs Spark 4\.2 or later, this is 4\."):
+            call()
 
 
 # ---- a directory
@@ -153,7 +181,7 @@ def test_options_that_make_no_sense(tmp_path, options, message):
     given = {"path": str(tmp_path / options.pop("at", "")), **options}
     source = JellyDataSource(given)
     with pytest.raises(jelly.JellyOptionsError, match=message):
-        source.streamReader(source.schema())
+        source.streamReader(source.schema()).initialOffset()
 
 
 def test_only_append(spark, tmp_path):

@@ -273,6 +273,7 @@ TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select",
     "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
+    "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
 
 

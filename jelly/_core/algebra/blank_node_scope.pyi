@@ -1,0 +1,3 @@
+from jelly._core.base.batch import Batch
+
+def scope_blank_nodes(batch: Batch, scope: bytes, genid: bytes | None = None) -> Batch: ...

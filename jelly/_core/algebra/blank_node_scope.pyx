@@ -1,0 +1,159 @@
+"""Blank nodes of a source as nodes of its own: labels that begin with its scope, or IRIs made of such labels."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memcmp, memcpy
+
+from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, Batch, BatchData, new_batch
+from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.characters cimport is_digit
+from jelly._core.base.fault cimport OK
+
+from jelly.errors import JellyArgumentError
+
+cdef enum:
+    # A scope is "jf", 16 hexadecimal digits and "_".
+    N_SCOPE = 19
+
+
+cdef struct Scoping:
+    const uint8_t* scope
+    const uint8_t* genid  # what IRIs begin with; NULL: labels stay labels
+    int64_t n_genid
+
+
+cdef bint is_scope(const uint8_t* text, int64_t n) noexcept nogil:
+    """Whether a text begins with a scope."""
+    cdef int i
+    if n < N_SCOPE or text[0] != 0x6A or text[1] != 0x66 or text[N_SCOPE - 1] != 0x5F:
+        return False
+    for i in range(2, N_SCOPE - 1):
+        if not is_digit(text[i]) and not 0x61 <= text[i] <= 0x66:
+            return False
+    return True
+
+
+cdef inline bint needs_scope(Scoping* r, const uint8_t* label, int64_t n) noexcept nogil:
+    """Labels with the scope of another source stay. Those with this one get it twice, so that no two become one."""
+    return not is_scope(label, n) or memcmp(label, r.scope, N_SCOPE) == 0
+
+
+cdef inline bint is_unreserved(uint8_t byte) noexcept nogil:
+    """Whether a byte stands for itself in any IRI."""
+    return (
+        is_digit(byte) or 0x61 <= byte <= 0x7A or 0x41 <= byte <= 0x5A
+        or byte == 0x2D or byte == 0x2E or byte == 0x5F or byte == 0x7E
+    )
+
+
+cdef int64_t len_scoped(Scoping* r, const uint8_t* label, int64_t n) noexcept nogil:
+    """The bytes that `put_scoped` writes."""
+    cdef int64_t i
+    cdef int64_t more = N_SCOPE if needs_scope(r, label, n) else 0
+    if r.genid != NULL:
+        more += r.n_genid
+        for i in range(n):
+            if not is_unreserved(label[i]):
+                more += 2
+    return n + more
+
+
+cdef uint8_t* put_scoped(Scoping* r, uint8_t* out, const uint8_t* label, int64_t n) noexcept nogil:
+    cdef const char* digits = b"0123456789ABCDEF"
+    cdef int64_t i
+    if r.genid != NULL:
+        memcpy(out, r.genid, r.n_genid)
+        out += r.n_genid
+    if needs_scope(r, label, n):
+        memcpy(out, r.scope, N_SCOPE)
+        out += N_SCOPE
+    if r.genid == NULL:
+        memcpy(out, label, n)
+        return out + n
+    for i in range(n):
+        if is_unreserved(label[i]):
+            out[0] = label[i]
+            out += 1
+        else:
+            out[0], out[1], out[2] = 0x25, digits[label[i] >> 4], digits[label[i] & 15]
+            out += 3
+    return out
+
+
+cdef int64_t len_text(Scoping* r, const BatchData* b) noexcept nogil:
+    """The bytes of the text of all terms after the change."""
+    cdef int64_t more = 0
+    cdef int64_t n
+    cdef int32_t term
+    for term in range(b.n_terms):
+        if b.kind[term] == KIND_BNODE:
+            n = b.start[term + 1] - b.start[term]
+            more += len_scoped(r, b.text + b.start[term], n) - n
+    return b.n_text + more
+
+
+cdef void put_text(Scoping* r, const BatchData* b, BatchData* copy) noexcept nogil:
+    """Write the text of all terms; that between two blank nodes at once."""
+    cdef uint8_t* out = copy.text
+    cdef const uint8_t* copied = b.text  # up to here
+    cdef const uint8_t* label
+    cdef int64_t n
+    cdef int32_t term
+    for term in range(b.n_terms):
+        label = b.text + b.start[term]
+        # Of terms that were not written yet only the place is known.
+        copy.start[term] = (out - copy.text) + (label - copied)
+        if b.kind[term] == KIND_BNODE:
+            memcpy(out, copied, label - copied)
+            n = b.start[term + 1] - b.start[term]
+            out = put_scoped(r, out + (label - copied), label, n)
+            copied = label + n
+            if r.genid != NULL:
+                copy.kind[term] = KIND_IRI
+    n = b.text + b.n_text - copied
+    memcpy(out, copied, n)
+    copy.n_text = out - copy.text + n
+    copy.start[b.n_terms] = copy.n_text
+
+
+def scope_blank_nodes(Batch batch not None, bytes scope not None, bytes genid=None) -> Batch:
+    """The Batch with the label of each blank node behind ``scope``, so that those of other sources are other nodes.
+
+    ``scope`` is "jf", 16 hexadecimal digits and "_". Labels that begin with another scope have got it before, and
+    stay as they are. No two labels become one. With ``genid`` blank nodes become IRIs that begin with it, and end with
+    such a label, in which bytes other than letters, digits, "-", ".", "_" and "~" are percent-encoded. A Batch without
+    blank nodes is given back itself.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b"_:x <a:p> _:jf0123456789abcdef_y .", format="nt"))
+    >>> made = scope_blank_nodes(batch, b"jf00000000000000aa_")
+    >>> made.term(made.s[0]), made.term(made.o[0])
+    ('_:jf00000000000000aa_x', '_:jf0123456789abcdef_y')
+    """
+    cdef BatchData* b = &batch.a
+    cdef Scoping r
+    cdef Batch copy
+    cdef int64_t n_text
+    cdef bint found
+    cdef int status
+    r.scope = <const uint8_t*><const char*>scope
+    r.genid, r.n_genid = NULL, 0
+    if len(scope) != N_SCOPE or not is_scope(r.scope, N_SCOPE):
+        raise JellyArgumentError(f"scope is {scope!r}: expected jf, 16 hexadecimal digits and _")
+    if genid is not None:
+        r.genid, r.n_genid = <const uint8_t*><const char*>genid, len(genid)
+    with nogil:
+        found = b.n_terms > 0 and memchr(b.kind, KIND_BNODE, b.n_terms) != NULL
+        n_text = len_text(&r, b) if found else 0
+    if not found:
+        return batch
+    # Room behind the text, so that the columns of its last terms need no copy.
+    copy = new_batch(b.arity, max(b.n_rows, 1), b.n_terms + 1, n_text + 64, n_text + 64)
+    copy.first_row, copy.first_frame = batch.first_row, batch.first_frame
+    copy.options, copy.variables = batch.options, batch.variables
+    with nogil:
+        status = copy_arena(b, &copy.a)
+        if status == OK:
+            put_text(&r, b, &copy.a)
+    if status < 0:
+        raise MemoryError
+    return copy
