@@ -107,10 +107,15 @@ def _check_java() -> None:
         raise JellyError("Spark needs Java 17 or later: there is no java on PATH, and JAVA_HOME is not set")
 
 
+def _has_port(place: str) -> bool:
+    host, _, port = place.rpartition(":")
+    return bool(host) and port.isdecimal() and port.isascii()
+
+
 def _check_master(master: str) -> None:
     """JellyError if no standalone master answers: Spark itself tries for a minute."""
     places = master.removeprefix("spark://").split(",")
-    if not master.startswith("spark://") or not all(re.fullmatch(r".+:\d+", place) for place in places):
+    if not master.startswith("spark://") or not all(_has_port(place) for place in places):
         return  # Spark judges it
     reasons = []
     for place in places:

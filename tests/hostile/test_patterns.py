@@ -40,7 +40,6 @@ INLINE = {
     ("messages/_tar.py", b"[0-9]{1,19}"),
     ("_formats/result_syntaxes.py", '[",\r\n]'),
     ("spark/_partitions.py", "^file:(//(?=/))?"),
-    ("spark/_session.py", r".+:\d+"),
     ("_io/blank_node_scope.py", "^s3[an]://"),
     ("stats.py", r"[/#]"),
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
