@@ -83,7 +83,7 @@ class PatchDataSource(JellyDataSource):
         return JellyReader(PatchSettings.of(self.options, schema), schema)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streaming import DirectoryStream
+        from jelly.spark._streaming.streams import DirectoryStream
 
         if "follow" in self.options:
             raise JellyOptionsError("a file of patches cannot be followed: expected a directory that gets more of them")

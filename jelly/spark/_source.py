@@ -31,7 +31,7 @@ from jelly.spark._partitions import (
     without,
 )
 from jelly.spark._pushdown import Where, where
-from jelly.spark._refused import refusing
+from jelly.spark._streaming.refused import refusing
 
 try:
     from pyspark import TaskContext
@@ -371,12 +371,12 @@ class JellyDataSource(DataSource):
         return refusing(self._stream_reader, schema)
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        from jelly.spark._streaming import stream_reader
+        from jelly.spark._streaming.streams import stream_reader
 
         return stream_reader(Settings.of(self.options, schema), schema, self.options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        from jelly.spark._streaming import StreamWriter
+        from jelly.spark._streaming.streams import StreamWriter
 
         return StreamWriter(self._output(schema, overwrite), overwrite)
 

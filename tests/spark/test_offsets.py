@@ -14,13 +14,13 @@ from support.shared import shared
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly.spark import _directory_offset as seen
-from jelly.spark import _tail as follow
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of
 from jelly.spark._commit.job import Written
-from jelly.spark._directory_offset import Seen
 from jelly.spark._partitions import File
-from jelly.spark._tail import Place, read_between, scan
+from jelly.spark._streaming import directory_offset as seen
+from jelly.spark._streaming import tail as follow
+from jelly.spark._streaming.directory_offset import Seen
+from jelly.spark._streaming.tail import Place, read_between, scan
 
 
 def stream(n: int, frame_rows: int = 10, **options) -> bytes:

@@ -1,7 +1,7 @@
 """Structured Streaming: a directory with new files, a file that grows, and a sink of Jelly files.
 
-Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._directory_offset` and
-`jelly.spark._tail`. How batches become visible is in `jelly.spark._commit.batch`.
+Offsets say what a query has read. Spark keeps them in the checkpoint; see `jelly.spark._streaming.directory_offset` and
+`jelly.spark._streaming.tail`. How batches become visible is in `jelly.spark._commit.batch`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of
 from jelly.spark._commit.job import Output, Written
-from jelly.spark._directory_offset import Seen
 from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
 from jelly.spark._source import Settings, choose, to_arrow
-from jelly.spark._tail import Place, read_between, scan
+from jelly.spark._streaming.directory_offset import Seen
+from jelly.spark._streaming.tail import Place, read_between, scan
 
 try:
     import pyspark
