@@ -13,9 +13,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from jelly._io.blank_node_scope import MODES
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
+from jelly._tools.blank_node_scope import MODES
 
 __all__ = [
     "STATEMENTS",

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.table_files import GROUP_ROWS, write_table_file
-from jelly._io.blank_node_scope import BlankNodes, Mode
 from jelly._io.remote import is_url
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
+from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import TEMPORARY, Manifest, reports, task_parts, write_whole

@@ -24,13 +24,13 @@ from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, NQ, NT, Content, find
-from jelly._io.blank_node_scope import KEEP, BlankNodes
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
 from jelly._layouts import Layout
 from jelly._seekable.file import JellyFile
 from jelly._seekable.sidecar import SUFFIX
+from jelly._tools.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from jelly._formats.registry import RDF_PATCH, Content, find
-from jelly._io.blank_node_scope import Mode
+from jelly._tools.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow

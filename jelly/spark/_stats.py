@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from jelly._io.blank_node_scope import BlankNodes, Mode
+from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
 from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, read_batches, split
 from jelly.spark._session import plain_error, session
