@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -18,6 +19,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.rules.needs import lacking
 from jelly._io.drain import drain
+from jelly._io.settings import refuse_unknown
 from jelly._io.source import SinkWriter, Source
 from jelly._options import (
     MAX_TABLE_SIZE,
@@ -30,7 +32,7 @@ from jelly._options import (
 )
 from jelly.errors import JellyOptionsError
 
-__all__ = ["ALL_FIELDS", "LateError", "Memory", "WideningEncoder", "changed", "missing", "open_fields", "widened"]
+__all__ = ["ALL_FIELDS", "LateError", "Memory", "WideningEncoder", "changed", "missing", "open_fields"]
 
 NO_LIMIT = 1 << 40
 
@@ -86,21 +88,16 @@ def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: Collec
     return {name: value for name, value in lacking(options, batch).items() if name in allowed} if allowed else {}
 
 
-def widened(options: Options, fields: Mapping[str, Any]) -> Options:
-    """The options with other fields, and the logical type that goes with them."""
-    changes = dict(fields)
-    if "physical_type" in changes and isinstance(options, StreamOptions):
-        kind = options.logical_type
-        changes["logical_type"] = _QUADS_OF.get(kind, _QUADS_OF.get(kind.base, LogicalType.UNSPECIFIED))
-    return options.replace(**changes) if changes else options
+def changed(base: Options, options: Mapping[str, Any]) -> Options:
+    """The options with some fields changed; where the physical type is, a logical type that goes with it.
 
-
-def changed(base: StreamOptions, options: Mapping[str, Any]) -> StreamOptions:
-    """The options with some fields changed; where the physical type is, a logical type that goes with it."""
+    JellyArgumentError for a field that they do not have.
+    """
     if not options:
         return base
+    refuse_unknown(options, [field.name for field in fields(base)], type(base).__name__)
     changes = dict(options)
-    if "physical_type" in changes and "logical_type" not in changes:
+    if isinstance(base, StreamOptions) and "physical_type" in changes and "logical_type" not in changes:
         triples = changes["physical_type"] == PhysicalType.TRIPLES
         other = _TRIPLES_OF if triples else _QUADS_OF
         if triples != (base.physical_type == PhysicalType.TRIPLES):
@@ -155,12 +152,12 @@ class WideningEncoder:
 
     def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
         """Encode a Batch, see `Encoder.encode`. LateError where it needs what cannot be had any more."""
-        if fields := missing(self.options, batch, self.allowed):
-            options = widened(self.options, fields)
+        if changes := missing(self.options, batch, self.allowed):
+            options = changed(self.options, changes)
             if self._is_fresh:
                 self._encoder = self._make(options)
             else:
-                self._start_anew(options, fields)
+                self._start_anew(options, changes)
         self._is_fresh = False
         return self._encoder.encode(batch, keep_frames)
 
@@ -172,7 +169,7 @@ class WideningEncoder:
         """Change options before anything is encoded."""
         self._encoder = self._make(self.options.replace(**changes))
 
-    def _start_anew(self, options: StreamOptions | PatchOptions, fields: Mapping[str, Any]) -> None:
+    def _start_anew(self, options: StreamOptions | PatchOptions, changes: Mapping[str, Any]) -> None:
         """Write all that was written again with other options."""
         old, writer = self._encoder, self._writer
         patch = isinstance(options, PatchOptions)
@@ -181,8 +178,8 @@ class WideningEncoder:
             not old.delimited or (options.stream_type == PatchStreamType.FRAME and old.place % 4)
         )
         if writer is None or writer._sink.is_live or held:
-            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in fields.items())
-            late = LateError.of(fields, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
+            advice = ", ".join(f"{name!r}: {getattr(value, 'name', value)!r}" for name, value in changes.items())
+            late = LateError.of(changes, f"give options={{{advice}}}{'' if held else ', or a path as the destination'}")
             late.source = None if writer is None else writer.label or None
             raise late
         is_open = old.is_open

@@ -17,7 +17,7 @@ from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, WRITING, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter
-from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields, widened
+from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError
@@ -90,8 +90,6 @@ class Writer(SinkWriter):
     needs more, a file is written again from its start, with bounded memory; a pipe or file object cannot be, so the
     error names the option to give.
 
-    Notes
-    -----
     Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
     same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
     refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
@@ -437,7 +435,7 @@ def dumps(
         # A small message is to cost little.
         batch = collector.batch
         if fields := missing(options, batch, allowed):
-            options = widened(options, fields)
+            options = changed(options, fields)
         only = Encoder(options, frame_rows=0, delimited=delimited)
         return only.encode(batch, keep_frames=False) + only.close()
     memory = Memory()

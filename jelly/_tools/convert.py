@@ -18,7 +18,7 @@ from jelly._formats.registry import FORMATS, JELLY, READING
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
-from jelly._io.widening import changed, missing, open_fields, widened
+from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
 
@@ -152,7 +152,7 @@ def convert(
         if namespaces:
             chosen = chosen.replace(version=2)
         if held:
-            chosen = widened(chosen, missing(chosen, held[0], allowed))
+            chosen = changed(chosen, missing(chosen, held[0], allowed))
         writer = Writer(
             dst,
             chosen,
@@ -223,7 +223,7 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes[name] = getattr(first, name) or getattr(other, name)
         for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
-        first = widened(first, changes)
+        first = changed(first, changes)
     return first
 
 

@@ -14,7 +14,7 @@ import click
 
 import jelly
 from jelly._io.remote import is_url
-from jelly._io.widening import changed, missing, open_fields, widened
+from jelly._io.widening import changed, missing, open_fields
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly._tools.convert import choose_options, join_options
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
@@ -96,7 +96,7 @@ class _Input:
         options = None
         if first is not None:
             options = choose_options(None, reader, first.arity)
-            options = widened(options, missing(options, first, open_fields(changes)))
+            options = changed(options, missing(options, first, open_fields(changes)))
         if self._again:
             reader.close()  # there may be more files than a process can open
         else:

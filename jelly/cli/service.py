@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import jelly
-from jelly._io.widening import ALL_FIELDS, LateError, missing, open_fields, widened
+from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
 from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
@@ -179,7 +179,7 @@ def _published(
     first = next(batches, None)
     options = choose_options(changes, reader, 3 if first is None else first.arity)
     if first is not None:
-        options = widened(options, missing(options, first, open_fields(changes)))
+        options = changed(options, missing(options, first, open_fields(changes)))
 
     def checked() -> Iterator[Any]:
         for batch in batches if first is None else chain([first], batches):

@@ -12,7 +12,7 @@ from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._formats.native import default_options
 from jelly._io.reader import Frame, Statement, frames_of
-from jelly._io.widening import ALL_FIELDS, missing, widened
+from jelly._io.widening import ALL_FIELDS, changed, missing
 from jelly._options import PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
 from jelly.grpc._protocol import serve_options
@@ -140,7 +140,7 @@ class FrameWriter:
 
     def _start(self, options: StreamOptions, frame_rows: int = 0, first: Batch | None = None) -> Encoder:
         if self._options is None and first is not None:
-            options = widened(options, missing(options, first, ALL_FIELDS - {"physical_type"}))
+            options = changed(options, missing(options, first, ALL_FIELDS - {"physical_type"}))
         if self._name and not options.stream_name:
             options = options.replace(stream_name=self._name)
         return Encoder(options, frame_rows=frame_rows)

@@ -40,9 +40,7 @@ NO_LIMIT = 1 << 40
 # Frames of Jelly before that of the options: they are kept until the options come.
 MAX_EARLY = 1 << 20
 
-# Bytes of Turtle that are looked through at once. Finds in a message count for its bytes beyond so many: each takes
-# up to 300.
-PIECE = 1 << 20
+# Finds in a message of Turtle count for its bytes beyond so many: each takes up to 300.
 FREE_MARKS = 1 << 14
 MARK = 400
 
@@ -256,8 +254,7 @@ class TurtleLog(TextLog):
         self._announced = self._announced or not directive
 
     def feed(self, data: Any) -> Iterator[Batch]:
-        for at in range(0, len(data), PIECE):
-            yield from self._feed(bytes(data[at : at + PIECE]), False)
+        return self._feed(bytes(data), False)
 
     def close(self) -> Iterator[Batch]:
         yield from self._feed(b"", True)

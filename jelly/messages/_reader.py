@@ -242,13 +242,17 @@ class MessageReader:
         with closing(self.source), self._named():
             try:
                 for chunk in self.source.chunks():
-                    for at in range(0, len(chunk), PIECE):
-                        yield from self._given(self._log.feed(chunk[at : at + PIECE]))
+                    yield from self._given(self._fed(chunk))
                 yield from self._given(self._log.close())
             except JellyError as error:
                 if error.message is None:  # an error of the source, for example in compressed data
                     error.message = self.messages
                 raise
+
+    def _fed(self, chunk: Any) -> Iterator[Batch]:
+        """What the log gives for a chunk, however long, piece by piece."""
+        for at in range(0, len(chunk), PIECE):
+            yield from self._log.feed(chunk[at : at + PIECE])
 
     def _messages(self, batches: Iterable[Batch]) -> Iterator[Message]:
         for batch in batches:
@@ -277,7 +281,7 @@ class MessageReader:
         """
         self._check_used_up()
         self._unread = True
-        return self._taken(self._log.feed, chunk)
+        return self._taken(self._fed, chunk)
 
     def close(self) -> Iterator[Message]:
         """End the input and get the remaining messages.

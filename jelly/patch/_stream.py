@@ -21,7 +21,7 @@ from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, C
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
-from jelly._io.widening import WideningEncoder, open_fields
+from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._seekable.index import KEYFRAME_ROWS
 from jelly.errors import JellyArgumentError, JellyFormatError
@@ -434,7 +434,7 @@ class PatchWriter(SinkWriter):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
         self.operations = 0
         self._inside = False  # a transaction
-        self._given = options if isinstance(options, PatchOptions) else PatchOptions(**(options or {}))
+        self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         self._sink = Sink(dst)
         try:
             self.format = find(format, self._sink.name, content=Content.PATCH)

@@ -13,7 +13,7 @@ from jelly import IRI, BlankNode, JellyArgumentError, JellyFormatError, Literal,
 from jelly._core.ntriples.text import TextReader
 from jelly._options import StreamOptions
 from jelly.messages import write_messages
-from jelly.patch import AddNamespace, Header, Patch
+from jelly.patch import AddNamespace, Header, Patch, PatchWriter
 
 S, P, OBJ = IRI("a:s"), IRI("a:p"), Literal("o")
 T = Triple(S, P, OBJ)
@@ -158,3 +158,16 @@ def test_lone_surrogates_elsewhere() -> None:
             call()
     with pytest.raises(JellyArgumentError, match="must be str, not int"):
         namespace(5, "a:")  # type: ignore[arg-type]
+
+
+def test_a_misspelt_field_of_options() -> None:
+    statement = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))
+    out = io.BytesIO()
+    for write in (
+        lambda options: jelly.dumps([statement], options),
+        lambda options: jelly.write(out, [statement], options),
+        lambda options: jelly.convert(b"<a:s> <a:p> <a:o> .", out, from_format="nt", options=options),
+        lambda options: PatchWriter(out, options),
+    ):
+        with pytest.raises(jelly.JellyArgumentError, match="has no keyword 'rdf_str': did you mean 'rdf_star'"):
+            write({"rdf_str": True})
