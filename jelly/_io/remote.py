@@ -89,25 +89,22 @@ def _time(info: Mapping[str, Any]) -> float:
 
 
 class Body:
-    """What a web server gives for an address, read as it comes.
-
-    ``media_type`` is its Content-Type.
-    """
+    """What a web server gives for an address, as a file that is read as it comes: its ``name`` is the address."""
 
     def __init__(self, url: str, accept: str) -> None:
         headers = {"Accept": accept, "User-Agent": f"jelly-rdf/{__version__}"}
         with _as_os_error(url):
             self._response = urllib.request.urlopen(urllib.request.Request(url, headers=headers))
-        self._url = url
-        self.media_type = self._response.headers.get("Content-Type") or ""
-        length = self._response.headers.get("Content-Length") or ""
+        self.name = url
+        self.headers = self._response.headers
+        length = self.headers.get("Content-Length") or ""
         self._length = int(length) if re.fullmatch("[0-9]{1,18}", length) else None
         self._read = 0
 
     def read(self, size: int) -> bytes:
         """At most so many of the next bytes, and none at the end."""
         try:
-            with _as_os_error(self._url):
+            with _as_os_error(self.name):
                 data: bytes = self._response.read1(size)
         except HTTPException as error:
             raise JellyTruncatedError(f"the body is cut off: {error}", offset=self._read) from None

@@ -78,6 +78,15 @@ def split_suffix(name: str) -> tuple[str, str]:
     return last.lower(), ""
 
 
+def is_web(name: Any) -> bool:
+    """Whether this is an address of which the body is read.
+
+    >>> is_web("https://example.org/people"), is_web("people.ttl"), is_web("s3://bucket/people.ttl")
+    (True, False, False)
+    """
+    return isinstance(name, str) and _WEB.match(name) is not None
+
+
 def lock(file: Any) -> bool:
     """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
 
@@ -184,13 +193,12 @@ class Source:
         media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
-        if isinstance(src, str) and _WEB.match(src):
+        if is_web(src):
             from jelly._io.remote import Body
 
-            self.name = src
-            body = Body(src, accept)
-            read, self._close, media_type = body.read, body.close, body.media_type
-        elif isinstance(src, str | os.PathLike):
+            src = Body(src, accept)
+            self._close = src.close
+        if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(file.fileno()).st_size

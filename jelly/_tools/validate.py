@@ -17,7 +17,7 @@ from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
 from jelly._formats.registry import JELLY, READING, Format, find, format_of
-from jelly._io.reader import Reader, read
+from jelly._io.reader import ACCEPT, Reader, read
 from jelly._io.reader import options as read_options
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
@@ -156,10 +156,10 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
-    source = Source(src, limits.get("max_expansion", MAX_EXPANSION))
-    known = format_to_check(format, source.name)
+    source = Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT)
+    known = format_to_check(format or source.media_type, source.name)
     if known is not JELLY:
-        source.close()  # only its name was needed
+        source.close()  # only its name and type were needed
         if options is not None or delimited is not None or joined:
             raise ValueError(f"options=, delimited= and joined= are of Jelly, this is {known.title}")
     wanted = options if options is None or isinstance(options, StreamOptions) else read_options(options)

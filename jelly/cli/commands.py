@@ -15,8 +15,8 @@ import click
 
 import jelly
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import JELLY, NQ, NT, PROTOBUF, SEEKING, THRIFT, TURTLE, Format, table_kind
-from jelly._io.source import split_suffix
+from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Format, table_kind
+from jelly._io.source import is_web, split_suffix
 from jelly._options import MAX_TABLE_SIZE
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
@@ -38,7 +38,7 @@ from jelly.cli.common import (
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
-from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, settings_of, wide_advice
+from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, opened, settings_of, wide_advice
 from jelly.cli.results import results
 from jelly.patch import PATCH_FORMATS
 from jelly.stats import stats
@@ -192,6 +192,13 @@ class _LogicalChoice(click.Choice[str]):
     "--values", is_flag=True, help="Write numbers to RDF Thrift or RDF Protobuf as values; lexical forms are lost."
 )
 @click.option(
+    "--repeat", is_flag=True,
+    help="Write REPEAT to RDF Thrift or RDF Protobuf for a term of the statement before. Apache Jena cannot read it.",
+)
+@click.option(
+    "--message", type=click.Choice(["RDF_Stream", "RDF_Graph"]), help="Write RDF Protobuf as one message of this type."
+)
+@click.option(
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
@@ -223,7 +230,15 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
     if table_kind(src) or table_kind(dst):
         _convert_table(src, dst, from_format, to_format, quiet, given)
         return
-    source = format_of(from_format, src, "--from")
+    with opened(src, from_format) as (opened_src, source):
+        done = _convert(opened_src, source, dst, to_format, quiet, given)
+    if not quiet:
+        _summary(done)
+
+
+def _convert(
+    src: Any, source: Format, dst: str, to_format: str | None, quiet: bool, given: dict[str, Any]
+) -> jelly.Conversion:
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
     target = format_of(to_format, dst, "--to")
@@ -238,7 +253,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
         wide_advice(),
         progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
     ):
-        done = jelly.convert(
+        return jelly.convert(
             src,
             dst,
             from_format=source.name,
@@ -256,8 +271,6 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
             **_of_syntax(source, given),
             **limits_of(given["limits"], source.reading, what=source.title),
         )
-    if not quiet:
-        _summary(done)
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
@@ -273,13 +286,13 @@ def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
 
 def _writing(target: Format, given: dict[str, Any]) -> dict[str, Any]:
     """The options of writing that only some formats have."""
-    if given["values"] and target not in (THRIFT, PROTOBUF):
-        raise click.UsageError(
-            f"--values does not go with {target.title}, only with {THRIFT.title} and {PROTOBUF.title}"
-        )
-    if given["quoted"] and target not in (NT, NQ):
-        raise click.UsageError(f"--quoted does not go with {target.title}, only with {NT.title} and {NQ.title}")
-    return {name: given[name] for name in ("values", "quoted", "keep_labels") if given[name]}
+    wanted = {name: given[name] for name in ("values", "repeat", "message", "quoted") if given[name]}
+    for name in wanted:
+        able = [format for format in FORMATS.values() if name in format.writing]
+        if target not in able:
+            titles = " and ".join(format.title for format in able)
+            raise click.UsageError(f"--{name} does not go with {target.title}, only with {titles}")
+    return wanted | ({"keep_labels": True} if given["keep_labels"] else {})
 
 
 def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
@@ -295,11 +308,10 @@ def _convert_table(
 ) -> None:
     from jelly._formats.table_files import convert_table
 
-    if given["namespaces"] or given["values"]:
-        raise click.UsageError("--prefix and --values do not go with tables")
-    for name in ("quoted", "keep_labels"):
+    for name in ("namespaces", "values", "repeat", "message", "quoted", "keep_labels"):
         if given[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with tables")
+            option = "prefix" if name == "namespaces" else name.replace("_", "-")
+            raise click.UsageError(f"--{option} does not go with tables")
     began = time.perf_counter()
     changes = _changes(given)
     target = None if table_kind(dst) else format_of(to_format, dst, "--to")
@@ -429,10 +441,9 @@ def validate(
       jelly validate people.jelly
       jelly validate people.jelly --against people.nt --unordered
     """
-    known = [format_to_check(from_format, "" if file == "-" else file).reading]
-    if against is not None:
-        known.append(format_of(None, against, "a known suffix").reading)
-    limits_of(limits, *known)
+    known = [] if against is None else [format_of(None, against, "a known suffix").reading]
+    if from_format is not None or not is_web(file):
+        limits_of(limits, format_to_check(from_format, "" if file == "-" else file).reading, *known)
     with progress_bar("Validating") as progress:
         problems = jelly.validate(
             file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **limits

@@ -10,6 +10,8 @@ import click
 
 import jelly
 from jelly._formats.registry import FORMATS, Format, find, having
+from jelly._io.reader import ACCEPT
+from jelly._io.source import Source, is_web
 from jelly._io.widening import LateError
 from jelly.cli.common import limits_of
 
@@ -18,6 +20,7 @@ __all__ = [
     "PHYSICAL",
     "format_of",
     "from_option",
+    "opened",
     "settings_of",
     "wide_advice",
     "wide_changes",
@@ -27,7 +30,8 @@ __all__ = [
 FORMAT = click.Choice(list(FORMATS))
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 from_option = click.option(
-    "--from", "from_format", type=FORMAT, help="Format of the input (default: by the suffix of the file)."
+    "--from", "from_format", type=FORMAT,
+    help="Format of the input (default: by the suffix of the file, or the Content-Type of an address).",
 )
 
 
@@ -39,17 +43,35 @@ def format_of(value: str | None, name: str, option: str) -> Format:
         raise click.UsageError(f"{reason}; use {option}") from None
 
 
+@contextlib.contextmanager
+def opened(file: str, from_format: str | None) -> Iterator[tuple[Any, Format]]:
+    """A file to read, and its format: by the name, or what the server says of an address, whose body this opens."""
+    if from_format is not None or not is_web(file):
+        yield file, format_of(from_format, file, "--from")
+        return
+    from jelly._io.remote import Body
+
+    with contextlib.closing(Body(file, ACCEPT)) as body:
+        yield body, format_of(Source(body).media_type, file, "--from")
+
+
 def settings_of(
     files: Sequence[str], from_format: str | None, limits: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The keywords for reading each file: its format, and the options of `reading_options` that it has.
 
     A name without a known format is a mistake in the call, reported before anything is read; so is an option that is of
-    no use for any file.
+    no use for any file. What an address holds is known when it is read; until then its format is None.
     """
-    formats = [format_of(from_format, file, "--from") for file in files]
-    limits_of(limits, *(format.reading for format in formats))
-    return [{"format": format.name} | having(limits, format.reading) for format in formats]
+    formats = [
+        None if from_format is None and is_web(file) else format_of(from_format, file, "--from") for file in files
+    ]
+    if None not in formats:
+        limits_of(limits, *(format.reading for format in formats if format))
+    return [
+        {"format": None, **limits} if format is None else {"format": format.name} | having(limits, format.reading)
+        for format in formats
+    ]
 
 
 def wide_options(command: Callable[..., Any]) -> Callable[..., Any]:

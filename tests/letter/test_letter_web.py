@@ -10,6 +10,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -210,3 +211,35 @@ def test_the_command(server: Server) -> None:
     assert "HTTP 404 Not Found" in done.stderr
     assert server.url("/no") in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_commands_read_what_the_server_tells(server: Server, tmp_path: Path) -> None:
+    """002-086: the other commands."""
+    pytest.importorskip("click")
+    turtle = server.put("/people", b"@prefix a: <a:> . a:s a:p a:o, a:q .", type="text/turtle")
+    packed = server.put("/packed.nt", jelly.dumps(jelly.read(turtle)), type="application/x-jelly-rdf")
+    text = b"<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:q> .\n"
+
+    def run(*arguments: str) -> bytes:
+        done = subprocess.run([sys.executable, "-m", "jelly", *arguments], capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        return done.stdout
+
+    for url in (turtle, packed):
+        assert run("cat", url) == run("head", url) == run("canonicalize", url) == text
+        assert run("count", url) == f"2\t{url}\n".encode()
+        assert run("validate", url) == f"{url}: no problems\n".encode()
+        assert run("convert", "--to", "nt", "--quiet", url, "-") == text
+    # By default Jelly becomes text, and text Jelly.
+    assert run("convert", "--quiet", packed, "-") == text
+    assert jelly.loads(run("convert", "--quiet", turtle, "-")) == list(jelly.read(text, format="nt"))
+    # Options of the format that came, and of another one; what the caller says counts.
+    assert run("convert", "--to", "nt", "--quiet", "--base", "a:b/", turtle, "-") == text
+    for wrong, message in (
+        (["convert", "--base", "a:b/", packed, "-"], "--base does not go with Jelly"),
+        (["count", "--max-frame-bytes", "9", turtle], "Turtle has no keyword"),
+        (["count", "--from", "nq", turtle], "line 1"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "jelly", *wrong], capture_output=True, text=True)
+        assert done.returncode
+        assert message in done.stderr
