@@ -51,6 +51,9 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,
 FREE_BYTES = 1 << 23
 MAX_EXPANSION = 4096
 
+# The byte that `lock` locks on Windows, which takes places of 31 bits.
+_FAR = 0x7FFFFFFE
+
 _WEB = re.compile("https?://[^/?#]+", re.I)
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
@@ -90,9 +93,25 @@ def is_web(name: Any) -> bool:
 def lock(file: Any) -> bool:
     """Hold a lock on an open file until it is closed or the process ends; False if another process holds it.
 
-    On systems without such locks (Windows) the result is True.
+    Where the file system has no locks the result is True.
     """
-    return hold(file) is not False
+    try:
+        import msvcrt
+    except ImportError:
+        return hold(file) is not False
+    # Windows locks bytes, and keeps others from reading them: here one that no such file has.
+    handle = file.fileno()
+    place = os.lseek(handle, 0, os.SEEK_CUR)
+    try:
+        os.lseek(handle, _FAR, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except PermissionError:
+        return False
+    except OSError as error:
+        return error.errno != errno.EDEADLK
+    finally:
+        os.lseek(handle, place, os.SEEK_SET)
+    return True
 
 
 def descriptor_of(path: str) -> int | None:

@@ -145,7 +145,9 @@ def local_path(path: str) -> str:
     >>> local_path("file:///data/x.jelly"), local_path("s3://data/x.jelly")
     ('/data/x.jelly', 's3://data/x.jelly')
     """
-    return re.sub("^file:(//(?=/))?", "", path)
+    path = re.sub("^file:(//(?=/))?", "", path)
+    # file:///C:/data
+    return path[1:] if os.name == "nt" and re.match("/[A-Za-z]:", path) else path
 
 
 def _is_data(names: Iterable[str]) -> bool:

@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jelly.errors import JellyError, MissingExtraError
 
@@ -44,14 +45,6 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex{1}
 """
 
 
-def _quiet() -> Any:
-    """A configuration of log4j for errors only, in a temporary file."""
-    file = tempfile.NamedTemporaryFile("w", suffix=".properties")  # noqa: SIM115 - closed by the caller
-    file.write(_LOGGING)
-    file.flush()
-    return file
-
-
 @contextmanager
 def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Use a session, or make one on a master: quiet, with this Python for its workers, and stopped at the end.
@@ -81,12 +74,14 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
     }
-    logging = _quiet()
-    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.name}"
-    builder = SparkSession.builder.master(master).appName("jelly")
-    for name, value in (settings | dict(conf or {})).items():
-        builder = builder.config(name, value)
-    with logging, warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        logging = Path(folder, "log4j2.properties")
+        logging.write_text(_LOGGING)
+        # As a URI it has no blanks, which Java options cannot hold.
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+        builder = SparkSession.builder.master(master).appName("jelly")
+        for name, value in (settings | dict(conf or {})).items():
+            builder = builder.config(name, value)
         warnings.simplefilter("ignore", FutureWarning)  # warnings of PySpark about pandas
         try:
             started = builder.getOrCreate()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from cluster import environment, need_spark
 
 import jelly
 import jelly.spark
@@ -73,6 +75,24 @@ def test_what_spark_says_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(str(plain_error(lost))) < 500
     other = ValueError("something else")
     assert plain_error(other) is other
+
+
+def test_a_folder_with_blanks_for_temporary_files(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark is told where its logging is configured: without, it prints a warning and its own defaults."""
+    need_spark()
+    folder = tmp_path / "with blanks"
+    folder.mkdir()
+    command = [sys.executable, "-m", "jelly", "spark", "ingest", "one.nt", "--out", "out", "--master", "local[1]"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=150,
+        env=environment() | {"TMPDIR": str(folder), "TMP": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "log4j" not in done.stderr.lower()
+    assert "statements" in done.stdout
+    assert list(folder.iterdir()) == []
 
 
 def test_workers_with_another_python(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

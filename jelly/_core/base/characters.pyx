@@ -7,7 +7,7 @@ from libc.string cimport memcmp
 from jelly._core.base.utf8 cimport check_utf8
 
 if sys.byteorder != "little":
-    raise ImportError("jelly._core.base.characters finds bytes by their place in a little-endian word")
+    raise ImportError("jelly runs on little-endian processors only, and this one is big-endian")
 
 
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:
