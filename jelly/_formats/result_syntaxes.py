@@ -23,6 +23,7 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import Format
 from jelly._io.limits import memory_error
 from jelly._io.source import Source
+from jelly._limits import default
 from jelly.errors import (
     JellyError,
     JellyFormatError,
@@ -42,8 +43,8 @@ MAX_PATH = 4 * MAX_NESTED + 8
 # XML that is parsed at a time.
 PIECE = 1 << 16
 # Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
-MAX_DOCUMENT = 1 << 28
-MAX_TEXT = 1 << 26
+MAX_DOCUMENT = default("max_document_bytes")
+MAX_TEXT = default("max_text_bytes")
 # As in RDF Binary. Each row has a place for each.
 MAX_VARIABLES = 1 << 16
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.

@@ -38,6 +38,7 @@ from jelly._formats.protocols import Framing
 from jelly._formats.registry import JSON_LD, N3, RDF_XML, TRIG, TURTLE, Format
 from jelly._io.limits import guard_json, guard_turtle, guard_xml, memory_error
 from jelly._io.source import Source
+from jelly._limits import default
 from jelly._options import StreamOptions
 from jelly.errors import (
     JellyError,
@@ -88,7 +89,7 @@ BATCH_BYTES = 1 << 24
 PIECE = 1 << 18
 LONGEST_TAG = 1 << 16
 # Of a document that is given to pyoxigraph and makes no statement: it is in memory, about four times.
-MAX_TEXT = 1 << 26
+MAX_TEXT = default("max_text_bytes")
 # No token of pyoxigraph may be longer. An escape takes up to six bytes for one.
 MAX_TOKEN = 1 << 24
 

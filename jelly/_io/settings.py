@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
+from jelly._limits import SETTABLE
 from jelly.errors import JellyArgumentError
 
 __all__ = ["LIMITS", "checked", "fitted", "refuse_unknown"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Default maximum bytes of one item of the input: a frame of Jelly, a line of N-Triples, N-Quads or RDF Patch, a
-# row of RDF Thrift or RDF Protobuf, a message of a log.
-LIMITS = {"max_frame_bytes": 1 << 28, "max_line_bytes": 1 << 26, "max_row_bytes": 1 << 28, "max_message_bytes": 1 << 28}
+# Defaults of the limits of one item of the input, which follow the size of a file.
+LIMITS = {limit.name: limit.default for limit in SETTABLE if limit.fits}
 
 # A compressed file that holds one long literal seldom expands to more than this factor.
 UNPACKED = 16

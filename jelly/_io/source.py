@@ -22,6 +22,7 @@ from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
 from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, hold
 from jelly._io.sniff import HEAD, explain
+from jelly._limits import default
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 __all__ = [
@@ -49,7 +50,7 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,
 # Maximum decompressed bytes of any input, and additional bytes for each of its bytes: 1 KB of bz2 can expand to a
 # gigabyte. gzip stays below this limit (1032 per byte), and so does useful data.
 FREE_BYTES = 1 << 23
-MAX_EXPANSION = 4096
+MAX_EXPANSION = default("max_expansion")
 
 # The byte that `lock` locks on Windows, which takes places of 31 bits.
 _FAR = 0x7FFFFFFE

@@ -19,6 +19,7 @@ from jelly._core.jelly.frame_scan import RowCounter
 from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source, split_suffix
+from jelly._limits import default
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError
 
@@ -206,7 +207,7 @@ def inspect(
     *,
     format: str | None = None,
     delimited: bool | None = None,
-    max_frames: int = 1 << 18,
+    max_frames: int = default("max_frames"),
     progress: Callable[[int, int | None, int], object] | None = None,
     **limits: Any,
 ) -> Inspection:

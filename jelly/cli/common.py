@@ -15,6 +15,7 @@ import click
 
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
+from jelly._limits import SETTABLE
 from jelly._tools.blank_node_scope import MODES
 
 __all__ = [
@@ -35,19 +36,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Options for reading files, by the keyword of the functions: sizes, and switches with their values.
-_LIMITS = {
-    "max_frame_bytes": "Maximum bytes of a Jelly frame.",
-    "max_line_bytes": "Maximum bytes of a line of N-Triples, N-Quads or RDF Patch.",
-    "max_row_bytes": "Maximum bytes of a row of RDF Thrift or RDF Protobuf.",
-    "max_message_bytes": "Maximum bytes of a message.",
-    "max_names": "Maximum entries of the name table of Jelly.",
-    "max_prefixes": "Maximum entries of the prefix table.",
-    "max_datatypes": "Maximum entries of the datatype table of Jelly.",
-    "max_text_bytes": "Maximum bytes of text between two statements, or between two tags of results.",
-    "max_document_bytes": "Maximum bytes of a JSON document.",
-    "max_expansion": "Maximum expansion of compressed data, as a factor (plus 8 MiB).",
-    "max_frames": "Maximum number of frames to show with --per-frame.",
-}
+_LIMITS = {limit.name: limit.help for limit in SETTABLE}
 _SWITCHES: dict[str, tuple[str, Any, str]] = {
     "joined": ("--joined", True, "Read Jelly files joined with cat as several streams."),
     "unknown_rows": (

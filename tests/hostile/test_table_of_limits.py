@@ -1,0 +1,95 @@
+"""The table of limits is true: defaults and constants of the code are those of `jelly._limits`, and none is missing."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.limits import PAGE, constants, page
+
+import jelly
+from jelly._limits import FIXED, SETTABLE, default
+
+# What is called a maximum and is no limit of input: the format itself says so, a Batch or a page is full there and the
+# next begins, a search gives up and a slower way is taken, or a setting of a server or job has the name.
+BY_THE_FORMAT = {
+    "_core/base/protobuf.pxd:MAX_VARINT", "_core/jelly/stream_options.pxd:MAX_VERSION",
+    "_core/jelly/stream_options.pxd:MAX_PATCH_VERSION", "_core/ntriples/term_reader.pyx:MAX_SUBTAG",
+    "_core/jena/numeric.pyx:MAX_DIGITS", "_core/jena/numeric.pyx:MAX_DOUBLE", "_core/jena/numeric.pxd:MAX_NUMBER",
+    "_core/boundaries/turtle.pyx:MAX_KEYWORD", "_core/boundaries/turtle.pyx:MAX_GAP", "_seekable/index.py:_MAX_LENGTH",
+    "grpc/_topic_log.py:_MAX_LENGTH",
+}  # fmt: skip
+THEN_THE_NEXT_BEGINS = {
+    "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",
+    "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_streaming/streams.py:MAX_FILES",
+    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "patch/_diff.py:MAX_FRAME_BYTES",
+}  # fmt: skip
+THEN_ANOTHER_WAY = {
+    "_core/jelly/decoder.pyx:MAX_CACHED_NAME", "_core/jelly/joined.pxd:MAX_NEW",
+    "_core/jelly/joined.pxd:MAX_STATEMENTS",
+    "_core/ntriples/text.pyx:MAX_SKIPPED", "arrow.py:MAX_PEEK",
+    "_tools/convert.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
+    "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
+    "spark/_pushdown.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+}  # fmt: skip
+DEFAULTS_OF_SERVERS_AND_JOBS = {
+    "grpc/_client.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",
+    "grpc/_context.py:MAX_DETAIL", "grpc/_topic_log.py:_MAX_NAME", "spark/_ingest.py:_MAX_PARTITIONS",
+}  # fmt: skip
+# Those of the table, or made from it.
+SET = {
+    "_io/source.py:MAX_EXPANSION", "_formats/syntaxes.py:MAX_TEXT", "_formats/result_syntaxes.py:MAX_DOCUMENT",
+    "_formats/result_syntaxes.py:MAX_TEXT", "_core/ntriples/canonical.pyx:MAX_STEPS",
+}  # fmt: skip
+
+
+def test_each_constant_is_in_the_table_or_is_no_limit() -> None:
+    known = (
+        {one.place for one in FIXED} | BY_THE_FORMAT | THEN_THE_NEXT_BEGINS | THEN_ANOTHER_WAY
+        | DEFAULTS_OF_SERVERS_AND_JOBS | SET
+    )  # fmt: skip
+    assert set(constants()) == known
+
+
+@pytest.mark.parametrize("limit", FIXED, ids=lambda limit: limit.place)
+def test_value(limit: Any) -> None:
+    path = Path(jelly.__file__).parent / limit.place.partition(":")[0]
+    words = {"SLACK": 32, "MAX_SCALE": 4096} | {
+        name: value for name, value in inspect.getmembers(Values) if name.startswith("MAX_")
+    }
+    expression = constants()[limit.place]
+    assert eval(compile(ast.parse(expression, mode="eval"), str(path), "eval"), {}, words) == limit.value
+
+
+class Values:
+    """Constants of the same module that others are made of."""
+
+    MAX_NESTED = 62
+    MAX_TRIPLE_TERMS = 250
+
+
+def test_defaults_of_compiled_readers() -> None:
+    compared = set()
+    for stub, name in (
+        ("jelly/decoder", "Decoder"), ("ntriples/text", "TextReader"), ("jena/reader", "BinaryReader"),
+    ):  # fmt: skip
+        path = Path(jelly.__file__).parent / "_core" / f"{stub}.pyx"
+        for limit in SETTABLE:
+            if f"int64_t {limit.name}=" in (text := path.read_text("utf-8")):
+                written = text.partition(f"int64_t {limit.name}=")[2].partition(",")[0].partition(")")[0]
+                # The one that differs, as the table says.
+                wanted = 4096 if (limit.name, name) == ("max_prefixes", "BinaryReader") else limit.default
+                assert eval(written, {}) == wanted
+                compared.add(limit.name)
+    assert compared >= {one.name for one in SETTABLE if one.fits} | {"max_names", "max_prefixes", "max_datatypes"}
+    canonical = constants()["_core/ntriples/canonical.pyx:MAX_STEPS"]
+    assert int(canonical) == default("max_steps")
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run python -m support.limits in the folder tests"
+    for limit in SETTABLE:
+        assert f"`{limit.name}`" in page()

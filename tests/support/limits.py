@@ -1,0 +1,96 @@
+"""The page of limits, docs/limits.md, which is made of the table `jelly._limits`.
+
+``python -m support.limits``, in the folder tests, writes the page.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+from jelly._limits import FIXED, SETTABLE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "limits.md"
+# Of a constant that may bound something.
+DEFINED = re.compile(r"^ *(_?MAX_[A-Z_]+) *(?::[^=]*)?= *(.+?)(?: *#.*)?$", re.M)
+
+START = """\
+# Limits
+
+Whatever the input is, it takes no more memory, time and depth than these limits allow; beyond them there is a
+`JellyLimitError`, which is also a `ValueError` and names the keyword to raise, if there is one. This page is made from
+the table `jelly/_limits.py`, and the tests compare the table with the code.
+
+## Limits that can be set
+
+As keywords of `jelly.Reader` and of all functions that read, and as options of the command. A limit that *follows the
+file* is raised to 16 times the size of a file that is read, so that what was written with defaults can be read.
+
+| keyword | default | maximum | where |
+| --- | --- | --- | --- |
+"""
+MIDDLE = """
+## Limits that are fixed
+"""
+# How the page calls the parts of the package, by the start of their paths.
+PARTS = {
+    "_core/jelly": "Jelly",
+    "_core/jena": "RDF Thrift and RDF Protobuf",
+    "_core/arrow": "Tables",
+    "_core/boundaries": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_core": "All formats",
+    "_formats/result": "Query results in JSON, XML and TSV",
+    "_formats": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_io/limits": "Turtle, TriG, RDF/XML, JSON-LD and N3",
+    "_io": "All formats",
+    "_options": "Jelly",
+    "_seekable": "Jelly",
+    "_tools": "Message logs",
+    "messages": "Message logs",
+    "spark": "Spark",
+    "stats": "Statistics",
+    "grpc": "gRPC",
+}
+
+
+def part(place: str) -> str:
+    return next(title for start, title in PARTS.items() if place.startswith(start))
+
+
+def number(value: int, unit: str) -> str:
+    """A number for people: bytes in units of 1024."""
+    if unit == "bytes":
+        for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+            if value % (1 << power) == 0:
+                return f"{value >> power:,} {name}"
+    return f"{value:,} {unit}"
+
+
+def page() -> str:
+    lines = [
+        f"| `{one.name}` | {number(one.default, one.unit)} | {one.of} | {one.formats}"
+        f"{'; follows the file' if one.fits else ''} |"
+        for one in SETTABLE
+    ]
+    text = START + "\n".join(lines) + "\n" + MIDDLE
+    rows = sorted(FIXED, key=lambda one: list(PARTS.values()).index(part(one.place)))
+    for title, group in groupby(rows, key=lambda one: part(one.place)):
+        text += f"\n### {title}\n\n| maximum | of | because |\n| --- | --- | --- |\n"
+        text += "".join(f"| {number(one.value, one.unit)} | {one.of} | {one.why} |\n" for one in group)
+    return text
+
+
+def constants() -> dict[str, str]:
+    """Each constant of the package that is called a maximum, by its place, with what it is set to."""
+    found = {}
+    for suffix in ("py", "pyx", "pxd"):
+        for path in (ROOT / "jelly").rglob(f"*.{suffix}"):
+            for name, value in DEFINED.findall(path.read_text("utf-8")):
+                found[f"{path.relative_to(ROOT / 'jelly').as_posix()}:{name}"] = value
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
