@@ -11,7 +11,7 @@ CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
 
-.PHONY: demo test pytest sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest wheel sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -19,10 +19,33 @@ demo: $(VENV)/ready
 # One after the other also under `make -j`: both build in jelly/_core.
 test:
 	$(MAKE) pytest
+	$(MAKE) wheel
 	$(MAKE) sanitize
 
 pytest: $(VENV)/ready
 	$(BIN)/pytest tests
+
+# A wheel as users get it, made from the sdist, in an environment with numpy alone and out of the tree.
+WHEEL := $(CURDIR)/build/wheel
+ifeq ($(shell uname -s),Linux)
+REPAIR = PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --strip -w $(WHEEL)/repaired $(WHEEL)/dist/*.whl
+else
+REPAIR = mkdir $(WHEEL)/repaired && cp $(WHEEL)/dist/*.whl $(WHEEL)/repaired
+endif
+wheel: export SOURCE_DATE_EPOCH = 315532800
+wheel: $(VENV)/pip
+	rm -rf $(WHEEL)
+	$(PIP) install --quiet --group wheel
+	$(BIN)/python -m build --sdist --outdir $(WHEEL)/again . > /dev/null
+	$(BIN)/python -m build --outdir $(WHEEL)/dist . > /dev/null
+	cmp $(WHEEL)/again/*.tar.gz $(WHEEL)/dist/*.tar.gz
+	$(REPAIR)
+	$(BIN)/check-wheel-contents $(WHEEL)/repaired/*.whl
+	$(BIN)/python -m venv --without-pip $(WHEEL)/venv
+	$(PIP) --python $(WHEEL)/venv/bin/python install --quiet --group core $(WHEEL)/repaired/*.whl
+	mkdir $(WHEEL)/out && cp -r pyproject.toml tests $(WHEEL)/out
+	cd $(WHEEL)/out && env -u PYTHONPATH -u JELLY_SHARED JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
+	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
 
 # The second copy of the package is found first through PYTHONPATH. bin/pytest and not python -m pytest: the latter puts
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.

@@ -9,12 +9,15 @@ Three switches by environment variables, for builds that are not shipped:
 A build with a switch always compiles everything. `make clean` goes back to a release build.
 """
 
+import gzip
 import os
 import sys
+import tarfile
 from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
 WINDOWS = sys.platform == "win32"
@@ -79,10 +82,31 @@ class Build(build_ext):
         super().build_extensions()
 
 
+class Source(sdist):
+    """The same files make the same archive, whenever and by whomever it is made."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, **owner):
+        made = os.path.abspath(f"{base_name}.tar.gz")
+        when = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))  # 1980, as in the zip format
+
+        def plain(info):
+            info.mtime, info.uid, info.gid, info.uname, info.gname = when, 0, 0, "", ""
+            info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
+            return info
+
+        with (
+            open(made, "wb") as file,
+            gzip.GzipFile("", "wb", 9, file, mtime=when) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=plain)  # in the order of the names
+        return made
+
+
 switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
 setup(
     ext_modules=[extension(path) for path in sorted(glob("jelly/_core/*/*.pyx"))],
-    cmdclass={"build_ext": Build},
+    cmdclass={"build_ext": Build, "sdist": Source},
     # A directory for each kind of build, so that a wheel never picks up a module of another kind.
     options={"build": {"build_base": "build/" + ("-".join(switches) or "release"), "force": bool(switches)}},
 )

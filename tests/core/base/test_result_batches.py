@@ -383,6 +383,7 @@ def test_a_row_that_is_too_long_is_not_given() -> None:
 
 
 def test_arrow_of_results() -> None:
+    pytest.importorskip("pyarrow")
     arrow = pytest.importorskip("jelly.arrow")
     names = ("subject", "direction", "frame", "metadata", "object_kind", "s")  # columns of statements elsewhere
     rows = [(X, None, Literal("z", language="ar", direction="rtl"), Y, X, None)] * 3 + [(None,) * 6]

@@ -4,7 +4,6 @@ import gzip
 import re
 import tarfile
 
-import pyoxigraph
 import pytest
 from support.shared import ROOT, shared
 from textcase import BNODE, LANG, LITERAL, TRIPLE, TYPED, XSD, iri, read, rows, write
@@ -50,6 +49,8 @@ def test_suites_are_there():
 
 
 def from_pyoxigraph(term):
+    import pyoxigraph
+
     if isinstance(term, pyoxigraph.DefaultGraph):
         return None
     if isinstance(term, pyoxigraph.NamedNode):
@@ -74,6 +75,7 @@ def lower_tags(term):
 
 
 def peer(data, quads):
+    pyoxigraph = pytest.importorskip("pyoxigraph")
     form = pyoxigraph.RdfFormat.N_QUADS if quads else pyoxigraph.RdfFormat.N_TRIPLES
     return [
         tuple(map(from_pyoxigraph, (q.subject, q.predicate, q.object, *([q.graph_name] if quads else []))))

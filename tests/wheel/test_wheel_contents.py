@@ -1,0 +1,85 @@
+"""What is in a wheel, and what it needs: run by `make wheel`, with the wheel installed and out of the tree."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import jelly
+
+WHEEL = Path(os.environ.get("JELLY_WHEEL", ""))
+if not os.environ.get("JELLY_WHEEL"):
+    pytest.skip("JELLY_WHEEL names no wheel: make wheel", allow_module_level=True)
+
+PACKAGE = Path(jelly.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".so", ".pyd"))
+MOST = 3_000_000  # bytes
+
+
+def name_of(module: Path) -> str:
+    return ".".join((*module.relative_to(PACKAGE.parent).parent.parts, module.name.partition(".")[0]))
+
+
+def test_it_is_the_wheel_that_is_tested() -> None:
+    assert PACKAGE.is_relative_to(sys.prefix)
+    with zipfile.ZipFile(WHEEL) as archive:
+        names = set(archive.namelist())
+        assert {str(path.relative_to(PACKAGE.parent).as_posix()) for path in MODULES} <= names
+        assert len(MODULES) > 60
+    assert f"-{importlib.metadata.version('jelly-rdf')}-" in WHEEL.name
+
+
+def test_what_is_in_it() -> None:
+    with zipfile.ZipFile(WHEEL) as archive:
+        names = archive.namelist()
+    suffixes = {Path(name).suffix for name in names if name.startswith("jelly/") and name[-1] != "/"}
+    assert suffixes == {".py", ".pyi", ".pxd", ".typed", ".binpb", ".nq", ".md", MODULES[0].suffix}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"jelly", "jelly_rdf"}
+    for needed in ("jelly/py.typed", "jelly/data/service.binpb", "jelly/docs/pyjelly.md"):
+        assert needed in names
+    assert sum(name.endswith("LICENSE") for name in names) == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="wheels are repaired and stripped on Linux")
+def test_its_size() -> None:
+    assert WHEEL.stat().st_size < MOST
+    assert "manylinux" in WHEEL.name or "musllinux" in WHEEL.name
+    for module in MODULES:
+        assert b".symtab" not in module.read_bytes(), module
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_each_compiled_module_has_a_stub_or_nothing_public(module: Path) -> None:
+    stub = module.with_name(module.name.partition(".")[0] + ".pyi")
+    made = importlib.import_module(name_of(module))
+    public = [
+        name for name, value in vars(made).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == made.__name__
+    ]  # fmt: skip
+    assert stub.exists() or not public
+
+
+def test_numpy_is_enough() -> None:
+    code = """
+import sys, jelly
+statements = [jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o", language="en"))]
+assert jelly.loads(jelly.dumps(statements)) == statements
+assert not {"pyarrow", "pyoxigraph", "rdflib", "click", "grpc", "pyspark", "yaml"} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    needs = importlib.metadata.requires("jelly-rdf") or []
+    assert [need for need in needs if "extra ==" not in need] == ["numpy>=1.24"]
+
+
+def test_the_command_says_what_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-m", "jelly", "--help"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "jelly-rdf[cli]" in done.stderr
+    assert "Traceback" not in done.stderr
