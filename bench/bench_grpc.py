@@ -24,7 +24,8 @@ import grpc
 
 import jelly
 import jelly.grpc as jg
-from jelly.grpc._protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe, put_varint, split_frames
+from jelly._core.jelly.frame_reader import DELIMITED, split_frames
+from jelly.grpc._protocol import PUBLISH, SERVICE, SUBSCRIBE, pack_subscribe, put_varint
 
 ROUNDS = 5
 NO_LIMIT = [("grpc.max_receive_message_length", -1)]
@@ -87,7 +88,7 @@ def peer_server(kind: str, frames: list[bytes]) -> tuple[grpc.Server, str]:
 
 
 def serve(kind: str, path: str) -> None:
-    frames = list(split_frames(Path(path).read_bytes()))
+    frames = [frame for _, frame in split_frames([Path(path).read_bytes()], DELIMITED)]
     if kind == "broker":
         import asyncio
 

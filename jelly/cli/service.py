@@ -16,11 +16,15 @@ from typing import Any
 import click
 
 import jelly
+from jelly import patch as patches
+from jelly._core.base.constants import Op
+from jelly._formats.registry import FORMATS, PATCH_FORMATS, Content, find, having
+from jelly._io.source import split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
-from jelly.cli.common import STATEMENTS, progress_bar, reading_options, say
-from jelly.cli.reading import from_option, settings_of, wide_advice, wide_changes, wide_options
+from jelly.cli.common import STATEMENTS, limits_of, progress_bar, reading_options, say
+from jelly.cli.reading import settings_of, wide_advice, wide_changes, wide_options
 
 __all__ = ["cli"]
 
@@ -39,18 +43,22 @@ def _client_options(command: Callable[..., Any]) -> Callable[..., Any]:
     path = click.Path(exists=True, dir_okay=False)
     options = [
         click.option(
-            "--tls", is_flag=True,
+            "--tls",
+            is_flag=True,
             help="Use TLS; the system must know the authority of the server's certificate.",
         ),
         click.option(
-            "--ca", type=path,
+            "--ca",
+            type=path,
             help="Certificates (PEM) of the authorities that signed the server's certificate.",
         ),
         click.option("--cert", type=path, help="Certificate (PEM) of the client, with --key."),
         click.option("--key", type=path, help="Key (PEM) of the client."),
         click.option("--gzip", is_flag=True, help="Compress sent messages."),
         click.option(
-            "--timeout", type=float, metavar="SECONDS",
+            "--timeout",
+            type=float,
+            metavar="SECONDS",
             help="Give up after this many seconds (default: never).",
         ),
     ]
@@ -70,15 +78,22 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 
 @cli.command(short_help="Serve topics over gRPC.")
 @click.option(
-    "--listen", metavar="HOST:PORT", default="127.0.0.1:50051", show_default=True,
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:50051",
+    show_default=True,
     help="Address to listen on (port 0: any free port).",
 )
 @click.option(
-    "--topic", "files", metavar="NAME=FILE", multiple=True,
+    "--topic",
+    "files",
+    metavar="NAME=FILE",
+    multiple=True,
     help="Create a topic with the frames of a file. Repeatable.",
 )
 @click.option(
-    "--store", type=click.Path(file_okay=False),
+    "--store",
+    type=click.Path(file_okay=False),
     help="Directory that stores the topics, one Jelly file each.",
 )
 @click.option(
@@ -87,11 +102,13 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM), for TLS.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Key (PEM) of the certificate.")
 @click.option(
-    "--ca", type=click.Path(exists=True, dir_okay=False),
+    "--ca",
+    type=click.Path(exists=True, dir_okay=False),
     help="Only accept clients whose certificate is signed by these authorities (PEM).",
 )
 @click.option(
-    "--tokens", type=click.File(),
+    "--tokens",
+    type=click.File(),
     help="File of NAME TOKEN lines: only accept clients with one of the tokens.",
 )
 @click.option("--insecure", is_flag=True, help="Accept other machines without TLS.")
@@ -190,6 +207,40 @@ def _published(
     return checked(), options
 
 
+def _is_patch(format: str | None, path: str) -> bool:
+    """Whether a format, or by default the suffix of a path, is one of patches."""
+    name = (format or split_suffix(path)[0]).lower()
+    return any(known.is_called(name) for known in PATCH_FORMATS.values())
+
+
+def _publish_patches(
+    file: str, from_format: str | None, topic: str, client: Any, changes: dict[str, Any], given: dict[str, Any]
+) -> None:
+    """Publish the patches of a file."""
+    if changes.keys() - {"rdf_star", "generalized_statements"}:
+        raise click.UsageError("--physical and --namespaces are for statements, not for patches")
+    found = find(from_format, "" if file == "-" else file, content=Content.PATCH)
+    settings = {"format": found.name} | having(limits_of(given["limits"], found.reading), found.reading)
+    operations = 0
+
+    def counted(batches: Iterator[Any]) -> Iterator[Any]:
+        nonlocal operations
+        for batch in batches:
+            operations += len(batch) - int((batch.op == Op.PUNCTUATION).sum())
+            yield batch
+
+    with patches.PatchReader(file, **settings) as reader, progress_bar("Publishing") as progress:
+        batches = reader.source.watched(reader.batches(), progress)
+        first = next(batches, None)
+        sent = 0
+        if first is not None:
+            options = changed(reader.options or jelly.patch.PatchOptions(), changes)
+            options = changed(options, missing(options, first, ALL_FIELDS - changes.keys()))
+            items = counted(chain([first], batches))
+            sent = client.publish_patches(items, topic=topic, options=options, timeout=given["timeout"])
+    say(f"{sent:,} patches, {operations:,} operations acknowledged")
+
+
 async def _serve(server: Any, topics: Any) -> None:
     broker = server.handler
     done = asyncio.Event()
@@ -217,16 +268,27 @@ def _counts(broker: Any) -> str:
 @click.argument("file")
 @click.option("--to", "address", metavar="HOST:PORT", required=True, help="The server.")
 @click.option("--topic", required=True, help="The topic.")
-@from_option
 @click.option(
-    "--frame-rows", type=click.IntRange(1), default=256, show_default=True,
+    "--from",
+    "from_format",
+    type=click.Choice([*FORMATS, *PATCH_FORMATS]),
+    help="Format of the input (default: by the suffix of the file).",
+)
+@click.option(
+    "--frame-rows",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
     help="Statements per frame, unless frames are kept.",
 )
 @_client_options
 @wide_options
 @reading_options(*STATEMENTS)
 def publish(file: str, address: str, topic: str, from_format: str | None, frame_rows: int, **given: Any) -> None:
-    """Publish the statements of a file. Each frame is a message; the frames of a grouped stream are kept.
+    """Publish the statements or the patches of a file.
+
+    Each frame is a message; the frames of a grouped stream are kept. Of patches (.jellyp, .rdfp, .trp) each message is
+    a whole patch, and --frame-rows does not apply.
 
     The first publication decides which statements a topic can hold. Named graphs, generalized statements and quoted
     triples need --physical quads, --generalized and --star there, unless the beginning of the file has some.
@@ -240,6 +302,11 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
       jelly publish weather.jelly --to 127.0.0.1:50051 --topic weather
       jelly cat people.nt --to jelly | jelly publish - --to 127.0.0.1:50051 --topic people
     """
+    changes = wide_changes(given)
+    if _is_patch(from_format, file):
+        with _client(address, given) as client, wide_advice():
+            _publish_patches(file, from_format, topic, client, changes, given)
+        return
     (settings,) = settings_of((file,), from_format, given["limits"])
     with (
         jelly.Reader(file, **settings) as reader,
@@ -247,7 +314,7 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
         _client(address, given) as client,
         wide_advice(),
     ):
-        batches, options = _published(reader, wide_changes(given), progress)
+        batches, options = _published(reader, changes, progress)
         sent = client.publish(batches, topic=topic, options=options, frame_rows=frame_rows, timeout=given["timeout"])
     say(f"{sent:,} messages, {reader.statements:,} statements acknowledged")
 
@@ -256,7 +323,10 @@ def publish(file: str, address: str, topic: str, from_format: str | None, frame_
 @click.argument("address", metavar="HOST:PORT")
 @click.argument("topic")
 @click.option(
-    "-o", "--output", default="-", show_default=True,
+    "-o",
+    "--output",
+    default="-",
+    show_default=True,
     help="Output file; its suffix chooses the format. - is standard output.",
 )
 @click.option("--to", "to_format", help="Format of the output (default: by the suffix of the file, else N-Quads).")
@@ -268,46 +338,65 @@ def subscribe(address: str, topic: str, output: str, to_format: str | None, star
               number: int | None, **given: Any) -> None:  # fmt: skip
     """Write the messages of a topic to a file, or print them.
 
-    In Jelly each message is a frame. The environment variable JELLY_TOKEN holds the token, if any.
+    In Jelly each message is a frame. A format of patches (jellyp, rdfp, trp) subscribes to patches. The environment
+    variable JELLY_TOKEN holds the token, if any.
 
     \b
     Examples:
       jelly subscribe 127.0.0.1:50051 weather -o weather.jelly
       jelly subscribe 127.0.0.1:50051 weather --start latest --follow
+      jelly subscribe 127.0.0.1:50051 changes --to rdfp
     """
     if to_format is None and output == "-":
         to_format = "nq"
-    writer: jelly.Writer | None = None
+    is_patch = _is_patch(to_format, output)
+    writer: Any = None
     messages = 0
     begin = int(start) if start is not None and start.isdigit() else start
+
+    def written(feed: Any) -> Any:
+        if is_patch:
+            return patches.PatchWriter(output, feed and feed.options, format=to_format)
+        return jelly.Writer(output, feed.options if feed and to_format in (None, "jelly") else None, format=to_format)
+
     with (
         _client(address, given) as client,
         progress_bar("Receiving", output == "-") as progress,
-        client.subscribe(topic, start=begin, follow=follow, timeout=given["timeout"]) as feed,
+        (client.subscribe_patches if is_patch else client.subscribe)(
+            topic, start=begin, follow=follow, timeout=given["timeout"]
+        ) as feed,
         _signals_close(feed),
     ):
         try:
             for batch in feed.batches():
                 if writer is None:
-                    writer = jelly.Writer(
-                        output, feed.options if to_format in (None, "jelly") else None, format=to_format
-                    )
-                writer.add_batch(batch, keep_frames=True)
+                    writer = written(feed)
+                if is_patch:
+                    writer.add_batch(batch)
+                else:
+                    writer.add_batch(batch, keep_frames=True)
                 if output == "-":
                     writer.flush()
                 messages += 1
                 if progress is not None:
-                    progress(messages, number, writer.statements)
+                    progress(messages, number, writer.operations - messages if is_patch else writer.statements)
                 if messages == number:
                     break
-        except BaseException:
+        except BaseException as error:
             if writer is not None:
                 writer.abort()
+            if isinstance(error, jelly.JellyServiceError) and "holds patches" in error.reason and not is_patch:
+                raise jelly.JellyServiceError(
+                    f"{error.reason}; give --to rdfp, or -o FILE.jellyp", error.code
+                ) from None
             raise
     if writer is None:
-        writer = jelly.Writer(output, format=to_format)
+        writer = written(None)
     writer.close()
-    say(f"{messages:,} messages, {writer.statements:,} statements")
+    if is_patch:
+        say(f"{messages:,} patches, {writer.operations - messages:,} operations")
+    else:
+        say(f"{messages:,} messages, {writer.statements:,} statements")
 
 
 @contextlib.contextmanager

@@ -21,20 +21,28 @@ call metadata. ``jelly-topic`` names the topic of a publication (by default the 
 existing message) choose the messages of a subscription; the broker answers with ``jelly-first``, the number of the
 first message it sends.
 
+Topics of Jelly-Patch are an extension. A message is a whole patch, and a broker stores none of which a part is missing:
+
+>>> def replicate(address):
+...     with Client(address) as client:
+...         for patch in client.subscribe_patches("changes"):
+...             print(patch.id, len(patch))
+
 Labels of blank nodes pass through clients, servers and brokers as they are. Their scope is what the publisher says it
 is: the frame in a grouped stream, the publication in a flat one. A topic does not tell apart the labels of several
 publications; publishers of a flat topic choose labels that no other one uses.
 
-A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly``, that only grows. Any reader of Jelly can read it. Spark
-can follow it (``spark.readStream.format("jelly").option("follow", "true")``, from the start and then by offset), and
-``jelly spark ingest`` can archive it.
+A topic in a store is a Jelly file, ``DIRECTORY/NAME.jelly`` (of patches ``NAME.jellyp``), that only grows. Any reader
+of Jelly can read it. Spark can follow it (``spark.readStream.format("jelly").option("follow", "true")``, from the start
+and then by offset), and ``jelly spark ingest`` can archive it.
 """
 
 from jelly._public import name_public
 from jelly.grpc._broker import Broker
-from jelly.grpc._client import AsyncClient, AsyncFeed, Client, Feed
+from jelly.grpc._client import AsyncClient, AsyncFeed, AsyncPatchFeed, Client, Feed, PatchFeed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
+from jelly.grpc._patches import encode_patches
 from jelly.grpc._server import AsyncHandler, AsyncServer, Handler, Server
 from jelly.grpc._topic_log import Topic, Topics
 
@@ -42,6 +50,7 @@ __all__ = [
     "AsyncClient",
     "AsyncFeed",
     "AsyncHandler",
+    "AsyncPatchFeed",
     "AsyncServer",
     "Broker",
     "Call",
@@ -51,6 +60,7 @@ __all__ = [
     "FrameEncoder",
     "FrameWriter",
     "Handler",
+    "PatchFeed",
     "Publication",
     "Refusal",
     "Server",
@@ -59,6 +69,7 @@ __all__ = [
     "Topic",
     "Topics",
     "encode_frames",
+    "encode_patches",
     "tokens",
 ]
 

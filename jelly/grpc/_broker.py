@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
-from jelly._options import StreamOptions
+from jelly._core.base.batch import Batch
+from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyLimitError
 from jelly.grpc._context import BIG, Publication, Refusal, Subscription
-from jelly.grpc._framing import FrameDecoder, FrameEncoder
-from jelly.grpc._protocol import FIRST, serve_options
+from jelly.grpc._framing import FrameDecoder, FrameEncoder, fitted_options
+from jelly.grpc._patches import WholePatches
+from jelly.grpc._protocol import FIRST, check_content
 from jelly.grpc._server import AsyncHandler
 from jelly.grpc._topic_log import Missed, Topic, Topics
 
@@ -22,7 +24,9 @@ class Broker(AsyncHandler):
 
     A topic is created by its first publication, whose stream options it keeps; later publications must fit them. A
     publication is acknowledged when the store has all of it. If a publication fails, the messages that arrived before
-    stay. Each subscriber reads from the topic at its own pace, without a queue. A subscriber that falls behind a topic
+    stay. A topic holds statements or patches, as its first publication decides. A message of patches is a whole patch,
+    and the end of a publication ends its last patch; of a patch whose end does not arrive nothing is stored.
+    Each subscriber reads from the topic at its own pace, without a queue. A subscriber that falls behind a topic
     without a store ends with RESOURCE_EXHAUSTED.
 
     Parameters
@@ -75,11 +79,43 @@ class Broker(AsyncHandler):
                 # Another publication may have created the topic meanwhile.
                 topic.offer(call.options)
                 started = True
-            if batch.nbytes < BIG:
-                topic.append(batch)
-            else:
-                await asyncio.to_thread(topic.append, batch)
-            self.published += 1
+            await self._append(topic, batch)
+        await self._end(call, topic)
+
+    async def on_publish_patch(self, call: Publication) -> None:
+        """Append the patches of a stream to their topic, each when all of it has arrived.
+
+        Parameters
+        ----------
+        call : Publication
+            The request.
+        """
+        topic: Topic | None = None
+        whole: WholePatches | None = None
+        async for batch in call:
+            if call.options is None:
+                continue
+            if topic is None or whole is None:
+                topic = self._topic(call)
+                whole = WholePatches(call.options)
+            for patch in whole.add(batch):
+                topic.offer(call.options)
+                await self._append(topic, patch)
+        if topic is not None and whole is not None:
+            for patch in whole.close():
+                topic.offer(call.options)
+                await self._append(topic, patch)
+        await self._end(call, topic)
+
+    async def _append(self, topic: Topic, batch: Batch) -> None:
+        if batch.nbytes < BIG:
+            topic.append(batch)
+        else:
+            await asyncio.to_thread(topic.append, batch)
+        self.published += 1
+
+    async def _end(self, call: Publication, topic: Topic | None) -> None:
+        """Make sure of what was published, or refuse a stream of nothing."""
         if topic is not None:
             await asyncio.to_thread(topic.sync)
         elif call.messages == 0:
@@ -89,9 +125,8 @@ class Broker(AsyncHandler):
 
     def _topic(self, call: Publication) -> Topic:
         if not call.topic:
-            raise Refusal(
-                "INVALID_ARGUMENT", "no topic: expected a stream name in the options, or the metadata jelly-topic"
-            )
+            name = "" if call.patch else "a stream name in the options, or "
+            raise Refusal("INVALID_ARGUMENT", f"no topic: expected {name}the metadata jelly-topic")
         try:
             topic = self.topics.get(call.topic, create=self.create)
         except JellyLimitError as error:
@@ -99,6 +134,21 @@ class Broker(AsyncHandler):
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
         return topic
+
+    def on_subscribe_patch(self, call: Subscription) -> AsyncGenerator[bytes, None]:
+        """Send the patches of a topic, from the one that the subscriber asks for.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Returns
+        -------
+        AsyncGenerator[bytes, None]
+            The frames, without their lengths; each is a whole patch.
+        """
+        return self.on_subscribe(call)
 
     async def on_subscribe(self, call: Subscription) -> AsyncGenerator[bytes, None]:
         """Send the messages of a topic, from the one that the subscriber asks for.
@@ -119,9 +169,9 @@ class Broker(AsyncHandler):
         if topic.watchers >= self.max_subscribers:
             raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
         if topic.options is not None:
-            _served(topic.options, call.options)
+            _served(topic, call)
         number = topic.end if call.start == "latest" else call.start
-        reading = _Reading(topic, call.options, number if isinstance(number, int) else topic.first)
+        reading = _Reading(topic, call, number if isinstance(number, int) else topic.first)
         until = None if call.follow else topic.end
         news = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -159,23 +209,26 @@ class Broker(AsyncHandler):
             topic.unwatch(wake)
 
 
-def _served(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
-    """The options for a subscriber, see `serve_options`; a subscriber that asks for version 1 gets no namespaces."""
-    if requested is not None and requested.version == 1:
+def _served(topic: Topic, call: Subscription) -> StreamOptions | PatchOptions:
+    """The options for a subscriber; one of statements that asks for version 1 gets no namespaces."""
+    own, requested = topic.options, call.options
+    check_content(f"topic {topic.name!r}", isinstance(own, PatchOptions), call.patch)
+    if isinstance(own, StreamOptions) and requested is not None and requested.version == 1:
         own = own.replace(version=1)
-    return serve_options(own, requested)
+    options: StreamOptions | PatchOptions = fitted_options(own, requested)
+    return options
 
 
 class _Reading:
     """The position of a subscriber in a topic; ``number`` is the next message."""
 
-    def __init__(self, topic: Topic, requested: StreamOptions | None, number: int) -> None:
+    def __init__(self, topic: Topic, call: Subscription, number: int) -> None:
         self.topic = topic
         self.number = number
         self.has_begun = False
         # Whether the subscriber has read unchanged frames since a keyframe, so that the next frame needs no change.
         self.is_plain = False
-        self._requested = requested
+        self._call = call
         self._coder: tuple[FrameDecoder, FrameEncoder] | None = None
 
     @property
@@ -192,13 +245,13 @@ class _Reading:
         own = self.topic.options
         if not frames or own is None:
             return []
-        options = _served(own, self._requested)
+        options = _served(self.topic, self._call)
         skip = self.number - start
         if options == own and skip == 0:
             self.is_plain = True
             self._coder = None
         if not self.is_plain and self._coder is None:
-            self._coder = FrameDecoder(), FrameEncoder(options, skip_namespaces=True)
+            self._coder = FrameDecoder(patch=self._call.patch), FrameEncoder(options, skip_namespaces=True)
             for frame in frames[:skip]:
                 self._coder[0].decode(frame)
         self.has_begun = True

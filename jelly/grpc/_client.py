@@ -1,4 +1,4 @@
-"""Clients of RdfStreamService: a blocking one, and one for asyncio."""
+"""Clients of RdfStreamService and of the services of proto/broker.proto: a blocking one, and one for asyncio."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ from typing import Any, Generic, TypeVar
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
-from jelly._options import StreamOptions
+from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyServiceError, JellyTimeoutError
 from jelly.grpc._context import Tls, grpc, metadata_of
 from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, statements_of
-from jelly.grpc._protocol import FIRST, FOLLOW, PUBLISH, START, SUBSCRIBE, TOPIC, pack_subscribe
+from jelly.grpc._patches import PatchWriter, encode_patches, patch_of
+from jelly.grpc._protocol import (
+    FIRST,
+    FOLLOW,
+    PUBLISH,
+    PUBLISH_PATCH,
+    START,
+    SUBSCRIBE,
+    SUBSCRIBE_PATCH,
+    TOPIC,
+    pack_subscribe,
+)
+from jelly.patch import Patch
 
-__all__ = ["AsyncClient", "AsyncFeed", "Client", "Feed"]
+__all__ = ["AsyncClient", "AsyncFeed", "AsyncPatchFeed", "Client", "Feed", "PatchFeed"]
 
 MAX_MESSAGE = 1 << 28
 # Seconds before the first new attempt, and the longest wait. Each wait is twice the last, plus or minus 20 %.
@@ -105,10 +117,11 @@ class _Progress:
     """The progress of a subscription over all attempts."""
 
     def __init__(
-        self, settings: _Settings, topic: str, options: StreamOptions | None, start: int | str | None, follow: bool,
-        timeout: float | None, metadata: Mapping[str, str] | None,
+        self, settings: _Settings, topic: str, options: StreamOptions | PatchOptions | None, start: int | str | None,
+        follow: bool, timeout: float | None, metadata: Mapping[str, str] | None, patch: bool = False,
     ) -> None:  # fmt: skip
         self.settings = settings
+        self.patch = patch
         self.request = pack_subscribe(topic, options)
         self.start = start
         self.follow = follow
@@ -116,13 +129,13 @@ class _Progress:
         self.given = metadata
         self.number: int | None = None  # of the next message, if the server sends numbers
         self.received = 0
-        self.decoder = FrameDecoder()
+        self.decoder = FrameDecoder(patch=patch)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the next attempt."""
         start = self.start if self.number is None else self.number
         metadata = self.settings.metadata(self.given, start=start, follow=None if self.follow else 0)
-        self.decoder = FrameDecoder()
+        self.decoder = FrameDecoder(patch=self.patch)
         return {"metadata": metadata, "timeout": self.attempts.left}
 
     def began(self, metadata: Any) -> None:
@@ -160,8 +173,8 @@ class _BaseFeed:
         return self._progress.number
 
     @property
-    def options(self) -> StreamOptions | None:
-        """The stream options, or None before the first frame has been decoded."""
+    def options(self) -> Any:
+        """The stream options, or None before the first frame has been decoded; of patches PatchOptions."""
         return self._progress.decoder.options
 
     def close(self) -> None:
@@ -171,17 +184,12 @@ class _BaseFeed:
             self._call.cancel()
 
 
-class Feed(_BaseFeed):
-    """A subscription: an iterator of `Frame`.
+F = TypeVar("F", bound=_BaseFeed)
+P = TypeVar("P", bound=_BaseFeed)
 
-    `raw`, `batches` and `statements` give the same stream in other forms. A Feed can be consumed only once, in one of
-    these ways. `Client.subscribe` returns one.
 
-    Parameters
-    ----------
-    client, method, progress : Any
-        Internal.
-    """
+class _SyncFeed(_BaseFeed):
+    """The forms of a blocking subscription to statements or patches."""
 
     def raw(self) -> Iterator[bytes]:
         """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
@@ -222,6 +230,25 @@ class Feed(_BaseFeed):
         for frame in self.raw():
             yield self._progress.decoder.decode(frame)
 
+    def __enter__(self: F) -> F:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Feed(_SyncFeed):
+    """A subscription: an iterator of `Frame`.
+
+    `raw`, `batches` and `statements` give the same stream in other forms. A Feed can be consumed only once, in one of
+    these ways. `Client.subscribe` returns one.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
+
     def statements(self) -> Iterator[Statement]:
         """Iterate over the statements of all frames.
 
@@ -237,21 +264,30 @@ class Feed(_BaseFeed):
         for index, batch in enumerate(self.batches()):
             yield frame_of(batch, index)
 
-    def __enter__(self) -> Feed:
-        return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+class PatchFeed(_SyncFeed):
+    """A subscription to patches: an iterator of `jelly.patch.Patch`.
+
+    `raw` and `batches` give the same stream in other forms. A PatchFeed can be consumed only once, in one of these
+    ways. `Client.subscribe_patches` returns one.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
+
+    def __iter__(self) -> Iterator[Patch]:
+        for batch in self.batches():
+            yield patch_of(batch, self.options)
 
 
-F = TypeVar("F", bound=_BaseFeed)
-
-
-class _BaseClient(Generic[F]):
+class _BaseClient(Generic[F, P]):
     """A channel, its methods and its subscriptions."""
 
     _grpc: Any  # the module that makes channels
     _feed: type[F]
+    _patch_feed: type[P]
 
     def __init__(
         self,
@@ -268,6 +304,8 @@ class _BaseClient(Generic[F]):
         self._channel = self._settings.channel(self._grpc)
         self._subscribe = self._channel.unary_stream(SUBSCRIBE)
         self._publish = self._channel.stream_unary(PUBLISH)
+        self._subscribe_patch = self._channel.unary_stream(SUBSCRIBE_PATCH)
+        self._publish_patch = self._channel.stream_unary(PUBLISH_PATCH)
         self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
@@ -307,8 +345,43 @@ class _BaseClient(Generic[F]):
         progress = _Progress(self._settings, topic, options, start, follow, timeout, metadata)
         return self._feed(self, self._subscribe, progress)
 
+    def subscribe_patches(
+        self,
+        topic: str,
+        *,
+        options: PatchOptions | None = None,
+        start: int | str | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> P:
+        """Subscribe to a topic of patches. This is an extension of the Jelly service, see ``proto/broker.proto``.
 
-class Client(_BaseClient[Feed]):
+        Parameters
+        ----------
+        topic : str
+            Name of the topic.
+        options : PatchOptions, optional
+            Largest stream options that the caller can read, of stream type FRAME.
+        start : int or {"earliest", "latest"}, optional
+            First patch: its number, the oldest that is kept (default), or the next that is published.
+        follow : bool, default True
+            Continue with patches that are published later.
+        timeout : float, optional
+            Seconds for the whole subscription. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        PatchFeed or AsyncPatchFeed
+            The subscription. Each message is a whole patch. After a lost connection it continues with the next one.
+        """
+        progress = _Progress(self._settings, topic, options, start, follow, timeout, metadata, True)
+        return self._patch_feed(self, self._subscribe_patch, progress)
+
+
+class Client(_BaseClient[Feed, PatchFeed]):
     """A blocking client. Several threads may share it.
 
     Parameters
@@ -338,6 +411,7 @@ class Client(_BaseClient[Feed]):
 
     _grpc = grpc
     _feed = Feed
+    _patch_feed = PatchFeed
 
     def publish(
         self,
@@ -375,13 +449,57 @@ class Client(_BaseClient[Feed]):
         -----
         Only connecting is retried. A frame that has been sent once is never sent again.
         """
+        frames = encode_frames(items, options, frame_rows=frame_rows, name=topic or "")
+        return self._send(self._publish, frames, topic, timeout, metadata)
+
+    def publish_patches(
+        self,
+        patches: Iterable[Any] | Patch,
+        *,
+        topic: str,
+        options: PatchOptions | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> int:
+        """Publish patches and wait until the server has acknowledged all of them.
+
+        This is an extension of the Jelly service, see ``proto/broker.proto``.
+
+        Parameters
+        ----------
+        patches : Patch, or iterable of Patch, Batch or bytes
+            Patches, Batches in which rows of operation 15 end patches, or frames of a stream of any type.
+        topic : str
+            Name of the topic.
+        options : PatchOptions or mapping, optional
+            Options of the stream, or some of their fields. The stream type is always FRAME.
+        timeout : float, optional
+            Seconds for the whole call. By default unlimited.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        int
+            Number of frames published.
+
+        Notes
+        -----
+        A patch is stored when all of it has arrived, or not at all. Only connecting is retried.
+        """
+        return self._send(self._publish_patch, encode_patches(patches, options), topic, timeout, metadata)
+
+    def _send(
+        self, method: Any, frames: Iterator[bytes], topic: str | None, timeout: float | None,
+        metadata: Mapping[str, str] | None,
+    ) -> int:  # fmt: skip
         sent = 0
         failed: list[BaseException] = []
 
         def requests() -> Iterator[bytes]:
             nonlocal sent
             try:
-                for frame in encode_frames(items, options, frame_rows=frame_rows, name=topic or ""):
+                for frame in frames:
                     yield frame
                     sent += 1
             except BaseException as error:
@@ -400,7 +518,7 @@ class Client(_BaseClient[Feed]):
             else:
                 break
         try:
-            self._publish(requests(), timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
+            method(requests(), timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         except grpc.RpcError as error:
             if failed and not isinstance(failed[0], GeneratorExit):
                 raise failed[0] from None
@@ -420,14 +538,8 @@ class Client(_BaseClient[Feed]):
         self.close()
 
 
-class AsyncFeed(_BaseFeed):
-    """A subscription for asyncio: an asynchronous iterator of `Frame`. Otherwise it is like `Feed`.
-
-    Parameters
-    ----------
-    client, method, progress : Any
-        Internal.
-    """
+class _AsyncFeed(_BaseFeed):
+    """The forms of a subscription to statements or patches, for asyncio."""
 
     async def raw(self) -> AsyncIterator[bytes]:
         """Iterate over the frames as bytes. After a lost connection the first frame repeats the options.
@@ -470,6 +582,22 @@ class AsyncFeed(_BaseFeed):
         async for frame in self.raw():
             yield self._progress.decoder.decode(frame)
 
+    async def __aenter__(self: F) -> F:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+
+class AsyncFeed(_AsyncFeed):
+    """A subscription for asyncio: an asynchronous iterator of `Frame`. Otherwise it is like `Feed`.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
+
     async def statements(self) -> AsyncIterator[Statement]:
         """Iterate over the statements of all frames.
 
@@ -488,14 +616,22 @@ class AsyncFeed(_BaseFeed):
             yield frame_of(batch, index)
             index += 1
 
-    async def __aenter__(self) -> AsyncFeed:
-        return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
+class AsyncPatchFeed(_AsyncFeed):
+    """A subscription to patches for asyncio: an asynchronous iterator of `jelly.patch.Patch`, like `PatchFeed`.
+
+    Parameters
+    ----------
+    client, method, progress : Any
+        Internal.
+    """
+
+    async def __aiter__(self) -> AsyncIterator[Patch]:
+        async for batch in self.batches():
+            yield patch_of(batch, self.options)
 
 
-class AsyncClient(_BaseClient[AsyncFeed]):
+class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
     """A client for asyncio. Its methods and errors are those of `Client`.
 
     Parameters
@@ -518,6 +654,7 @@ class AsyncClient(_BaseClient[AsyncFeed]):
 
     _grpc = grpc.aio
     _feed = AsyncFeed
+    _patch_feed = AsyncPatchFeed
 
     async def publish(
         self,
@@ -551,6 +688,45 @@ class AsyncClient(_BaseClient[AsyncFeed]):
         int
             Number of frames published.
         """
+        writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
+        return await self._send(self._publish, writer, items, topic, timeout, metadata)
+
+    async def publish_patches(
+        self,
+        patches: AsyncIterable[Any] | Iterable[Any] | Patch,
+        *,
+        topic: str,
+        options: PatchOptions | Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> int:
+        """Publish patches and wait until the server has acknowledged all of them, see `Client.publish_patches`.
+
+        Parameters
+        ----------
+        patches : Patch, or iterable or asynchronous iterable of Patch, Batch or bytes
+            The patches.
+        topic : str
+            Name of the topic.
+        options : PatchOptions or mapping, optional
+            Options of the stream, or some of their fields.
+        timeout : float, optional
+            Seconds for the whole call.
+        metadata : mapping of str to str, optional
+            Further call metadata.
+
+        Returns
+        -------
+        int
+            Number of frames published.
+        """
+        items = [patches] if isinstance(patches, Patch) else patches
+        return await self._send(self._publish_patch, PatchWriter(options), items, topic, timeout, metadata)
+
+    async def _send(
+        self, method: Any, writer: FrameWriter | PatchWriter, items: AsyncIterable[Any] | Iterable[Any],
+        topic: str | None, timeout: float | None, metadata: Mapping[str, str] | None,
+    ) -> int:  # fmt: skip
         attempts = _Attempts(self._settings.retries, timeout)
         while True:
             try:
@@ -562,8 +738,7 @@ class AsyncClient(_BaseClient[AsyncFeed]):
                 await asyncio.sleep(wait)
             else:
                 break
-        call = self._publish(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
-        writer = FrameWriter(options, frame_rows=frame_rows, name=topic or "")
+        call = method(timeout=attempts.left, metadata=self._settings.metadata(metadata, topic=topic))
         sent = 0
         try:
             try:

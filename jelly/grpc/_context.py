@@ -14,9 +14,9 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
-from jelly._options import StreamOptions
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
+from jelly.grpc._patches import PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Missed
 
@@ -119,18 +119,20 @@ def metadata_of(pairs: Any) -> dict[str, str]:
 
 
 class Subscription(Call):
-    """A call of SubscribeRdf.
+    """A call of SubscribeRdf, or of SubscribePatch.
 
     Parameters
     ----------
-    context, authenticate, request : Any
+    context, authenticate, request, patch : Any
         Internal.
 
     Attributes
     ----------
     topic : str
         Name of the topic.
-    options : StreamOptions or None
+    patch : bool
+        Whether patches are asked for.
+    options : StreamOptions, PatchOptions or None
         Requested stream options.
     start : int, "earliest", "latest" or None
         First message that the subscriber asks for.
@@ -138,9 +140,10 @@ class Subscription(Call):
         Whether to continue with messages that are published later.
     """
 
-    def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes) -> None:
+    def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes, patch: bool = False) -> None:
         super().__init__(context, authenticate)
-        self.topic, self.options = unpack_subscribe(request)
+        self.patch = patch
+        self.topic, self.options = unpack_subscribe(request, patch)
         self.start: int | str | None = _start(self.metadata.get(START))
         self.follow = self.metadata.get(FOLLOW, "1") != "0"
 
@@ -177,12 +180,22 @@ def _start(value: str | None) -> int | str | None:
 class Publication(Call):
     """A call of PublishRdf: an iterator of Batches, one for each frame. In an `AsyncServer` it is asynchronous.
 
+    In a call of PublishPatch the Batches have operations, see `jelly.patch.PatchReader.batches`. The patches that they
+    are parts of, as their options say, must not have more bytes than a frame may have.
+
     Parameters
     ----------
-    context, authenticate, requests, check, max_bytes : Any
+    context, authenticate, requests, check, max_bytes, patch : Any
         Internal.
     **limits : Any
         Limits of the `Decoder`.
+
+    Attributes
+    ----------
+    patch : bool
+        Whether patches are published.
+    messages : int
+        Number of frames so far.
     """
 
     def __init__(
@@ -192,20 +205,23 @@ class Publication(Call):
         requests: Any,
         check: Callable[[Call, str, str], None],
         max_bytes: int,
+        patch: bool = False,
         **limits: Any,
     ) -> None:
         super().__init__(context, authenticate)
+        self.patch = patch
         self._requests = requests
         self._check = check
         self._max_bytes = max_bytes
-        self._decoder = FrameDecoder(**limits)
+        self._decoder = FrameDecoder(patch=patch, **limits)
+        self._open = 0  # bytes since a patch ended
         self._topic = self.metadata.get(TOPIC)
         self._checked = False
         self.messages = 0
 
     @property
-    def options(self) -> StreamOptions | None:
-        """The options of the stream, or None before the first frame that has them."""
+    def options(self) -> Any:
+        """The options of the stream, or None before the first frame that has them; of patches PatchOptions."""
         return self._decoder.options
 
     @property
@@ -214,7 +230,8 @@ class Publication(Call):
 
         It is the call metadata ``jelly-topic``, else the stream name, which is known from the first Batch on.
         """
-        return self._topic or (self.options.stream_name if self.options is not None else "")
+        name: str = getattr(self.options, "stream_name", "")
+        return self._topic or name
 
     def _decode(self, frame: bytes) -> Batch:
         batch = self._decoder.decode(inflate(frame, self._max_bytes))
@@ -223,6 +240,10 @@ class Publication(Call):
             self._check(self, "publish", self.topic)
             self._checked = True
         self.messages += 1
+        if batch.op is not None:
+            self._open = len(frame) + (0 if PUNCTUATION in batch.op else self._open)
+            if self._open > self._max_bytes:
+                raise JellyLimitError(f"a patch of more than {self._max_bytes} bytes, the most of a message: cut it up")
         return batch
 
     def __iter__(self) -> Iterator[Batch]:

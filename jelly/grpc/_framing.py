@@ -13,9 +13,9 @@ from jelly._core.terms.materialize import Materializer
 from jelly._formats.native import default_options
 from jelly._io.reader import Frame, Statement, frames_of
 from jelly._io.widening import ALL_FIELDS, changed, missing
-from jelly._options import PhysicalType, StreamOptions
+from jelly._options import PatchOptions, PhysicalType, StreamOptions
 from jelly.errors import JellyOptionsError
-from jelly.grpc._protocol import serve_options
+from jelly.grpc._protocol import serve_options, serve_patch_options
 
 __all__ = ["Fitting", "FrameDecoder", "FrameEncoder", "FrameWriter", "encode_frames", "frame_of", "statements_of"]
 
@@ -29,17 +29,16 @@ class FrameDecoder:
     Parameters
     ----------
     **limits : Any
-        Limits of the `Decoder`.
+        Limits of the `Decoder`, and ``patch=True`` for frames of Jelly-Patch.
     """
 
     def __init__(self, **limits: Any) -> None:
         self._decoder = Decoder(**limits)
 
     @property
-    def options(self) -> StreamOptions | None:
-        """The stream options, or None before the first frame."""
-        options: StreamOptions | None = self._decoder.options
-        return options
+    def options(self) -> Any:
+        """The stream options, or None before the first frame; of patches PatchOptions."""
+        return self._decoder.options
 
     def decode(self, frame: bytes) -> Batch:
         """Decode the next frame.
@@ -59,7 +58,11 @@ class FrameDecoder:
         JellyError
             If the frame is malformed. All later calls then raise the same error.
         """
-        return self._decoder.decode_frame(frame)
+        batch = self._decoder.decode_frame(frame)
+        if len(batch.frames) == 0:
+            # The rows before an error; the next call raises it.
+            self._decoder.decode_frame(b"")
+        return batch
 
 
 class FrameEncoder:
@@ -67,7 +70,7 @@ class FrameEncoder:
 
     Parameters
     ----------
-    options : StreamOptions
+    options : StreamOptions or PatchOptions
         Options of the stream.
     keyframe : bool, default False
         Refer to nothing before the first frame, so that a reader of another stream with these options can continue.
@@ -75,16 +78,17 @@ class FrameEncoder:
         Leave out namespace declarations if the stream has version 1.
     """
 
-    def __init__(self, options: StreamOptions, *, keyframe: bool = False, skip_namespaces: bool = False) -> None:
+    def __init__(
+        self, options: StreamOptions | PatchOptions, *, keyframe: bool = False, skip_namespaces: bool = False
+    ) -> None:
         self._encoder = Encoder(
             options, frame_rows=0, frame_bytes=0, keyframe=keyframe, skip_namespaces=skip_namespaces
         )
 
     @property
-    def options(self) -> StreamOptions:
-        """The stream options, complete after the first Batch."""
-        options: StreamOptions = self._encoder.options
-        return options
+    def options(self) -> Any:
+        """The stream options, complete after the first Batch; of patches PatchOptions."""
+        return self._encoder.options
 
     def encode(self, batch: Batch) -> list[bytes]:
         """Encode a Batch.
@@ -264,9 +268,9 @@ class Fitting:
     128
     """
 
-    def __init__(self, requested: StreamOptions | None) -> None:
+    def __init__(self, requested: StreamOptions | PatchOptions | None) -> None:
         self._requested = requested
-        self._decoder = None if requested is None else FrameDecoder()
+        self._decoder = None if requested is None else FrameDecoder(patch=isinstance(requested, PatchOptions))
         self._encoder: FrameEncoder | None = None
 
     def fit(self, frame: bytes) -> list[bytes]:
@@ -278,12 +282,17 @@ class Fitting:
         if self._encoder is None:
             if own is None:
                 return [frame]
-            options = serve_options(own, self._requested)
+            options = fitted_options(own, self._requested)
             if options == own:
                 self._decoder = None
                 return [frame]
             self._encoder = FrameEncoder(options)
         return self._encoder.encode(batch)
+
+
+def fitted_options(own: Any, requested: Any) -> Any:
+    """The options for a subscriber who asked for ``requested``, see `serve_options` and `serve_patch_options`."""
+    return (serve_patch_options if isinstance(own, PatchOptions) else serve_options)(own, requested)
 
 
 def statements_of(batch: Batch) -> list[Statement]:

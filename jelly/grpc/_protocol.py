@@ -1,6 +1,7 @@
 """The wire protocol except frames: names, the subscription message, and the options of a stream for a request.
 
-A message of the two methods that carries statements is a bare RdfStreamFrame, handled as bytes.
+A message with statements is a bare RdfStreamFrame, one with patches a bare RdfPatchFrame; both are handled as bytes.
+The services for patches and topics are an extension, see proto/broker.proto.
 """
 
 from __future__ import annotations
@@ -9,13 +10,25 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from jelly._core.jelly.encoder import options_row
-from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, LogicalType, PhysicalType, StreamOptions
+from jelly._core.jelly.encoder import options_row, patch_options_row
+from jelly._options import (
+    MAX_TABLE_SIZE,
+    MIN_NAME_TABLE,
+    LogicalType,
+    PatchOptions,
+    PatchStreamType,
+    PhysicalType,
+    StatementType,
+    StreamOptions,
+)
 from jelly.errors import JellyFormatError, JellyLimitError, JellyOptionsError
 
 SERVICE = "eu.ostrzyciel.jelly.core.proto.v1.RdfStreamService"
 SUBSCRIBE = f"/{SERVICE}/SubscribeRdf"
 PUBLISH = f"/{SERVICE}/PublishRdf"
+PATCH_SERVICE = "jelly.v1.PatchStreamService"
+SUBSCRIBE_PATCH = f"/{PATCH_SERVICE}/SubscribePatch"
+PUBLISH_PATCH = f"/{PATCH_SERVICE}/PublishPatch"
 
 # Call metadata of this package: PublishRdf has no field for a topic, SubscribeRdf none for the first message.
 TOPIC = "jelly-topic"
@@ -37,6 +50,17 @@ _OPTION_TAGS = {
     0x50: "max_prefix_table_size",
     0x58: "max_datatype_table_size",
     0x70: "logical_type",
+    0x78: "version",
+}
+# Tags of RdfPatchOptions.
+_PATCH_OPTION_TAGS = {
+    0x08: "statement_type",
+    0x10: "stream_type",
+    0x18: "generalized_statements",
+    0x20: "rdf_star",
+    0x48: "max_name_table_size",
+    0x50: "max_prefix_table_size",
+    0x58: "max_datatype_table_size",
     0x78: "version",
 }
 
@@ -70,8 +94,8 @@ def take_varint(data: bytes, at: int) -> tuple[int, int]:
     raise JellyFormatError("expected a varint", offset=at)
 
 
-def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
-    """An RdfStreamSubscribe.
+def pack_subscribe(topic: str, options: StreamOptions | PatchOptions | None = None) -> bytes:
+    """An RdfStreamSubscribe or, with the options of patches, a PatchSubscribe, which has the same fields.
 
     >>> pack_subscribe("news").hex()
     '0a046e657773'
@@ -80,7 +104,10 @@ def pack_subscribe(topic: str, options: StreamOptions | None = None) -> bytes:
     if topic:
         name = topic.encode()
         packed += bytes([_TOPIC_TAG]) + put_varint(len(name)) + name
-    if options is not None:
+    if isinstance(options, PatchOptions):
+        row = patch_options_row(options)
+        packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
+    elif options is not None:
         # Without a version: any version that jelly reads.
         row = options_row(options if options.version else options.replace(version=2))
         packed += bytes([_OPTIONS_TAG]) + put_varint(len(row)) + row
@@ -139,8 +166,8 @@ def _text(value: bytes, what: str) -> str:
         raise JellyFormatError(f"the {what} is not UTF-8") from None
 
 
-def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
-    """Topic and requested options of an RdfStreamSubscribe; unknown fields are ignored.
+def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptions | PatchOptions | None]:
+    """Topic and requested options of an RdfStreamSubscribe, or of a PatchSubscribe; unknown fields are ignored.
 
     JellyFormatError, JellyOptionsError or JellyUnsupportedError if it is malformed.
 
@@ -154,7 +181,20 @@ def unpack_subscribe(data: bytes) -> tuple[str, StreamOptions | None]:
             topic = _text(value, "topic")
         elif tag == _OPTIONS_TAG:
             options = (options or b"") + value  # protobuf merges messages so
-    return topic, None if options is None else unpack_options(options)
+    if options is None:
+        return topic, None
+    return topic, unpack_patch_options(options) if patch else unpack_options(options)
+
+
+def _numbers(data: bytes, tags: dict[int, str]) -> dict[str, Any]:
+    """The numbers of a message of options by name: sizes that are open are the largest, flags are bools."""
+    values: dict[str, Any] = {tags[tag]: number for tag, number, _ in _fields(data) if tag in tags}
+    sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
+    if not sizes["max_name_table_size"]:
+        sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
+    # No writer may have fewer names, whatever a client asks for.
+    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
+    return values | sizes | {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
 
 
 def unpack_options(data: bytes) -> StreamOptions:
@@ -166,20 +206,25 @@ def unpack_options(data: bytes) -> StreamOptions:
     >>> unpack_options(b"").max_name_table_size == unpack_options(b"\\x48\\x00").max_prefix_table_size == 1 << 20
     True
     """
-    values: dict[str, Any] = {}
     name = ""
-    for tag, number, value in _fields(data):
+    for tag, _, value in _fields(data):
         if tag == _NAME_TAG:
             name = _text(value, "stream name")
-        elif tag in _OPTION_TAGS:
-            values[_OPTION_TAGS[tag]] = number
-    sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
-    if not sizes["max_name_table_size"]:
-        sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
-    # No writer may have fewer names, whatever a client asks for.
-    sizes["max_name_table_size"] = max(sizes["max_name_table_size"], MIN_NAME_TABLE)
-    flags = {flag: bool(values.get(flag)) for flag in ("generalized_statements", "rdf_star")}
-    return StreamOptions(**(values | sizes | flags), stream_name=name)
+    return StreamOptions(**_numbers(data, _OPTION_TAGS), stream_name=name)
+
+
+def unpack_patch_options(data: bytes) -> PatchOptions:
+    """The PatchOptions that an RdfPatchOptions message asks for; what is not set is open, as in `unpack_options`.
+
+    An open statement type is QUADS, which holds both; an open stream type is FRAME, the only one that is sent.
+
+    >>> unpack_patch_options(b"").stream_type.name, unpack_patch_options(b"\\x08\\x01").statement_type.name
+    ('FRAME', 'TRIPLES')
+    """
+    values = _numbers(data, _PATCH_OPTION_TAGS)
+    values["stream_type"] = values.get("stream_type") or PatchStreamType.FRAME
+    values["statement_type"] = values.get("statement_type") or StatementType.QUADS
+    return PatchOptions(**(values | {"version": values.get("version") or 1}))
 
 
 def serve_options(own: StreamOptions, requested: StreamOptions | None) -> StreamOptions:
@@ -216,6 +261,42 @@ def serve_options(own: StreamOptions, requested: StreamOptions | None) -> Stream
     )
 
 
+def serve_patch_options(own: PatchOptions, requested: PatchOptions | None) -> PatchOptions:
+    """The options for sending patches of a stream with the options ``own``, of type FRAME, see `serve_options`.
+
+    Who asks for quads gets triples too, which are quads in the default graph. JellyOptionsError where that cannot be.
+
+    >>> own = PatchOptions(stream_type=1)
+    >>> serve_patch_options(own, own.replace(max_name_table_size=64)).max_name_table_size
+    64
+    """
+    if requested is None:
+        return own
+    if requested.stream_type != PatchStreamType.FRAME:
+        raise JellyOptionsError(f"stream type {requested.stream_type.name} was asked for, patches are sent as FRAME")
+    if requested.statement_type < own.statement_type:
+        raise JellyOptionsError(
+            f"statement type {requested.statement_type.name} was asked for, this is {own.statement_type.name}"
+        )
+    sizes = {name: min(getattr(own, name), getattr(requested, name)) for name in _SIZES}
+    return own.replace(
+        statement_type=requested.statement_type,
+        generalized_statements=own.generalized_statements and requested.generalized_statements,
+        rdf_star=own.rdf_star and requested.rdf_star,
+        **sizes,
+    )
+
+
+def check_content(what: str, patches: bool, expected: bool) -> None:
+    """JellyOptionsError where patches were sent or asked for and statements are there, or the other way round."""
+    if patches == expected:
+        return
+    service, method = (SERVICE, "PublishRdf and SubscribeRdf") if not patches else (
+        PATCH_SERVICE, "PublishPatch and SubscribePatch"
+    )  # fmt: skip
+    raise JellyOptionsError(f"{what} holds {'patches' if patches else 'statements'}: use {method} of {service}")
+
+
 # Logical types of streams of triples as streams of quads.
 _AS_QUADS = {LogicalType.FLAT_TRIPLES: LogicalType.FLAT_QUADS, LogicalType.GRAPHS: LogicalType.DATASETS}
 
@@ -245,3 +326,16 @@ def accept_options(own: StreamOptions, offered: StreamOptions) -> None:
         )
     if problems:
         raise JellyOptionsError("; ".join(problems))
+
+
+def accept_patch_options(own: PatchOptions, offered: PatchOptions) -> None:
+    """Refuse, with JellyOptionsError, patches of quads for a topic of triples; others are checked as they arrive.
+
+    >>> accept_patch_options(PatchOptions(statement_type=1), PatchOptions())
+    Traceback (most recent call last):
+    jelly.JellyOptionsError: statement type QUADS was offered, the topic is of TRIPLES
+    """
+    if offered.statement_type > own.statement_type:
+        raise JellyOptionsError(
+            f"statement type {offered.statement_type.name} was offered, the topic is of {own.statement_type.name}"
+        )

@@ -1,4 +1,4 @@
-"""Servers of RdfStreamService: one with threads and one for asyncio."""
+"""Servers of RdfStreamService and of the services of proto/broker.proto: one with threads and one for asyncio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ from jelly.grpc._context import (
     status_of,
 )
 from jelly.grpc._framing import Fitting, encode_frames
-from jelly.grpc._protocol import PUBLISH, RECEIVED, SERVICE, SUBSCRIBE, inflate
+from jelly.grpc._patches import encode_patches
+from jelly.grpc._protocol import (
+    PATCH_SERVICE,
+    PUBLISH,
+    PUBLISH_PATCH,
+    RECEIVED,
+    SERVICE,
+    SUBSCRIBE,
+    SUBSCRIBE_PATCH,
+    inflate,
+)
 
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
@@ -67,6 +77,31 @@ class Handler:
         """
         raise NotImplementedError("nothing can be published on this server")
 
+    def on_subscribe_patch(self, call: Subscription) -> Iterable[Any]:
+        """Answer a subscription to patches.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Returns
+        -------
+        iterable of Patch, Batch or bytes
+            The patches of the topic, see `encode_patches`.
+        """
+        raise NotImplementedError("this server has no patches to subscribe to")
+
+    def on_publish_patch(self, call: Publication) -> None:
+        """Receive a published stream of patches. The server acknowledges it when this method returns.
+
+        Parameters
+        ----------
+        call : Publication
+            The request; iterate over it for Batches.
+        """
+        raise NotImplementedError("no patches can be published on this server")
+
 
 class AsyncHandler:
     """Base of handlers for an `AsyncServer`: like `Handler`, with coroutines of one event loop."""
@@ -95,6 +130,31 @@ class AsyncHandler:
             The request; iterate over it for Batches with ``async for``.
         """
         raise NotImplementedError("nothing can be published on this server")
+
+    def on_subscribe_patch(self, call: Subscription) -> AsyncGenerator[bytes, None]:
+        """Answer a subscription to patches.
+
+        Parameters
+        ----------
+        call : Subscription
+            The request.
+
+        Returns
+        -------
+        AsyncGenerator[bytes, None]
+            The frames of the topic, without their lengths, each a whole patch.
+        """
+        raise NotImplementedError("this server has no patches to subscribe to")
+
+    async def on_publish_patch(self, call: Publication) -> None:
+        """Receive a published stream of patches. The server acknowledges it when this method returns.
+
+        Parameters
+        ----------
+        call : Publication
+            The request; iterate over it for Batches with ``async for``.
+        """
+        raise NotImplementedError("no patches can be published on this server")
 
 
 class _Settings:
@@ -139,12 +199,16 @@ class _Settings:
         ]
 
     def install(self, server: Any, subscribe: Any, publish: Any, is_async: bool) -> tuple[Any, str]:
-        """Add the methods of the service and bind the address. Return the health servicer and the address."""
-        methods = {
-            "SubscribeRdf": grpc.unary_stream_rpc_method_handler(subscribe),
-            "PublishRdf": grpc.stream_unary_rpc_method_handler(publish),
-        }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+        """Add the methods of the services and bind the address. Return the health servicer and the address.
+
+        ``subscribe`` and ``publish`` make the methods; they take whether it is the one for patches.
+        """
+        for service, suffix, patch in ((SERVICE, "Rdf", False), (PATCH_SERVICE, "Patch", True)):
+            methods = {
+                f"Subscribe{suffix}": grpc.unary_stream_rpc_method_handler(subscribe(patch)),
+                f"Publish{suffix}": grpc.stream_unary_rpc_method_handler(publish(patch)),
+            }
+            server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, methods),))
         return _add_extras(server, is_async), self.bind(server)
 
     def bind(self, server: Any) -> str:
@@ -158,13 +222,13 @@ class _Settings:
             raise _bind_error(self.address, error) from None
         return self.address if self.address.startswith("unix:") else f"{self.address.rpartition(':')[0]}:{port}"
 
-    def subscription(self, context: Any, request: bytes) -> Subscription:
-        call = Subscription(context, self.authenticate, inflate(request, self.max_bytes))
+    def subscription(self, context: Any, request: bytes, patch: bool) -> Subscription:
+        call = Subscription(context, self.authenticate, inflate(request, self.max_bytes), patch)
         self.check(call, "subscribe", call.topic)
         return call
 
-    def publication(self, context: Any, requests: Any) -> Publication:
-        return Publication(context, self.authenticate, requests, self.check, self.max_bytes, **self.limits)
+    def publication(self, context: Any, requests: Any, patch: bool) -> Publication:
+        return Publication(context, self.authenticate, requests, self.check, self.max_bytes, patch, **self.limits)
 
     def check(self, call: Call, action: str, topic: str) -> None:
         """Ask ``authorize`` whether the client may do this."""
@@ -214,7 +278,8 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         pool.Add(file)
     for module in (health_pb2, reflection_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
-    reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server, pool=pool)
+    services = (SERVICE, PATCH_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(services, server, pool=pool)
     return servicer
 
 
@@ -227,9 +292,9 @@ def _refusing(method: str, code: Any, detail: str, is_async: bool) -> Any:
     async def abort_async(request: Any, context: Any) -> None:
         await context.abort(code, detail)
 
-    if method == PUBLISH:
+    if method in (PUBLISH, PUBLISH_PATCH):
         return grpc.stream_unary_rpc_method_handler(abort_async if is_async else abort)
-    if method == SUBSCRIBE:
+    if method in (SUBSCRIBE, SUBSCRIBE_PATCH):
         return grpc.unary_stream_rpc_method_handler(abort_async if is_async else abort)
     return grpc.stream_stream_rpc_method_handler(abort_async if is_async else abort)
 
@@ -340,23 +405,34 @@ class Server:
         )
         self._health, self.address = settings.install(self._server, self._subscribe, self._publish, False)
 
-    def _subscribe(self, request: bytes, context: Any) -> Iterator[bytes]:
-        try:
-            call = self._settings.subscription(context, request)
-            fitting = Fitting(call.options)
-            for frame in encode_frames(self.handler.on_subscribe(call)):
-                yield from fitting.fit(frame)
-        except Exception as error:
-            context.abort(*status_of(error))
+    def _subscribe(self, patch: bool) -> Any:
+        handle = self.handler.on_subscribe_patch if patch else self.handler.on_subscribe
+        encode: Any = encode_patches if patch else encode_frames
 
-    def _publish(self, requests: Iterator[bytes], context: Any) -> bytes:
-        try:
-            self.handler.on_publish(self._settings.publication(context, requests))
-        except grpc.RpcError:  # the client went away
-            raise
-        except Exception as error:
-            context.abort(*status_of(error))
-        return RECEIVED
+        def subscribe(request: bytes, context: Any) -> Iterator[bytes]:
+            try:
+                call = self._settings.subscription(context, request, patch)
+                fitting = Fitting(call.options)
+                for frame in encode(handle(call)):
+                    yield from fitting.fit(frame)
+            except Exception as error:
+                context.abort(*status_of(error))
+
+        return subscribe
+
+    def _publish(self, patch: bool) -> Any:
+        handle = self.handler.on_publish_patch if patch else self.handler.on_publish
+
+        def publish(requests: Iterator[bytes], context: Any) -> bytes:
+            try:
+                handle(self._settings.publication(context, requests, patch))
+            except grpc.RpcError:  # the client went away
+                raise
+            except Exception as error:
+                context.abort(*status_of(error))
+            return RECEIVED
+
+        return publish
 
     def __enter__(self) -> Server:
         self.start()
@@ -449,25 +525,35 @@ class AsyncServer:
         if (task := asyncio.current_task()) is not None:
             self._calls.add(task)
 
-    async def _subscribe(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
-        self._note_call()
-        try:
-            call = self._settings.subscription(context, request)
-            fitting = Fitting(call.options)
-            async with aclosing(self.handler.on_subscribe(call)) as frames:
-                async for frame in frames:
-                    for fitted in fitting.fit(frame):
-                        yield fitted
-        except Exception as error:
-            await context.abort(*status_of(error))
+    def _subscribe(self, patch: bool) -> Any:
+        handle = self.handler.on_subscribe_patch if patch else self.handler.on_subscribe
 
-    async def _publish(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
-        self._note_call()
-        try:
-            await self.handler.on_publish(self._settings.publication(context, requests))
-        except Exception as error:
-            await context.abort(*status_of(error))
-        return RECEIVED
+        async def subscribe(request: bytes, context: Any) -> AsyncIterator[bytes]:
+            self._note_call()
+            try:
+                call = self._settings.subscription(context, request, patch)
+                fitting = Fitting(call.options)
+                async with aclosing(handle(call)) as frames:
+                    async for frame in frames:
+                        for fitted in fitting.fit(frame):
+                            yield fitted
+            except Exception as error:
+                await context.abort(*status_of(error))
+
+        return subscribe
+
+    def _publish(self, patch: bool) -> Any:
+        handle = self.handler.on_publish_patch if patch else self.handler.on_publish
+
+        async def publish(requests: AsyncIterator[bytes], context: Any) -> bytes:
+            self._note_call()
+            try:
+                await handle(self._settings.publication(context, requests, patch))
+            except Exception as error:
+                await context.abort(*status_of(error))
+            return RECEIVED
+
+        return publish
 
     async def __aenter__(self) -> AsyncServer:
         await self.start()

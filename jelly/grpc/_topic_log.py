@@ -4,8 +4,12 @@ A topic has an encoder of its own, which turns the statements of all publishers 
 number of messages a new **segment** begins with a keyframe that repeats the stream options. A subscriber can start at
 any segment, or continue from the one before. So frames are passed to subscribers unchanged, wherever they start.
 
-In a store each topic is a file of delimited Jelly, a message log that every reader of Jelly reads. It is only ever
-appended to. If a crash left bytes after the last complete frame, opening the store moves them to another file.
+A topic holds statements or patches. A message of patches is one whole patch, so that a keyframe never stands inside a
+transaction and no subscriber starts in one.
+
+In a store each topic is a file of delimited Jelly, or of Jelly-Patch: a message log that every reader of Jelly reads.
+It is only ever appended to. If a crash left bytes after the last complete frame, opening the store moves them to
+another file.
 """
 
 from __future__ import annotations
@@ -23,10 +27,11 @@ from urllib.parse import quote, unquote
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._io.source import lock
-from jelly._options import StreamOptions
+from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._protocol import accept_options, put_varint, take_varint
+from jelly.grpc._patches import as_frames, check_whole
+from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
 
 __all__ = ["Missed", "Topic", "Topics"]
 
@@ -35,7 +40,7 @@ log = logging.getLogger("jelly.grpc")
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
 _MAX_LENGTH = 10  # bytes of a varint
-_SUFFIX = ".jelly"
+_SUFFIX, _PATCH_SUFFIX = ".jelly", ".jellyp"
 NAMESPACES = 2  # the first version with namespaces
 # File names have at most 255 bytes on common systems.
 _MAX_NAME = 240
@@ -65,10 +70,11 @@ class Topic:
     ----------
     name : str
         Name of the topic.
-    options : StreamOptions or None
+    options : StreamOptions, PatchOptions or None
         Options of the stream. By default those of the first publication.
     path : pathlib.Path, optional
-        Jelly file that stores the messages. By default they stay in memory.
+        Jelly file that stores the messages; patches are stored in one with the suffix ``.jellyp``. By default messages
+        stay in memory.
     keep : int, default 10000
         Approximate number of messages kept in memory, without a file.
     keep_bytes : int, default 256 MiB
@@ -87,7 +93,7 @@ class Topic:
     def __init__(
         self,
         name: str,
-        options: StreamOptions | None,
+        options: StreamOptions | PatchOptions | None,
         *,
         path: Path | None = None,
         keep: int = 10_000,
@@ -111,7 +117,7 @@ class Topic:
             self._recover(path)
 
     @property
-    def options(self) -> StreamOptions | None:
+    def options(self) -> StreamOptions | PatchOptions | None:
         """The options of the stream, or None before the first publication."""
         return self._options
 
@@ -130,25 +136,37 @@ class Topic:
         """Number of functions that wait for messages."""
         return len(self._watchers)
 
-    def offer(self, options: StreamOptions) -> None:
+    def offer(self, options: StreamOptions | PatchOptions) -> None:
         """Check the options of a publication, or take them over if it is the first one.
 
         Parameters
         ----------
-        options : StreamOptions
-            Options of a publication. The topic has them in the version with namespaces.
+        options : StreamOptions or PatchOptions
+            Options of a publication. The topic has them in the version with namespaces, or with frames as patches.
 
         Raises
         ------
         JellyOptionsError
             If they do not fit those of the topic.
         """
+        patch = isinstance(options, PatchOptions)
         with self._lock:
             if self._options is None or self.end == 0:
                 # Later publications may have namespaces, and the options of a stream never change.
-                self._options = options.replace(stream_name=self.name, version=NAMESPACES)
-            else:
-                accept_options(self._options, options)
+                self._options = (
+                    as_frames(options)
+                    if isinstance(options, PatchOptions)
+                    else options.replace(stream_name=self.name, version=NAMESPACES)
+                )
+                if self.path is not None and patch != (self.path.suffix == _PATCH_SUFFIX):
+                    self.path = self.path.with_suffix(_PATCH_SUFFIX if patch else _SUFFIX)
+                return
+            own = self._options
+            check_content(f"topic {self.name!r}", isinstance(own, PatchOptions), patch)
+            if isinstance(own, PatchOptions) and isinstance(options, PatchOptions):
+                accept_patch_options(own, options)
+            elif isinstance(own, StreamOptions) and isinstance(options, StreamOptions):
+                accept_options(own, options)
 
     def append(self, batch: Batch) -> None:
         """Append one message.
@@ -165,6 +183,8 @@ class Topic:
         """
         if len(batch.frames) != 1:
             raise ValueError(f"a message is a Batch with the end of one frame, this one has {len(batch.frames)}")
+        if isinstance(self._options, PatchOptions):
+            check_whole(batch)
         with self._lock:
             segment = self._writable()
             assert self._encoder is not None
@@ -356,7 +376,8 @@ class Topic:
 
         All frames are decoded, so that subscribers only get frames that a reader accepts.
         """
-        decoder = FrameDecoder()
+        is_patch = path.suffix == _PATCH_SUFFIX
+        decoder = FrameDecoder(patch=is_patch)
         at = 0
         with open(path, "r+b") as file:
             size = file.seek(0, os.SEEK_END)
@@ -390,7 +411,13 @@ class Topic:
         except JellyError as error:
             error.source = str(self.path)
             raise
-        if decoder.options is None or decoder.options.stream_name != self.name:
+        options = decoder.options
+        if isinstance(options, PatchOptions):
+            is_own = options.is_grouped
+            check_whole(batch)
+        else:
+            is_own = options is not None and options.stream_name == self.name
+        if not is_own:
             raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(self.path))
         if _has_options(frame):
             self._segments.append(_Segment(self.end, at))
@@ -457,8 +484,12 @@ class Topics:
             try:
                 if not lock(self._held):
                     raise JellyError("another broker uses this store", source=str(self.store))
-                for path in sorted(self.store.glob("*" + _SUFFIX)):
-                    name = unquote(path.name.removesuffix(_SUFFIX))
+                for path in sorted(self.store.iterdir()):
+                    if path.suffix not in (_SUFFIX, _PATCH_SUFFIX):
+                        continue
+                    name = unquote(path.stem)
+                    if name in self._topics:
+                        raise JellyError(f"there is a topic {name!r} of statements, too", source=str(path))
                     self._topics[name] = Topic(name, None, path=path)
             except BaseException:
                 self._held.close()

@@ -523,6 +523,13 @@ class PatchWriter(SinkWriter):
             self.add_batch(batch)
         self.end_patch()
 
+    def flush(self) -> None:
+        """Write all rows of text, or all frames that have ended, so far."""
+        self._check_open()
+        self._flush()
+        if self._sink.is_live:
+            self._sink.flush()
+
     def _flush(self) -> None:
         if len(self._collector):
             self._encode(self._collector.batch)

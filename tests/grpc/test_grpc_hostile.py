@@ -34,6 +34,7 @@ PUBLISHED = {
     "nothing but nothing": ([b"", b""], "INVALID_ARGUMENT", "no options"),
     "no topic": ([bare(craft.options(2), craft.quad())], "INVALID_ARGUMENT", "no topic"),
     "malformed": ([GOOD, b"\x0a\xff"], "INVALID_ARGUMENT", ""),
+    "malformed after rows": ([GOOD, bare(craft.quad()) + b"\x0a\xff"], "INVALID_ARGUMENT", "malformed"),
     "garbage": ([b"\xff" * 100], "INVALID_ARGUMENT", ""),
     "a gigabyte announced": ([GOOD, b"\x0a" + craft.varint(1 << 30)], "INVALID_ARGUMENT", ""),
     "names": ([bare(craft.options(2, names=5000))], "INVALID_ARGUMENT", "max_name"),
