@@ -103,6 +103,8 @@ def test_text_is_cut_into_tasks(tmp_path: Path) -> None:
     read = [[row["o"] for row in rows(path, task)] for task in tasks]
     assert sum(read, []) == [f'"{i}"' for i in range(10_000)]
     assert min(map(len, read)) > 2000
+    # Not into tasks of a line.
+    assert len(split(find_files(path), 1)) == -(-size // 4096)
     # What cannot be cut, or need not be.
     assert len(split(find_files(path), size)) == 1
     assert len(split(find_files(path), 1000, cut_lines=False)) == 1
@@ -138,7 +140,7 @@ def test_errors_tell_the_byte_in_the_file(tmp_path: Path) -> None:
 
 def test_what_looks_like_another_format_is_told(tmp_path: Path) -> None:
     path = tmp_path / "n.nt"
-    path.write_bytes(b"@prefix ex: <http://example.org/> .\n" * 100)
+    path.write_bytes(b"@prefix ex: <http://example.org/> .\n" * 1000)
     [task, *_] = split(find_files(path), 1000)
     with pytest.raises(jelly.JellySyntaxError, match="it looks like Turtle"):
         rows(path, task)
@@ -172,7 +174,7 @@ def test_the_journal_knows_parts_of_text(tmp_path: Path) -> None:
     path = tmp_path / "n.nt"
     path.write_bytes(b"<a:s> <a:p> <a:o> .\n" * 1000)
     plan = split(find_files(path), 5000)
-    other = split(find_files(path), 4000)
+    other = split(find_files(path), 7000)
     with Manifest(str(tmp_path / "out"), {"sort": [], "blank_nodes": "scope"}) as manifest:
 
         def done(task: list[Part]) -> None:

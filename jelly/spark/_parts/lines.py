@@ -19,17 +19,18 @@ from jelly.errors import JellyError, JellySyntaxError
 
 __all__ = ["Lines", "can_be_cut", "cut_evenly", "read_lines"]
 
-# Minimum bytes of a read.
-_LEAST = 1 << 16
+# Minimum bytes of a part, and of a read.
+_LEAST_PART = 1 << 12
+_LEAST_READ = 1 << 16
 
 
 def cut_evenly(size: int, split_bytes: int) -> list[int]:
-    """The bytes at which parts of equal size begin, of at most ``split_bytes``.
+    """The bytes at which parts of equal size begin, of at most ``split_bytes``, or 4 KiB where those are fewer.
 
-    >>> cut_evenly(10, 4)
-    [0, 3, 6]
+    >>> cut_evenly(10_000, 5000), cut_evenly(10_000, 1)
+    ([0, 5000], [0, 3333, 6666])
     """
-    n = -(-size // split_bytes)
+    n = -(-size // max(split_bytes, _LEAST_PART))
     return [i * size // n for i in range(n)]
 
 
@@ -67,7 +68,7 @@ class Lines:
         at = max(first - 1, 0)
         self._file.seek(at)
         is_found = first == 0
-        while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST)):
+        while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST_READ)):
             begin = 0
             if not is_found:
                 begin = _after_line_end(data, 0)
