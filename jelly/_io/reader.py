@@ -39,7 +39,9 @@ class Reader(SourceReader):
     Parameters
     ----------
     src : str, os.PathLike, bytes-like, binary file object or iterable of bytes
-        The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web.
+        The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web:
+        a server that sends no byte for 60 seconds, or those that the environment variable JELLY_TIMEOUT says, is a
+        TimeoutError.
         gzip, zstd, bz2 and xz are recognised by the first bytes.
     format : str, optional
         Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, and

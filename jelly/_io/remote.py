@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import importlib
+import math
+import os
 import re
 import urllib.error
 import urllib.request
@@ -15,7 +17,7 @@ from http.client import HTTPException
 from typing import Any, BinaryIO
 
 from jelly._version import __version__
-from jelly.errors import JellyTruncatedError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyTruncatedError, MissingExtraError
 
 __all__ = ["Body", "is_url", "list_url", "open_url"]
 
@@ -88,14 +90,31 @@ def _time(info: Mapping[str, Any]) -> float:
     return value.timestamp() if isinstance(value, datetime) else float(value)
 
 
+def _timeout() -> float:
+    """Seconds that a web server has for its next byte: JELLY_TIMEOUT in the environment, by default 60."""
+    text = os.environ.get("JELLY_TIMEOUT") or "60"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise JellyArgumentError(f"the environment variable JELLY_TIMEOUT is {text!r}: expected seconds, more than 0")
+    return seconds
+
+
 class Body:
-    """What a web server gives for an address, as a file that is read as it comes: its ``name`` is the address."""
+    """What a web server gives for an address, as a file that is read as it comes: its ``name`` is the address.
+
+    TimeoutError if the server is silent for too long, see `_timeout`.
+    """
 
     def __init__(self, url: str, accept: str) -> None:
-        headers = {"Accept": accept, "User-Agent": f"jelly-rdf/{__version__}"}
-        with _as_os_error(url):
-            self._response = urllib.request.urlopen(urllib.request.Request(url, headers=headers))
         self.name = url
+        self._timeout = _timeout()
+        headers = {"Accept": accept, "User-Agent": f"jelly-rdf/{__version__}"}
+        with _as_os_error(url, self._timeout):
+            request = urllib.request.Request(url, headers=headers)
+            self._response = urllib.request.urlopen(request, timeout=self._timeout)
         self.headers = self._response.headers
         length = self.headers.get("Content-Length") or ""
         self._length = int(length) if re.fullmatch("[0-9]{1,18}", length) else None
@@ -104,7 +123,7 @@ class Body:
     def read(self, size: int) -> bytes:
         """At most so many of the next bytes, and none at the end."""
         try:
-            with _as_os_error(self.name):
+            with _as_os_error(self.name, self._timeout):
                 data: bytes = self._response.read1(size)
         except HTTPException as error:
             raise JellyTruncatedError(f"the body is cut off: {error}", offset=self._read) from None
@@ -122,13 +141,17 @@ _NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.
 
 
 @contextmanager
-def _as_os_error(url: str) -> Iterator[None]:
+def _as_os_error(url: str, timeout: float) -> Iterator[None]:
     """Within this, errors name the address, as those of files name the path: FileNotFoundError, where there is none."""
     try:
         yield
     except urllib.error.HTTPError as error:
         error.close()
         raise OSError(_NUMBERS.get(error.code, errno.EIO), f"HTTP {error.code} {error.reason}", url) from None
-    except urllib.error.URLError as error:
-        number = getattr(error.reason, "errno", None) or errno.EIO
-        raise OSError(number, str(getattr(error.reason, "strerror", None) or error.reason), url) from None
+    except (urllib.error.URLError, TimeoutError) as error:
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            why = f"no byte came for {timeout:g} seconds (JELLY_TIMEOUT)"
+            raise OSError(errno.ETIMEDOUT, why, url) from None
+        number = getattr(reason, "errno", None) or errno.EIO
+        raise OSError(number, str(getattr(reason, "strerror", None) or reason), url) from None

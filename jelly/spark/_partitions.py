@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import JELLY, NQ, NT, Content, find
+from jelly._formats.registry import JELLY, NQ, NT, Content, Format, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -33,6 +33,7 @@ from jelly._seekable.sidecar import SUFFIX
 from jelly._tools.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
+from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 __all__ = [
     "BATCH_ROWS",
@@ -60,7 +61,7 @@ SPLIT_BYTES = 1 << 25
 BATCH_ROWS = 1 << 14
 # Assumed expansion of compressed files.
 _COMPRESSION = 8
-# Maximum files whose keyframes are cached, because Spark plans again for every action.
+# Maximum files whose cuts are cached, because Spark plans again for every action.
 _MAX_CUTS = 4096
 
 _MAGIC = re.compile(r"[*?\[]")
@@ -88,7 +89,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a file that a task reads: all of it, or from keyframe ``first`` to before keyframe ``last``."""
+    """The part of a file that a task reads: all of it, or from ``first`` to before ``last``.
+
+    Both are numbers of keyframes in Jelly. In N-Triples and N-Quads they are bytes, see `jelly.spark._parts.lines`.
+    """
 
     file: File
     first: int = 0
@@ -289,7 +293,7 @@ def open_file(storage: Mapping[str, Any], path: str) -> BinaryIO:
 # ---- which tasks
 
 # Keyframe numbers are enough: the worker that reads a part reads the index too.
-_cuts: OrderedDict[tuple[File, int], list[int]] = OrderedDict()
+_cuts: OrderedDict[tuple[File, Format | None, int], list[int]] = OrderedDict()
 
 
 def split(
@@ -298,11 +302,13 @@ def split(
     *,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
+    cut_lines: bool = True,
 ) -> list[list[Part]]:
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files.
 
-    A Jelly file that has an index or a sidecar and is larger becomes several parts; any other file is one; small ones
-    share a task. Compressed files count eightfold. ``format`` and ``storage`` are those of `read_part`.
+    A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
+    N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Compressed files count
+    eightfold. ``format`` and ``storage`` are those of `read_part`.
     """
     if split_bytes < 1:
         raise ValueError("split_bytes must be at least 1")
@@ -311,8 +317,10 @@ def split(
     for file in files:
         compressed = bool(split_suffix(file.name)[1])
         cuts = [0]
-        if file.size > split_bytes and not compressed and _is_jelly(file, format):
-            cuts = _find_cuts(file, split_bytes, storage or {})
+        if file.size > split_bytes and not compressed:
+            form = _format(file, format)
+            if form is JELLY or (cut_lines and form in (NT, NQ)):
+                cuts = _find_cuts(file, form, split_bytes, storage or {})
         if len(cuts) > 1:
             tasks += [[Part(file, first, last)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
@@ -326,34 +334,49 @@ def split(
     return tasks
 
 
-def _is_jelly(file: File, format: str | None) -> bool:
+def _format(file: File, format: str | None) -> Format | None:
     try:
-        return find(format, file.name) is JELLY
+        return find(format, file.name)
     except JellyError:
-        return False  # the task that reads it will raise the error
+        return None  # the task that reads it will raise the error
 
 
-def _find_cuts(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int]:
-    """The keyframes at which the parts of a file begin; one keyframe if it cannot be cut."""
-    key = file, split_bytes
+def _find_cuts(file: File, form: Format | None, split_bytes: int, storage: Mapping[str, Any]) -> list[int]:
+    """The keyframes or bytes at which the parts of a file begin; [0] if it cannot be cut."""
+    key = file, form, split_bytes
     if key in _cuts:
         _cuts.move_to_end(key)
         return _cuts[key]
+    found = _find_keyframes(file, split_bytes, storage) if form is JELLY else _find_bytes(file, split_bytes, storage)
+    if found is None:
+        return [0]
+    _cuts[key] = found
+    if len(_cuts) > _MAX_CUTS:
+        _cuts.popitem(last=False)
+    return found
+
+
+def _find_bytes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
+    try:
+        with open_file(storage, file.path) as opened:
+            return cut_evenly(file.size, split_bytes) if can_be_cut(opened) else None
+    except OSError:
+        return None  # a task reports it
+
+
+def _find_keyframes(file: File, split_bytes: int, storage: Mapping[str, Any]) -> list[int] | None:
     try:
         with JellyFile(file.path, opener=partial(open_file, storage)) as opened:
             offsets = [keyframe.offset for keyframe in opened.index.keyframes]
     except (JellyError, OSError, ValueError):
         # It has no index or is not seekable. A task that reads the whole file reports errors.
-        return [0]
+        return None
     # Parts of equal size instead of a small part at the end.
     n = -(-file.size // split_bytes)
     cuts = [0]
     for number, offset in enumerate(offsets):
         if offset >= len(cuts) * file.size / n:
             cuts.append(number)
-    _cuts[key] = cuts
-    if len(_cuts) > _MAX_CUTS:
-        _cuts.popitem(last=False)
     return cuts
 
 
@@ -376,9 +399,8 @@ def read_part(
     ``keep`` chooses rows of each Batch (see `from_batches`), a `Where` for example. ``format`` is that of files whose
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
-    other formats the rest of the file.
-    Errors that are not those of the data are raised in any case. ``blank_nodes`` says what becomes of their labels,
-    before ``keep`` sees them.
+    other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
+    says what becomes of their labels, before ``keep`` sees them.
     """
     batches = read_batches(
         part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
@@ -434,9 +456,19 @@ def _read_batches(
         except JellyError as error:
             note_error(error, path, errors)
         return
+    form = find(format, part.file.name)
+    if form in (NT, NQ):
+        with open_file(storage, path) as opened:
+            _check_size(part, opened.seek(0, os.SEEK_END))
+            try:
+                yield from read_lines(
+                    opened, form, part.first, part.last, source=path, batch_rows=batch_rows, errors=errors
+                )
+            except JellyError as error:
+                note_error(error, path, errors)
+        return
     with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
-        if file.index.size != part.file.size:
-            raise JellyFormatError("the file has changed since the job was planned", source=path)
+        _check_size(part, file.index.size)
         if errors is None:
             yield from file.batches(first=part.first, last=part.last)
             return
@@ -445,6 +477,11 @@ def _read_batches(
                 yield from file.batches(first=number, last=number + 1)
             except JellyError as error:
                 note_error(error, path, errors)
+
+
+def _check_size(part: Part, size: int) -> None:
+    if size != part.file.size:
+        raise JellyFormatError("the file has changed since the job was planned", source=part.file.path)
 
 
 def note_error(error: JellyError, path: str, errors: list[JellyError] | None) -> None:

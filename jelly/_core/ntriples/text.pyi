@@ -10,6 +10,7 @@ from jelly._core.base.push_reader import PushReader
 class TextReader(PushReader):
     n_skipped: int
     skipped: list[tuple[int, str]]
+    skipped_at: list[int]
     def __new__(
         cls,
         *,

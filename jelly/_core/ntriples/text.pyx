@@ -42,8 +42,8 @@ cdef class TextReader(PushReader):
 
     Syntax is RDF 1.1, RDF-star and RDF 1.2, and any term may stand in any place; relative IRIs are taken as they are.
     ``strict=True`` takes RDF 1.1 only. ``on_error="skip"`` leaves out lines that are wrong and notes them in
-    ``skipped``; ``n_skipped`` counts them all. A Batch holds at most ``batch_rows`` statements and ends early at about
-    ``batch_bytes`` of text.
+    ``skipped``, and the bytes of their errors in ``skipped_at``; ``n_skipped`` counts them all. A Batch holds at most
+    ``batch_rows`` statements and ends early at about ``batch_bytes`` of text.
 
     With ``messages="comment"`` or ``"directive"`` the text is a message log: the frames of its Batches are messages, and
     no Batch holds a part of one; ``"either"`` is comments, unless a VERSION that announces directives comes before all
@@ -72,6 +72,7 @@ cdef class TextReader(PushReader):
     cdef bint open_last  # a delimiter at the end opens a message
     cdef readonly int64_t n_skipped
     cdef readonly list skipped
+    cdef readonly list skipped_at  # the byte of each error in `skipped`
 
     def __cinit__(
         self, *, bint quads, bint strict=False, on_error="raise", int64_t batch_rows=16384, int64_t batch_bytes=1 << 24,
@@ -103,6 +104,7 @@ cdef class TextReader(PushReader):
         self.open_last = messages != "directive" and trailing == "open"
         self.skip = on_error == "skip"
         self.skipped = []
+        self.skipped_at = []
 
     def __dealloc__(self):
         free_interner(&self.t.index)
@@ -332,6 +334,7 @@ cdef class TextReader(PushReader):
         self.n_skipped += 1
         if self.n_skipped <= MAX_SKIPPED:
             self.skipped.append((self.t.line, error.reason))
+            self.skipped_at.append(place["offset"])
         return 0
 
 

@@ -31,7 +31,8 @@ __all__ = ["JOURNAL", "READY", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"
 JOURNAL = "_ingest.jsonl"
 READY = "_ready"
 
-Key = tuple[int, float, int, int | None]  # size and time of change of the file, first and last keyframe of the part
+# Size and time of change of the file, first and last keyframe of the part; of text, its first and last byte.
+Key = tuple[int, float, int, int | None]
 
 
 def write_whole(path: str, text: str) -> None:

@@ -1,0 +1,1 @@
+"""What tasks read: parts of text files, and what the directories of files say."""

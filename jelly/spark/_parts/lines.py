@@ -1,0 +1,145 @@
+"""Parts of N-Triples and N-Quads: text that is not compressed, cut at line ends.
+
+A part has the lines that begin at or after its first byte and before its last. Both are any bytes of the file, so that
+a plan needs no look into it. Every line begins in one part, whichever the cuts are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from jelly._core.base.batch import Batch
+from jelly._formats.registry import FORMATS, Format
+from jelly._io.drain import drain
+from jelly._io.sniff import HEAD, compression_of, explain
+from jelly._io.source import CHUNK
+from jelly.errors import JellyError, JellySyntaxError
+
+__all__ = ["Lines", "can_be_cut", "cut_evenly", "read_lines"]
+
+# Minimum bytes of a part, and of a read.
+_LEAST_PART = 1 << 12
+_LEAST_READ = 1 << 16
+
+
+def cut_evenly(size: int, split_bytes: int) -> list[int]:
+    """The bytes at which parts of equal size begin, of at most ``split_bytes``, or 4 KiB where those are fewer.
+
+    >>> cut_evenly(10_000, 5000), cut_evenly(10_000, 1)
+    ([0, 5000], [0, 3333, 6666])
+    """
+    n = -(-size // max(split_bytes, _LEAST_PART))
+    return [i * size // n for i in range(n)]
+
+
+def can_be_cut(file: BinaryIO) -> bool:
+    """Whether a file is text from which any part can be read: not compressed, whatever it is called, and seekable."""
+    try:
+        file.seek(-1, os.SEEK_END)
+        file.read(1)  # a web server may not serve parts
+        file.seek(0)
+        head = file.read(HEAD)
+    except (OSError, ValueError):
+        return False
+    return compression_of(head) is None
+
+
+class Lines:
+    """The bytes of the lines that begin at byte ``first`` or later, and before byte ``last`` (None: the end).
+
+    CR and LF end a line each: between the two there is an empty line.
+
+    >>> import io
+    >>> text = io.BytesIO(b"one\\ntwo\\nthree")
+    >>> [b"".join(Lines(text, first, last)) for first, last in ((0, 4), (4, 5), (5, 8), (8, None))]
+    [b'one\\n', b'two\\n', b'', b'three']
+    """
+
+    def __init__(self, file: BinaryIO, first: int, last: int | None) -> None:
+        self._file = file
+        self._first = first
+        self._last = last
+        self.start = first  # the byte of the first line that begins here, once it is found
+
+    def __iter__(self) -> Iterator[bytes]:
+        first, last = self._first, self._last
+        at = max(first - 1, 0)
+        self._file.seek(at)
+        is_found = first == 0
+        while data := self._file.read(CHUNK if last is None else max(min(CHUNK, last - at), _LEAST_READ)):
+            begin = 0
+            if not is_found:
+                begin = _after_line_end(data, 0)
+                is_found = begin > 0
+                if not is_found:
+                    at += len(data)
+                    continue
+                self.start = at + begin
+                if last is not None and self.start >= last:
+                    return
+            if last is not None and at + len(data) >= last:
+                end = _after_line_end(data, max(last - 1 - at, 0))
+                if end:
+                    yield data[begin:end]
+                    return
+            yield data[begin:] if begin else data
+            at += len(data)
+
+
+def _after_line_end(data: bytes, at: int) -> int:
+    """The place behind the first line end at or after ``at``; 0 if there is none."""
+    lf = data.find(b"\n", at)
+    cr = data.find(b"\r", at, len(data) if lf < 0 else lf)
+    return (cr if cr >= 0 else lf) + 1
+
+
+def read_lines(
+    file: BinaryIO,
+    format: Format,
+    first: int,
+    last: int | None,
+    *,
+    source: str,
+    batch_rows: int,
+    errors: list[JellyError] | None,
+) -> Iterator[Batch]:
+    """The statements of a part of a file, which is called ``source``.
+
+    ``errors`` gets the errors of lines, which are left out then; else the first one is raised. They tell the byte in
+    the file; the line only where the part begins the file, because nobody has counted the lines before.
+    """
+    lines = Lines(file, first, last)
+    reader = format.open_reader(
+        delimited=None, strict=False, on_error="raise" if errors is None else "skip", batch_rows=batch_rows
+    )
+    begins = first == 0
+
+    def chunks() -> Iterator[bytes]:
+        # Not the first line for the reader: there is no byte order mark in the middle of a file.
+        yield from () if begins else (b"\n",)
+        yield from lines
+
+    def before() -> int:
+        return 0 if begins else lines.start - 1
+
+    try:
+        yield from drain(reader, chunks())
+    except JellyError as error:
+        if error.offset is not None:
+            error.offset += before()
+        if begins:
+            file.seek(0)
+            explain(error, file.read(HEAD), format.name, FORMATS, "format")
+        else:
+            error.line = None
+        error.source = source
+        raise
+    finally:
+        for (line, why), offset in zip(reader.skipped, reader.skipped_at, strict=True):
+            place = before() + offset
+            assert errors is not None
+            errors.append(JellySyntaxError(why, line=line if begins else None, offset=place, source=source))
+        if errors is not None and (more := reader.n_skipped - len(reader.skipped)):
+            errors.append(JellySyntaxError(f"{more} more lines were left out", source=source))
