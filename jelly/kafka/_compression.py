@@ -98,7 +98,7 @@ class Unpacker:
             if head.dict_id and head.dict_id not in self._dictionaries:
                 known = ", ".join(map(str, self._dictionaries)) or "none"
                 raise JellyFormatError(
-                    f"the value is compressed with the zstd dictionary {head.dict_id}: the dictionaries given are {known}"
+                    f"the value needs the zstd dictionary {head.dict_id}: the dictionaries given are {known}"
                 )
             # The size that the head tells is believed by decompress().
             if zstd.frame_content_size(data) > self._max:

@@ -37,10 +37,10 @@ class JellyDeserializer:
     Parameters
     ----------
     result : {"statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow"}, default "statements"
-        What a value becomes: a list of `Triple` or `Quad`; a `jelly.Batch`; a `jelly.Frame` or `jelly.messages.Message`,
-        with metadata and namespaces; an ``rdflib.Graph``, or ``rdflib.Dataset`` if there are named graphs; a list of
-        statements of pyoxigraph; a ``pyarrow.Table`` in the layout ``flat`` of `jelly.arrow`. A patch becomes a
-        `jelly.patch.Patch` for "statements", and a Batch or table of operations for "batch" and "arrow".
+        What a value becomes: a list of `Triple` or `Quad`; a `jelly.Batch`; a `jelly.Frame` or a
+        `jelly.messages.Message`, with metadata and namespaces; an ``rdflib.Graph``, or of quads an ``rdflib.Dataset``;
+        a list of statements of pyoxigraph; a ``pyarrow.Table`` in the layout ``flat`` of `jelly.arrow`. A patch becomes a
+        `jelly.patch.Patch` for "statements", a Batch of operations or a table of changes for "batch" and "arrow".
     format : str, optional
         Format of values whose header ``content-type`` does not tell it, as for `jelly.Reader` or
         `jelly.patch.PatchReader`. By default Jelly or Jelly-Patch, which the first bytes tell apart.
@@ -82,7 +82,7 @@ class JellyDeserializer:
             raise JellyArgumentError(f"result is {result!r}: expected one of {', '.join(_RESULTS)}")
         refuse_unknown(limits, JELLY.reading)
         dictionaries = tuple(dictionaries)
-        self._given = (result, {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes}, limits)
+        self._given = {"format": format, "dictionaries": dictionaries, "max_value_bytes": max_value_bytes} | limits
         self._result = result
         self._format = None if format is None else _named(format)
         self._unpacker = Unpacker(dictionaries, max_value_bytes)
@@ -216,8 +216,7 @@ class JellyDeserializer:
         return Patch([operation for patch in patches for operation in patch])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        result, settings, limits = self._given
-        return partial(JellyDeserializer, result, **settings, **limits), ()
+        return partial(JellyDeserializer, self._result, **self._given), ()
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""

@@ -55,7 +55,8 @@ class JellySerializer:
     -----
     The header ``content-type`` (``application/x-jelly-rdf``, of patches ``application/x-jelly-rdf-patch``) and, of
     compressed values, ``content-encoding`` are set where the client lets a serializer do it: confluent-kafka, if
-    ``headers`` are given to ``produce`` (an empty list will do), and kafka-python from 3.0 on. See `headers` for others.
+    ``headers`` are given to ``produce`` (an empty list will do), and kafka-python from 3.0 on. See `headers` for
+    others.
 
     It may be used from several threads.
 
@@ -187,12 +188,10 @@ class JellySerializer:
         # After an error an encoder is in no known state: it is not put back.
         encoder = self._idle.pop() if self._idle else self._make()
         try:
-            made = encoder.encode((value,))[0]
+            made, patch = encoder.encode_one(value)
         except JellyError as error:
             raise serialization_error(error) from error
-        patch = encoder.was_patch
         self._idle.append(encoder)
-        assert made is not None
         return (made if self._pack is None else self._pack(made)), patch
 
     def headers(self, value: Any = ()) -> list[tuple[str, bytes]]:

@@ -13,6 +13,7 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.jelly.encoder import Encoder
+from jelly._core.rules.needs import lacking
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, AnyTerm, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable
 from jelly._core.terms.operations import Operation
@@ -37,6 +38,7 @@ ALL = 1 << 40
 _SMALL, _USUAL = StreamOptions.small(), StreamOptions()
 _TABLES = ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size")
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, Variable, AnyTerm)
+_ARITIES = {Triple: 3, Quad: 4}
 _EXPECTED = "expected a graph, a dataset, statements, a Batch, a Frame, a Message, a patch, or None"
 
 Namespaces = Iterable[tuple[str, str]]
@@ -52,8 +54,11 @@ def is_patch(value: Any) -> bool:
 class _Collector:
     """A BatchBuilder for values of one kind, with the places of its frames in the result."""
 
-    def __init__(self, library: TermAdapter | None) -> None:
+    def __init__(self, library: TermAdapter | None, arity: int, grouped: bool, encoder: Encoder) -> None:
         self.builder = BatchBuilder(4, library=library)
+        self.arity = arity
+        self.grouped = grouped
+        self.encoder = encoder  # for small values that need nothing more
         self.places: list[int] = []
         self.longest = 0  # statements of the longest value
 
@@ -64,7 +69,7 @@ class ValueEncoder:
     def __init__(self, options: StreamOptions | Mapping[str, Any] | None, namespaces: bool) -> None:
         if options is not None and not isinstance(options, StreamOptions | Mapping):
             raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
-        self.was_patch = False  # the last value
+        self._was_patch = False  # a value of this call
         self._given = options
         self._namespaces = namespaces
         self._allowed = open_fields(options)
@@ -72,7 +77,8 @@ class ValueEncoder:
         self._encoders: dict[Any, Encoder] = {}
         self._known: dict[tuple[int, bool, bool], StreamOptions] = {}
         self._adapters: dict[str, TermAdapter] = {}
-        self._options(3, False, False)
+        if isinstance(options, Mapping):
+            changed(StreamOptions(), options)  # checks their names
 
     def encode(self, values: list[Any] | tuple[Any, ...] | Batch) -> list[bytes | None]:
         """The frames of some values, or of the frames of a Batch."""
@@ -80,13 +86,30 @@ class ValueEncoder:
             return self._frames(values)
         made: list[bytes | None] = [None] * len(values)
         for place, value in enumerate(values):
-            self.was_patch = False
-            if value is not None:
+            # Most values are such lists, and Python takes as long for a few calls as the core for a value.
+            if type(value) is list and value and (arity := _ARITIES.get(type(value[0]))) is not None:
+                collector = self._collectors.get((arity, False, "")) or self._collector(arity, False, "")
+                builder = collector.builder
+                builder.extend(iter(value), ALL)
+                builder.end_frame()
+                collector.places.append(place)
+                if len(value) > collector.longest:
+                    collector.longest = len(value)
+                if len(builder) >= ROWS:
+                    self._flush(collector, made)
+            elif value is not None:
                 self._put(value, place, made)
-        for (arity, grouped, _), collector in self._collectors.items():
+        for collector in self._collectors.values():
             if collector.places:
-                self._flush(collector, arity, grouped, made)
+                self._flush(collector, made)
         return made
+
+    def encode_one(self, value: Any) -> tuple[bytes, bool]:
+        """The frame of a value, and whether it is a patch."""
+        self._was_patch = False
+        frame = self.encode((value,))[0]
+        assert frame is not None
+        return frame, self._was_patch
 
     # ---- values
 
@@ -140,9 +163,9 @@ class ValueEncoder:
         self._collect((), place, made, False)
 
     def _put_graph(self, graph: Any, place: int, made: list[bytes | None]) -> None:
-        from jelly.rdflib._writing import ConjunctiveGraph, _statements
+        from jelly.rdflib._writing import _statements
 
-        quads = isinstance(graph, ConjunctiveGraph)
+        quads = isinstance(graph, sys.modules["rdflib"].ConjunctiveGraph)
         namespaces = [(name, str(iri)) for name, iri in graph.namespaces()] if self._namespaces else ()
         self._collect(
             _statements(graph, quads), place, made, True, namespaces, library="rdflib", arity=4 if quads else 3
@@ -168,10 +191,7 @@ class ValueEncoder:
         if not library and first is not None:
             library = self._library(first)
         arity = arity or (3 if first is None else arity_of(first))
-        key = (arity, grouped, library)
-        collector = self._collectors.get(key)
-        if collector is None:
-            collector = self._collectors[key] = _Collector(self._adapter(library))
+        collector = self._collector(arity, grouped, library)
         builder = collector.builder
         before = len(builder)
         if self._namespaces:
@@ -185,7 +205,14 @@ class ValueEncoder:
         collector.longest = max(collector.longest, rows - before)
         collector.places.append(place)
         if rows >= ROWS:
-            self._flush(collector, arity, grouped, made)
+            self._flush(collector, made)
+
+    def _collector(self, arity: int, grouped: bool, library: str) -> _Collector:
+        key = (arity, grouped, library)
+        if key not in self._collectors:
+            encoder = self._made((arity, grouped, False), self._options(arity, grouped, False))
+            self._collectors[key] = _Collector(self._adapter(library), arity, grouped, encoder)
+        return self._collectors[key]
 
     def _adapter(self, library: str) -> TermAdapter | None:
         if not library:
@@ -198,12 +225,14 @@ class ValueEncoder:
 
     # ---- Batches
 
-    def _flush(self, collector: _Collector, arity: int, grouped: bool, made: list[bytes | None]) -> None:
+    def _flush(self, collector: _Collector, made: list[bytes | None]) -> None:
         batch = collector.builder.batch
-        encoder, key = self._encoder(batch, arity, grouped, collector.longest > LARGE)
-        for place, frame in zip(collector.places, encoder.encode_frames(batch, True), strict=True):
+        encoder = collector.encoder
+        if collector.longest > LARGE or lacking(encoder.options, batch):
+            encoder = self._encoder(batch, collector.arity, collector.grouped, collector.longest > LARGE)
+        frames = encoder.encode_frames(batch, True)
+        for place, frame in zip(collector.places, frames, strict=True):
             made[place] = frame
-        self._encoders[key] = encoder
         collector.builder.clear()
         collector.places.clear()
         collector.longest = 0
@@ -213,9 +242,8 @@ class ValueEncoder:
         if batch.op is not None:
             return self._patch(batch)
         grouped = batch.options is not None and batch.options.is_grouped
-        encoder, key = self._encoder(batch, batch.arity, grouped, len(batch) > LARGE)
+        encoder = self._encoder(batch, batch.arity, grouped, len(batch) > LARGE)
         frames = encoder.encode_frames(batch, False) + encoder.close_frames()
-        self._encoders[key] = encoder
         # A Batch without statements makes no frame.
         return frames[0] if frames else self._frame_of_nothing(batch.arity, grouped)
 
@@ -230,59 +258,64 @@ class ValueEncoder:
             )
         grouped = batch.options is not None and batch.options.is_grouped
         longest = int(np.diff(ends, prepend=0).max(initial=0))
-        encoder, key = self._encoder(batch, batch.arity, grouped, longest > LARGE)
+        encoder = self._encoder(batch, batch.arity, grouped, longest > LARGE)
         frames = encoder.encode_frames(batch, True)
-        self._encoders[key] = encoder
         return list(frames)
 
     def _frame_of_nothing(self, arity: int, grouped: bool) -> bytes:
         encoder = Encoder(self._options(arity, grouped, False), delimited=False)
         return encoder.close()
 
-    def _encoder(self, batch: Batch, arity: int, grouped: bool, large: bool) -> tuple[Encoder, Any]:
-        """An encoder whose options allow a Batch, and its key. It is put back when it has done its work."""
+    def _encoder(self, batch: Batch, arity: int, grouped: bool, large: bool) -> Encoder:
+        """An encoder whose options allow a Batch."""
         options = self._options(arity, grouped, large)
-        changes = missing(options, batch, self._allowed)
-        if not self._namespaces:
-            changes.pop("version", None)
-        key = (arity, grouped, large, *changes.items())
-        if (known := self._encoders.pop(key, None)) is not None:
-            return known, key
-        return Encoder(
-            changed(options, changes), frame_rows=0, frame_bytes=0, independent=True,
-            skip_namespaces=not self._namespaces,
-        ), key  # fmt: skip
+        key: Any = (arity, grouped, large)
+        if changes := missing(options, batch, self._allowed):
+            if not self._namespaces:
+                changes.pop("version", None)
+            options = changed(options, changes)
+            key = (*key, *changes.items())
+        return self._made(key, options)
+
+    def _made(self, key: Any, options: StreamOptions) -> Encoder:
+        encoder = self._encoders.get(key)
+        if encoder is None:
+            encoder = self._encoders[key] = Encoder(
+                options, frame_rows=0, frame_bytes=0, independent=True, skip_namespaces=not self._namespaces
+            )
+        return encoder
 
     def _options(self, arity: int, grouped: bool, large: bool) -> StreamOptions:
         """The options of a value whose statements need no others."""
         key = (arity, grouped, large)
-        if key not in self._known:
-            triples = arity == 3
-            physical = PhysicalType.TRIPLES if triples else PhysicalType.QUADS
-            if isinstance(self._given, StreamOptions):
-                made = self._given
-                if made.physical_type == PhysicalType.UNSPECIFIED:
-                    made = made.replace(physical_type=physical)
-            else:
-                flat, group = (
-                    (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
-                    if triples
-                    else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
-                )
-                base = _USUAL if large else _SMALL
-                made = changed(
-                    base.replace(physical_type=physical, logical_type=group if grouped else flat), self._given or {}
-                )
-            if made.version == 0:
-                made = made.replace(version=2 if self._namespaces else 1)
-            self._known[key] = made
-        return self._known[key]
+        if (known := self._known.get(key)) is not None:
+            return known
+        triples = arity == 3
+        physical = PhysicalType.TRIPLES if triples else PhysicalType.QUADS
+        if isinstance(self._given, StreamOptions):
+            made = self._given
+            if made.physical_type == PhysicalType.UNSPECIFIED:
+                made = made.replace(physical_type=physical)
+        else:
+            flat, group = (
+                (LogicalType.FLAT_TRIPLES, LogicalType.GRAPHS)
+                if triples
+                else (LogicalType.FLAT_QUADS, LogicalType.DATASETS)
+            )
+            base = _USUAL if large else _SMALL
+            made = changed(
+                base.replace(physical_type=physical, logical_type=group if grouped else flat), self._given or {}
+            )
+        if made.version == 0:
+            made = made.replace(version=2 if self._namespaces else 1)
+        self._known[key] = made
+        return made
 
     # ---- patches
 
     def _patch(self, value: Batch | Iterable[Any]) -> bytes:
         """A patch as one frame."""
-        self.was_patch = True
+        self._was_patch = True
         if isinstance(value, Batch):
             quads, large = value.arity == 4, len(value) > LARGE
         else:
