@@ -110,5 +110,5 @@ $(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage
 	rm -f $(foreach kind,c so pyd html,jelly/_core/*/*.$(kind))
-	rm -rf tests/interop/jvm/target
+	rm -rf tests/interop/jvm/target tests/kafka/broker/target
 	find jelly proto tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

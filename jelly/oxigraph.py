@@ -132,20 +132,26 @@ def write(dst: Any, statements: Iterable[Any], options: StreamOptions | None = N
     >>> jelly.oxigraph.write(io.BytesIO(), quads)
     1
     """
+    with Writer(dst, options, **settings) as writer:
+        for batch in batches_of(statements):
+            writer.add_batch(batch)
+    return writer.statements
+
+
+def batches_of(statements: Iterable[Any]) -> Iterator[Batch]:
+    """The Batches of Quads or Triples of pyoxigraph, as `write` takes them."""
     iterator = iter(statements)
     first = list(islice(iterator, 1))
-    with Writer(dst, options, **settings) as writer:
-        if not first:
-            return 0
-        kind = ox.Triple if type(first[0]) is ox.Triple else ox.Quad
-        intake = QuadBatchBuilder(3 if kind is ox.Triple else 4, CLASSES)
-        rest = _checked(chain(first, iterator), kind)
-        more = True
-        while more:
-            more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)
-            if (batch := intake.take()) is not None:
-                writer.add_batch(batch)
-    return writer.statements
+    if not first:
+        return
+    kind = ox.Triple if type(first[0]) is ox.Triple else ox.Quad
+    intake = QuadBatchBuilder(3 if kind is ox.Triple else 4, CLASSES)
+    rest = _checked(chain(first, iterator), kind)
+    more = True
+    while more:
+        more = intake.extend(rest, COLLECT_ROWS, BATCH_BYTES)
+        if (batch := intake.take()) is not None:
+            yield batch
 
 
 def _checked(statements: Iterable[Any], kind: type) -> Iterator[Any]:

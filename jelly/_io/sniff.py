@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from jelly.errors import JellyError, JellyFormatError
 
-__all__ = ["HEAD", "compression_of", "explain", "looks_like", "refuse_other"]
+__all__ = ["HEAD", "compression_of", "explain", "is_jelly_patch", "looks_like", "refuse_other"]
 
 # Number of bytes that are examined.
 HEAD = 512
@@ -84,11 +84,27 @@ def _text(text: str) -> tuple[str, str] | None:
 
 def _is_jelly(head: bytes) -> bool:
     """Whether it is a frame, with or without its length, whose first row holds the options."""
+    return _options_row(head) >= 0
+
+
+def is_jelly_patch(head: bytes) -> bool:
+    """Whether it is a frame of Jelly-Patch: its options begin with the statement type, a number.
+
+    >>> is_jelly_patch(b"\n\x0c\n\n\x08\x02\x10\x01"), is_jelly_patch(b"\n\x0c\n\n\x10\x01")
+    (True, False)
+    """
+    row = _options_row(head)
+    options = _after_number(head, row + 1)
+    return row >= 0 and head[options : options + 1] == b"\x08"
+
+
+def _options_row(head: bytes) -> int:
+    """Where the first row of a frame begins if it holds options, else -1."""
     for at in {0, _after_number(head, 0)}:
         row = _after_number(head, at + 1)
         if head[at : at + 1] == b"\x0a" and head[row : row + 1] == b"\x0a" and row - at <= 4:
-            return True
-    return False
+            return row
+    return -1
 
 
 def _after_number(head: bytes, at: int) -> int:

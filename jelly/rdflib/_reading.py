@@ -23,7 +23,7 @@ from jelly._options import PhysicalType
 from jelly.errors import JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
-__all__ = ["JellyParser", "read", "read_frames", "read_graphs"]
+__all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
 
 # Maximum rows of a Batch of `read`: terms are large, and all terms of a Batch are in memory.
 ROWS = 2048
@@ -215,6 +215,15 @@ def _declare(batches: Iterable[Batch], sink: Graph) -> Iterator[Batch]:
         for _, _, name, iri in batch.namespaces:
             sink.bind(name, URIRef(iri))
         yield batch
+
+
+def graph_of(batches: Iterable[Batch], quads: bool) -> Graph:
+    """A graph, or with ``quads`` a dataset, of the statements of some Batches, with the namespaces they declare."""
+    sink = Dataset() if quads else Graph()
+    default = default_graph(sink)
+    library = term_adapter(default=default, quads=True, place=_Places(default).__getitem__)
+    sink.store.addN(StatementIterator(_declare(batches, sink), library))
+    return sink
 
 
 class JellyParser(Parser):

@@ -13,7 +13,7 @@ PROJECT = Path(__file__).parent / "jvm"
 JAR = PROJECT / "target" / "peer.jar"
 
 # What Maven says where the network is the trouble.
-_OFFLINE = re.compile(
+OFFLINE = re.compile(
     "Could not transfer|Unknown host|Temporary failure in name resolution|Network is unreachable|Connection refused"
     "|connect timed out|Connect timed out|No route to host|in offline mode"
 )
@@ -36,7 +36,7 @@ def build() -> None:
         if maven.returncode == 0:
             return
     text = maven.stdout + maven.stderr
-    if _OFFLINE.search(text):
+    if OFFLINE.search(text):
         raise Unavailable(f"Maven has no network: {text[:300]}")
     raise RuntimeError(f"Maven failed:\n{text}")
 

@@ -557,12 +557,15 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
     cdef int64_t name = 0
     cdef int64_t bytes_before, rows_before
     e.bound = 0
-    if start_frame(e) != OK:
+    # Of streams of one frame each begins with its first row.
+    if not e.independent and start_frame(e) != OK:
         return e.fault.code
     while True:
         while name < b.n_names and b.names[name].row == row[0]:
             # Frames that ended at this row before the namespace was declared end before it.
             if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
+                return e.fault.code
+            if not e.started and start_frame(e) != OK:
                 return e.fault.code
             if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
                 return e.fault.code
@@ -572,6 +575,8 @@ cdef int encode_rows(EncoderState* e, int64_t* row) noexcept nogil:
         if row[0] == b.n_rows:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
+        if not e.started and start_frame(e) != OK:
+            return e.fault.code
         # Before it is written: what ends a patch may begin a keyframe.
         e.n_statements += 1
         e.since_key += 1

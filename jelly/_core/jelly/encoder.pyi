@@ -18,6 +18,7 @@ class Encoder:
         keyframe_rows: int = 0,
         keyframe: bool = False,
         skip_namespaces: bool = False,
+        independent: bool = False,
     ) -> Self: ...
     @property
     def frames(self) -> int: ...

@@ -51,11 +51,15 @@ cdef class Encoder:
         Make the first frame a keyframe, so that a reader of another stream with these options can continue.
     skip_namespaces : bool, default False
         Leave out namespace declarations if the stream has version 1. By default they are an error there.
+    independent : bool, default False
+        Make each frame a stream of its own, with its options and without references to other frames, as values in Kafka
+        are. Together they are joined streams.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or keyframes are asked for in a stream that is not delimited.
+        If an argument is out of range, or keyframes or independent frames are asked for in a stream that is not
+        delimited.
 
     Notes
     -----
@@ -82,6 +86,7 @@ cdef class Encoder:
     def __cinit__(
         self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
+        bint independent=False,
     ):
         cdef int slot
         if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
@@ -93,6 +98,9 @@ cdef class Encoder:
             )
         if keyframe_rows > 0 and not delimited:
             raise ValueError("only a delimited stream can have keyframes")
+        if independent and (keyframe_rows > 0 or not delimited):
+            raise ValueError("only a delimited stream without keyframes can have independent frames")
+        self.e.independent = independent
         self.e.key_rows = keyframe_rows
         self.e.skip_namespaces = skip_namespaces
         grouped = options.is_grouped
@@ -328,7 +336,7 @@ cdef class Encoder:
                 self.settle(3, False)
             if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
                 status = self.e.fault.code
-            elif self.e.rows > 0 or not self.e.started:
+            elif self.e.rows > 0 or self.e.n_frames == 0:
                 status = end_frame(&self.e, NULL, 0)
             self.leave(status, 0)
         finally:

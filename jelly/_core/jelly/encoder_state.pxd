@@ -38,6 +38,7 @@ ctypedef struct EncoderState:
     bint open_end  # but the last one goes on
     int64_t frame_rows  # rows at which a frame ends; 0: never
     int64_t frame_bytes  # bytes at which a frame ends; 0: never
+    bint independent  # each frame is a stream of its own
     int64_t key_rows  # statements from one keyframe to the next; 0: no keyframes
     const uint8_t* options  # the options row, ready to write
     int64_t n_options

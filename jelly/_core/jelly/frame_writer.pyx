@@ -114,6 +114,13 @@ cdef void forget_tables(EncoderState* e) noexcept nogil:
         e.last[slot] = UNSET
 
 
+cdef void restart_stream(EncoderState* e) noexcept nogil:
+    """Begin another stream with the next frame: with its options, and as if nothing had been before."""
+    forget_tables(e)
+    e.names.last = e.prefixes.last = e.datatypes.last = e.last_name = 0
+    e.started = False
+
+
 cdef int64_t find_place(EncoderState* e) noexcept nogil:
     """Where in a stream of patches the row to come stands, see pack_place."""
     if e.stream_type == pb.PATCH_STREAM_TYPE_FLAT:
@@ -144,7 +151,7 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     """
     cdef Writer swap
     cdef bint due = e.key_rows > 0 and e.since_key >= e.key_rows
-    if due and end_graph(e) != OK:
+    if (due or e.independent) and end_graph(e) != OK:
         return e.fault.code
     if not e.delimited and e.n_frames > 0:
         return fail(&e.fault, ONE_FRAME, NULL)
@@ -153,6 +160,8 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     e.rows = 0
     e.n_frames += 1
     e.n_bytes += e.body.n + (len_varint(e.body.n) if e.delimited else 0)
+    if e.independent:
+        restart_stream(e)
     if e.key_rows == 0:
         return put_frame(e, &e.body)
     if release_frame(e) != OK:

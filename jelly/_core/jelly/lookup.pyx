@@ -88,7 +88,7 @@ cdef void init_lru(Lru* table, LruEntry* entries, int32_t* index, int32_t size, 
     table.size = size
     table.mask = n_index - 1
     table.serial = 0
-    table.made = 0
+    table.made = table.n_used = 0
     forget_lru(table)
 
 
@@ -96,7 +96,7 @@ cdef void forget_lru(Lru* table) noexcept nogil:
     """Empty the table; ids start from 1 again."""
     cdef int32_t i
     # An entry that was remembered by its serial must not be found any more.
-    for i in range(1, table.made + 1):
+    for i in range(1, table.n_used + 1):
         table.entries[i].serial = 0
     memset(table.index, 0, (<int64_t>table.mask + 1) * sizeof(int32_t))
     table.n_used = 0

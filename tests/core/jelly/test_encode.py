@@ -190,6 +190,51 @@ def test_grouped_frames_end_where_those_of_the_batch_do() -> None:
     assert frames_of(encoded(ROWS[:5])) == [5]
 
 
+@given(
+    st.lists(st.lists(quads(generalized), max_size=6), min_size=1, max_size=6),
+    st.sampled_from([PhysicalType.QUADS, PhysicalType.GRAPHS]),
+    st.sampled_from([(8, 0), (8, 1), (8, 2), (128, 16)]),
+    st.integers(1, 5),
+)
+def test_an_independent_frame_is_what_an_encoder_of_its_own_writes(
+    groups: list, physical: PhysicalType, sizes: tuple[int, int], together: int
+) -> None:
+    options = tables(*sizes, physical_type=physical, version=2)
+
+    def collected(some: list) -> Batch:
+        collector = BatchBuilder(4)
+        for group in some:
+            if group:
+                collector.namespace(f"n{len(group)}", "a:b")
+            for statement in group:
+                collector.add(statement)
+            collector.end_frame({"n": b"%d" % len(group)} if len(group) % 2 else None)
+        return collector.batch
+
+    encoder = Encoder(options, frame_rows=0, frame_bytes=0, independent=True)
+    try:
+        expected = [Encoder(options, frame_rows=0).encode_frames(collected([group]), True) for group in groups]
+    except JellyOptionsError:
+        with pytest.raises(JellyOptionsError):  # a quoted triple with more names than the table has
+            encoder.encode(collected(groups), True)
+        return
+    parts = [groups[i : i + together] for i in range(0, len(groups), together)]
+    made = [encoder.encode_frames(collected(part), True) for part in parts]
+    assert [frame for part in made for frame in part] == [frame for part in expected for frame in part]
+    assert encoder.close() == b""
+
+
+def test_independent_frames_are_joined_streams() -> None:
+    encoder = Encoder(StreamOptions(generalized_statements=True), frame_rows=3, independent=True)
+    data = encoder.encode(batch_of(ROWS)) + encoder.close()
+    assert len(frames_of(data)) > 1
+    assert list(jelly.read(data, joined=True)) == ROWS
+    assert frames_of(encoded([], independent=True)) == [0]
+    for settings in ({"delimited": False}, {"keyframe_rows": 1}):
+        with pytest.raises(ValueError, match="independent"):
+            Encoder(StreamOptions(), independent=True, **settings)
+
+
 def test_bare() -> None:
     data = encoded(ROWS, 3, delimited=False)
     assert frames_of(data) == [10]

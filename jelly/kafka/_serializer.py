@@ -1,0 +1,242 @@
+"""Values of any kind to bytes: one frame for each, by one encoder for many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._options import StreamOptions
+from jelly.errors import JellyError
+from jelly.kafka._clients import known_to_clients, serialization_error, set_headers
+from jelly.kafka._compression import Compression, packer
+from jelly.kafka._values import ValueEncoder, is_patch
+
+__all__ = ["JellySerializer"]
+
+# Values that are encoded together by `serialize_many`, at most.
+TOGETHER = 1024
+# Of statements and of patches.
+_TYPES = (JELLY.media_type.encode(), JELLY_PATCH.media_type.encode())
+
+
+class JellySerializer:
+    """Serialize RDF for Kafka. Call it, or give it to a client.
+
+    A value is a graph or dataset of RDFLib, an iterable of statements of this package, of RDFLib or of pyoxigraph, a
+    single statement, a `jelly.Batch`, a `jelly.Frame`, a `jelly.messages.Message`, a `jelly.patch.Patch`, an iterable
+    of operations of a patch, or None, which stays None (a tombstone).
+
+    Parameters
+    ----------
+    options : StreamOptions or mapping, optional
+        Options of each value, or some of their fields. By default the tables are small (128 names, 16 prefixes, 16
+        datatypes; 4000, 150 and 32 for values of more than 100 statements), graphs, datasets and messages are
+        grouped streams and statements flat ones. Patches take the sizes of the tables only.
+    namespaces : bool, default False
+        Also write the namespaces of graphs, Batches, frames and messages.
+    compression : {"gzip", "zstd"}, optional
+        Compress each value by itself. By default none: clients compress many values together
+        (``compression.type``).
+    dictionary : bytes, optional
+        Dictionary for zstd, for example of ``zstandard.train_dictionary``. Consumers need the same.
+    level : int, optional
+        Level of the compression; by default 6 for gzip and 3 for zstd.
+
+    Raises
+    ------
+    JellyArgumentError
+        If an argument is wrong.
+
+    Notes
+    -----
+    The header ``content-type`` (``application/x-jelly-rdf``, of patches ``application/x-jelly-rdf-patch``) and, of
+    compressed values, ``content-encoding`` are set where the client lets a serializer do it: confluent-kafka, if
+    ``headers`` are given to ``produce`` (an empty list will do), and kafka-python from 3.0 on. See `headers` for
+    others.
+
+    It may be used from several threads.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> serializer = JellySerializer()
+    >>> statement = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("o"))
+    >>> jelly.loads(serializer([statement])) == [statement]
+    True
+    >>> len(serializer.serialize_many([[statement], None, [statement]]))
+    3
+    """
+
+    def __init__(
+        self,
+        options: StreamOptions | Mapping[str, Any] | None = None,
+        *,
+        namespaces: bool = False,
+        compression: Compression | None = None,
+        dictionary: Any = None,
+        level: int | None = None,
+    ) -> None:
+        self._given = (options, namespaces, compression, dictionary, level)
+        self._make = partial(ValueEncoder, options, namespaces)
+        self._make()  # checks the options
+        self._pack = packer(compression, dictionary, level)
+        self._encoding = None if compression is None else compression.encode()
+        # One of these encodes a value; threads take different ones. A list gives and takes without a lock.
+        self._idle: list[ValueEncoder] = []
+        known_to_clients(type(self))
+
+    def __call__(self, value: Any, ctx: Any = None) -> bytes | None:
+        """Serialize a value.
+
+        Parameters
+        ----------
+        value : Any
+            The value, see above.
+        ctx : confluent_kafka.serialization.SerializationContext, optional
+            Its ``headers`` are set if it is about a value and has any.
+
+        Returns
+        -------
+        bytes or None
+            The bytes; None for None.
+
+        Raises
+        ------
+        JellySerializationError
+            If the value cannot be serialized.
+        """
+        made, patch = self._serialize(value)
+        if ctx is not None and made is not None and getattr(ctx, "field", "value") != "key":
+            set_headers(ctx.headers, self._headers(patch))
+        return made
+
+    def serialize(self, topic: str, *args: Any) -> bytes | None:
+        """Serialize a value, as kafka-python calls it.
+
+        Parameters
+        ----------
+        topic : str
+            The topic, which is not used.
+        *args : Any
+            The value, with the headers before it from kafka-python 3.0 on. Headers are set.
+
+        Returns
+        -------
+        bytes or None
+            The bytes; None for None.
+
+        Raises
+        ------
+        JellySerializationError
+            If the value cannot be serialized.
+        """
+        *headers, value = args
+        made, patch = self._serialize(value)
+        if made is not None and headers:
+            set_headers(headers[0], self._headers(patch))
+        return made
+
+    def serialize_many(self, values: Iterable[Any] | Batch) -> list[bytes | None]:
+        """Serialize many values, which is faster than one by one.
+
+        Values that are encoded together have the same options: those that one of them needs (quoted triples, large
+        tables) are announced by all.
+
+        Parameters
+        ----------
+        values : iterable or Batch
+            The values; or a Batch, each frame of which is a value.
+
+        Returns
+        -------
+        list of bytes or None
+            The bytes of each value, in the same order.
+
+        Raises
+        ------
+        JellySerializationError
+            If a value cannot be serialized. None of them is then returned.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> rows = b"<a:s> <a:p> <a:o> .\\n<a:s> <a:p> <a:o> .\\n<a:s> <a:p> <a:o> ."
+        >>> [len(jelly.loads(value)) for value in JellySerializer().serialize_many(
+        ...     jelly.messages.group_by_count(jelly.read(rows, format="nt"), 2))]
+        [2, 1]
+        """
+        encoder = self._idle.pop() if self._idle else self._make()
+        made: list[bytes | None] = []
+        try:
+            for part in _parts(values):
+                made += encoder.encode(part)
+        except JellyError as error:
+            raise serialization_error(error) from error
+        self._idle.append(encoder)
+        if self._pack is not None:
+            made = [None if data is None else self._pack(data) for data in made]
+        return made
+
+    def _serialize(self, value: Any) -> tuple[bytes | None, bool]:
+        """The bytes of a value, and whether it is a patch."""
+        if value is None:
+            return None, False
+        # After an error an encoder is in no known state: it is not put back.
+        encoder = self._idle.pop() if self._idle else self._make()
+        try:
+            made, patch = encoder.encode_one(value)
+        except JellyError as error:
+            raise serialization_error(error) from error
+        self._idle.append(encoder)
+        return (made if self._pack is None else self._pack(made)), patch
+
+    def headers(self, value: Any = ()) -> list[tuple[str, bytes]]:
+        """The headers for a value, for clients in which a serializer cannot set them.
+
+        Parameters
+        ----------
+        value : Any, optional
+            The value. Only patches have others than the rest, and None has none.
+
+        Returns
+        -------
+        list of (str, bytes)
+            The headers.
+
+        Examples
+        --------
+        >>> JellySerializer().headers()
+        [('content-type', b'application/x-jelly-rdf')]
+        """
+        if value is None:
+            return []
+        return [(name, text) for name, text in self._headers(is_patch(value)) if text is not None]
+
+    def _headers(self, patch: bool) -> tuple[tuple[str, bytes | None], ...]:
+        return ("content-type", _TYPES[patch]), ("content-encoding", self._encoding)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, self._given
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+def _rebuild(options: Any, namespaces: bool, compression: Any, dictionary: Any, level: int | None) -> JellySerializer:
+    return JellySerializer(
+        options, namespaces=namespaces, compression=compression, dictionary=dictionary, level=level
+    )
+
+
+def _parts(values: Iterable[Any] | Batch) -> Iterator[Any]:
+    """The Batch, or lists of some values."""
+    if isinstance(values, Batch) or (isinstance(values, list | tuple) and len(values) <= TOGETHER):
+        yield values
+        return
+    iterator = iter(values)
+    for first in iterator:
+        yield [first, *islice(iterator, TOGETHER - 1)]
