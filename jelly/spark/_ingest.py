@@ -26,7 +26,7 @@ from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
-from jelly._layouts import Layout, find_layout
+from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options import StreamOptions
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
@@ -46,7 +46,7 @@ from jelly.spark._partitions import (
 )
 from jelly.spark._session import plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
-from jelly.spark._tables.build import BUILT, BuiltLayout, Step, Tables
+from jelly.spark._tables.build import Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,29 +163,91 @@ def ingest(
     seed: int = 0,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
+    """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
 
-    ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
-    executors see. A run continues where the last run ended, for any reason: finished sources are skipped,
-    sources with another size or time of change are done again. With ``on_error="fail"`` the first broken source ends
-    the job, and finished tasks are kept for the next run; with ``"skip"`` broken input is skipped and reported, by each
-    run with these sources. A run with ``"fail"`` fails on what an earlier run has skipped.
+    A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
+    or time of change are done again. Readers see the table as it was before until everything is done; then all new
+    files appear, and ``_SUCCESS`` is written last. It is missing as long as the table is not whole.
 
-    Readers see the table as it was before until everything is done; then all new files appear, and ``_SUCCESS`` is
-    written last. It is missing as long as the table is not whole.
+    Parameters
+    ----------
+    src : str, path or iterable of those
+        Files, directories, patterns or URLs, as for the data source "jelly".
+    out : str or path
+        The directory for the table, which all executors must see.
+    spark : SparkSession or str, default "local[*]"
+        A session, or the master to start one on. None is started if nothing is to do.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    to : {"parquet", "jelly"}, default "parquet"
+        The format.
+    layout : {"flat", "ntriples", "ids", "vertical", "wide"}, default "flat"
+        ``"flat"`` and ``"ntriples"`` make one table, with the columns of `jelly.read_arrow`. ``"ids"`` makes the tables
+        ``terms`` and ``triples``, with numbers for terms. ``"vertical"`` makes a table for each predicate, ``"wide"``
+        one for each class. See Notes.
+    partition_by : {"predicate", "graph"}, optional
+        Make directories as Hive does, ``predicate=.../``. Only for Parquet of one table.
+    sort : sequence of str, default ()
+        Sort the rows of a task by some of subject, predicate, object, graph, in runs of up to a million rows. In the
+        layout "ids" each bucket is sorted, by default by subject.
+    on_error : {"fail", "skip"}, default "fail"
+        With ``"fail"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
+        that an earlier run has skipped counts as broken. With ``"skip"`` broken input is skipped and reported, by each
+        run with these sources.
+    skip_unknown : bool, default False
+        Leave out files with the suffix of no format, which are an error otherwise, before Spark starts.
+    allow_empty : bool, default False
+        Accept that there are no files to read.
+    prune : bool, default False
+        Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
+        changed, and are reported.
+    split_bytes : int, default 33554432
+        Bytes of sources per task; compressed files count eightfold.
+    pattern : str, optional
+        Read only files with such names.
+    format : str, optional
+        The format of all files. By default their suffixes tell.
+    storage : mapping, optional
+        Options of fsspec for URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        Labels of blank nodes, see the option ``blankNodes`` of the data source. All runs must use the same.
+    skolem_base : str, optional
+        What IRIs of "skolemize" begin with.
+    buckets : int, default 16
+        Partitions by the hash of a term, for the layouts "ids", "vertical" and "wide": a power of 2. All runs must use
+        the same. A worker holds a bucket of "vertical" and "wide" in memory.
+    seed : int, default 0
+        A number that the ids of the layout "ids" depend on. All runs must use the same.
+    progress : callable, optional
+        Called with the bytes of the sources done, bytes in all, statements.
 
-    No files to read are an error without ``allow_empty``; so are files with the suffix of no format, before Spark
-    starts: ``skip_unknown`` leaves them out. Sources that are gone stay in the table. They are reported, and removed
-    with ``prune``, or if another source of the same task has changed.
+    Returns
+    -------
+    Ingestion
+        What was done: statements, files, bytes, seconds, problems.
 
-    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
-    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
-    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
-    the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
-    ``skolemBase`` of the data source; all runs into a directory must use the same.
+    Raises
+    ------
+    FileNotFoundError
+        If there are no files to read.
+    JellyError
+        If a source is broken, or the directory holds other files or was made with other settings.
+    JellyOptionsError
+        If options contradict each other.
 
+    Notes
+    -----
+    An id is 63 bits of a hash of the term, the same in every directory with the same ``seed``, see `term_id`. Two terms
+    with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
+    2,000. Terms that no statement has any more stay in ``terms``.
+
+    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
+    only, and builds the tables anew if there are any.
+
+    Examples
+    --------
     >>> def table(sources):
-    ...     return ingest(sources, "table", spark="local[2]").statements
+    ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
     if to not in ("parquet", "jelly"):
         raise ValueError(f'to is {to!r}: expected "parquet" or "jelly"')

@@ -43,7 +43,7 @@ def hash_ids(batch: Batch, seed: int = 0) -> Ids:
 
     It depends on nothing else, so it is the same in every Batch, process and version.
     """
-    return (term_hash(batch, seed.to_bytes(16, "little"))[:, 0] >> np.uint64(1)).view(np.int64)
+    return (term_hash(batch, seed.to_bytes(16, "little"))[:, 0] >> np.uint64(1)).astype(np.int64)
 
 
 def bucket_of(hashes: Ids, buckets: int) -> Ids:
@@ -52,8 +52,7 @@ def bucket_of(hashes: Ids, buckets: int) -> Ids:
     >>> bucket_of(np.array([0, 2**62, 2**63 - 1]), 4).tolist()
     [0, 2, 3]
     """
-    found: Ids = hashes >> (ID_BITS - buckets.bit_length() + 1)
-    return found
+    return (hashes >> (ID_BITS - buckets.bit_length() + 1)).astype(np.int64)
 
 
 def write_buckets(table: pa.Table, buckets: Ids, folder: str, kind: str, name: str) -> None:

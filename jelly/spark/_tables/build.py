@@ -14,9 +14,10 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from jelly._core.base.batch import Batch
+from jelly._layouts import BuiltLayout
 from jelly.arrow import pa, parquet
 from jelly.errors import JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest
@@ -25,10 +26,7 @@ from jelly.spark._tables.buckets import MAX_SEED, check_buckets, write_parquet
 from jelly.spark._tables.ids import merge_terms, write_ids
 from jelly.spark._tables.statements import FOLDER, write_statements
 
-__all__ = ["BUILT", "BuiltLayout", "Step", "Tables"]
-
-BuiltLayout: TypeAlias = Literal["ids", "vertical", "wide"]
-BUILT: tuple[BuiltLayout, ...] = get_args(BuiltLayout)
+__all__ = ["Step", "Tables"]
 
 # Bytes of compressed files that one step takes.
 _MERGE_BYTES = 1 << 26
