@@ -43,7 +43,8 @@ def hash_ids(batch: Batch, seed: int = 0) -> Ids:
 
     It depends on nothing else, so it is the same in every Batch, process and version.
     """
-    return (term_hash(batch, seed.to_bytes(16, "little"))[:, 0] >> np.uint64(1)).astype(np.int64)
+    found: Ids = (term_hash(batch, seed.to_bytes(16, "little"))[:, 0] >> np.uint64(1)).view(np.int64)
+    return found
 
 
 def bucket_of(hashes: Ids, buckets: int) -> Ids:
