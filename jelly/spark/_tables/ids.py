@@ -18,7 +18,7 @@ import numpy as np
 from jelly._core.algebra.dictionary import TermDictionary
 from jelly._core.base.batch import Batch
 from jelly.arrow import compute, from_batches, pa, parquet
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellySyntaxError, JellyUnsupportedError
 from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, write_buckets
 
 __all__ = ["TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
@@ -71,6 +71,8 @@ def term_id(term: str, *, seed: int = 0) -> int:
     from jelly._io.reader import Reader
 
     [batch] = Reader(f"<x:s> <x:p> {term} .".encode(), format="nt").batches()
+    if len(batch) != 1:
+        raise JellySyntaxError(f"expected one term in N-Triples syntax: {term!r}")
     return int(hash_ids(batch, seed)[batch.o[0]])
 
 
