@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
@@ -26,12 +26,12 @@ from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
-from jelly._layouts import Layout, find_layout
+from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options import StreamOptions
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._commit.journal import SCRATCH, TEMPORARY, Manifest, reports, task_parts, write_whole
 from jelly.spark._partitions import (
     BATCH_ROWS,
     SPLIT_BYTES,
@@ -45,6 +45,8 @@ from jelly.spark._partitions import (
     split,
 )
 from jelly.spark._session import plain_error, session
+from jelly.spark._tables.buckets import BUCKETS
+from jelly.spark._tables.build import Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,6 +94,9 @@ class Ingestion:
     run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
     earlier run skipped in these sources.
 
+    ``terms`` are the terms that this run has added to the layout "ids", ``tables`` those that it has built of
+    "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables tells it.
+
     ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
     are in the table; ``pruned`` are such files whose statements this run has removed.
     """
@@ -105,6 +110,9 @@ class Ingestion:
     files: int = 0
     bytes_written: int = 0
     seconds: float = 0.0
+    terms: int = 0
+    tables: int = 0
+    misfits: list[str] = field(default_factory=list)
     errors: list[IngestProblem] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)
@@ -122,6 +130,7 @@ class _Work:
     folder: str  # of the job, under _temporary
     to: str
     layout: Layout
+    tables: Tables | None  # of a layout that is built
     column: str | None  # column of the partitions
     sort: tuple[str, ...]  # columns
     skip: bool
@@ -137,7 +146,7 @@ def ingest(
     spark: SparkSession | str = "local[*]",
     conf: Mapping[str, str] | None = None,
     to: Literal["parquet", "jelly"] = "parquet",
-    layout: Layout = "flat",
+    layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
     on_error: Literal["fail", "skip"] = "fail",
@@ -150,31 +159,95 @@ def ingest(
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
+    buckets: int = BUCKETS,
+    seed: int = 0,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
+    """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
 
-    ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
-    executors see. A run continues where the last run ended, for any reason: finished sources are skipped,
-    sources with another size or time of change are done again. With ``on_error="fail"`` the first broken source ends
-    the job, and finished tasks are kept for the next run; with ``"skip"`` broken input is skipped and reported, by each
-    run with these sources. A run with ``"fail"`` fails on what an earlier run has skipped.
+    A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
+    or time of change are done again. Readers see the table as it was before until everything is done; then all new
+    files appear, and ``_SUCCESS`` is written last. It is missing as long as the table is not whole.
 
-    Readers see the table as it was before until everything is done; then all new files appear, and ``_SUCCESS`` is
-    written last. It is missing as long as the table is not whole.
+    Parameters
+    ----------
+    src : str, path or iterable of those
+        Files, directories, patterns or URLs, as for the data source "jelly".
+    out : str or path
+        The directory for the table, which all executors must see.
+    spark : SparkSession or str, default "local[*]"
+        A session, or the master to start one on. None is started if nothing is to do.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    to : {"parquet", "jelly"}, default "parquet"
+        The format.
+    layout : {"flat", "ntriples", "ids", "vertical", "wide"}, default "flat"
+        ``"flat"`` and ``"ntriples"`` make one table, with the columns of `jelly.read_arrow`. ``"ids"`` makes the tables
+        ``terms`` and ``triples``, with numbers for terms. ``"vertical"`` makes a table for each predicate, ``"wide"``
+        one for each class. See Notes.
+    partition_by : {"predicate", "graph"}, optional
+        Make directories as Hive does, ``predicate=.../``. Only for Parquet of one table.
+    sort : sequence of str, default ()
+        Sort the rows of a task by some of subject, predicate, object, graph, in runs of up to a million rows. In the
+        layout "ids" each bucket is sorted, by default by subject.
+    on_error : {"fail", "skip"}, default "fail"
+        With ``"fail"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
+        that an earlier run has skipped counts as broken. With ``"skip"`` broken input is skipped and reported, by each
+        run with these sources.
+    skip_unknown : bool, default False
+        Leave out files with the suffix of no format, which are an error otherwise, before Spark starts.
+    allow_empty : bool, default False
+        Accept that there are no files to read.
+    prune : bool, default False
+        Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
+        changed, and are reported.
+    split_bytes : int, default 33554432
+        Bytes of sources per task; compressed files count eightfold.
+    pattern : str, optional
+        Read only files with such names.
+    format : str, optional
+        The format of all files. By default their suffixes tell.
+    storage : mapping, optional
+        Options of fsspec for URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        Labels of blank nodes, see the option ``blankNodes`` of the data source. All runs must use the same.
+    skolem_base : str, optional
+        What IRIs of "skolemize" begin with.
+    buckets : int, default 16
+        Partitions by the hash of a term, for the layouts "ids", "vertical" and "wide": a power of 2. All runs must use
+        the same. A worker holds a bucket of "vertical" and "wide" in memory.
+    seed : int, default 0
+        A number that the ids of the layout "ids" depend on. All runs must use the same.
+    progress : callable, optional
+        Called with the bytes of the sources done, bytes in all, statements.
 
-    No files to read are an error without ``allow_empty``; so are files with the suffix of no format, before Spark
-    starts: ``skip_unknown`` leaves them out. Sources that are gone stay in the table. They are reported, and removed
-    with ``prune``, or if another source of the same task has changed.
+    Returns
+    -------
+    Ingestion
+        What was done: statements, files, bytes, seconds, problems.
 
-    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
-    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
-    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
-    the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
-    ``skolemBase`` of the data source; all runs into a directory must use the same.
+    Raises
+    ------
+    FileNotFoundError
+        If there are no files to read.
+    JellyError
+        If a source is broken, or the directory holds other files or was made with other settings.
+    JellyOptionsError
+        If options contradict each other.
 
+    Notes
+    -----
+    An id is 63 bits of a hash of the term, the same in every directory with the same ``seed``, see `term_id`. Two terms
+    with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
+    2,000. Terms that no statement has any more stay in ``terms``.
+
+    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
+    only, and builds the tables anew if there are any.
+
+    Examples
+    --------
     >>> def table(sources):
-    ...     return ingest(sources, "table", spark="local[2]").statements
+    ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
     if to not in ("parquet", "jelly"):
         raise ValueError(f'to is {to!r}: expected "parquet" or "jelly"')
@@ -188,8 +261,14 @@ def ingest(
     target = os.path.abspath(os.fspath(out))
     if is_url(os.fspath(out)):
         raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
-    column = _partition_column(partition_by, layout)
-    columns = _sort_columns(sort, layout)
+    tables = None
+    if layout in BUILT:
+        if to != "parquet" or partition_by is not None:
+            raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
+        tables = Tables(layout, buckets, seed, tuple(sort))
+    flat: Layout = "flat" if tables else cast("Layout", layout)
+    column = _partition_column(partition_by, flat)
+    columns = _sort_columns(sort, flat)
     files, left_out = find_sources(
         absolute(src),
         pattern=pattern,
@@ -205,6 +284,7 @@ def ingest(
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
+    settings |= tables.settings() if tables else {}
     report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
@@ -227,17 +307,22 @@ def ingest(
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(os.path.join(target, TEMPORARY, job), to, layout, column, columns, on_error == "skip",
+        work = _Work(os.path.join(target, TEMPORARY, job), to, flat, tables, column, columns, on_error == "skip",
                      format, dict(storage or {}), labels)  # fmt: skip
-        if left:
+        if left or (tables and tables.is_stale(manifest)):
             os.makedirs(work.folder)
             total = sum(weights[part] for task in left for part in task)
 
-            def commit(done: dict[str, Any]) -> None:
+            def commit_step(done: dict[str, Any]) -> None:
                 manifest.commit(done)
+                sizes = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
+                report.files += len(sizes)
+                report.bytes_written += sum(sizes)
+                report.terms += done.get("terms", 0)
+
+            def commit(done: dict[str, Any]) -> None:
+                commit_step(done)
                 report.statements += done["statements"]
-                report.files += len(done["files"])
-                report.bytes_written += sum(size for _, size in done["files"])
                 report.bytes_read += sum(weights[part] for part in tasks[done["task"]])
                 report.errors += [IngestProblem(**error) for error in done["errors"]]
                 if progress is not None:
@@ -248,7 +333,13 @@ def ingest(
                 waiting = time.perf_counter()
                 with session(spark, conf) as running:
                     began += time.perf_counter() - waiting
-                    _run(running, job, work, left, commit)
+                    if left:
+                        _run(running, job, work, left, commit)
+                    if tables:
+                        for steps in tables.steps(manifest, partial(_compute, running, job)):
+                            if steps:
+                                _run(running, job, work, steps, commit_step)
+                        report.tables, report.misfits = tables.tables, tables.misfits
                     report.seconds = time.perf_counter() - began
             finally:
                 shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
@@ -287,8 +378,24 @@ def _task_name(task: list[Part]) -> str:
 
 # ---- the driver
 
+def _compute(spark: SparkSession, job: str, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """The results of a function for some items, computed by executors."""
+    if not items:
+        return []
+    context = spark.sparkContext
+    context.setJobGroup(job, "jelly spark ingest", True)
+    try:
+        return context.parallelize(items, len(items)).map(function).collect()
+    except Exception as error:
+        raise plain_error(error) from None
+
+
 def _run(
-    spark: SparkSession, job: str, work: _Work, tasks: list[list[Part]], commit: Callable[[dict[str, Any]], None]
+    spark: SparkSession,
+    job: str,
+    work: _Work,
+    tasks: Sequence[list[Part] | Step],
+    commit: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
     from pyspark import InheritableThread
@@ -331,12 +438,12 @@ def _run(
 
 # ---- the executors
 
-def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
-    """Read and write the parts of a task. Its report is also a file, for the driver of a later run."""
+def _run_task(work: _Work, task: list[Part] | Step) -> dict[str, Any]:
+    """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    name = _task_name(task)
+    name = task.name if isinstance(task, Step) else _task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
     folder = os.path.join(work.folder, attempt)
     os.makedirs(folder)
@@ -344,12 +451,16 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     done: dict[str, Any] = {
         "task": name,
         "attempt": f"{job}/{attempt}",
-        "parts": task_parts(task),
+        "parts": [] if isinstance(task, Step) else task_parts(task),
         "on_error": "skip" if work.skip else "fail",
     }
     errors: list[JellyError] | None = [] if work.skip else None
     try:
-        if work.to == "jelly":
+        if isinstance(task, Step):
+            done |= task.write(folder)
+        elif work.tables is not None:
+            done["statements"] = work.tables.write(_batches(work, task, errors), folder, name)
+        elif work.to == "jelly":
             done["statements"] = _write_jelly(work, task, folder, name, errors)
         elif work.column is None:
             done["statements"] = _write_parquet(work, task, folder, name, errors)
@@ -370,6 +481,17 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
     write_whole(folder + ".json", json.dumps(done))
     return done
+
+
+def _batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
+    for part in task:
+        try:
+            yield from read_batches(
+                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+            )
+        except JellyError as error:
+            error.source = error.source or part.file.path
+            raise
 
 
 def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from jelly._io.source import lock
@@ -26,10 +26,12 @@ from jelly.errors import JellyError
 from jelly.spark._commit.job import SUCCESS, TEMPORARY
 from jelly.spark._partitions import Part
 
-__all__ = ["JOURNAL", "READY", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
+__all__ = ["JOURNAL", "READY", "SCRATCH", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
 
 JOURNAL = "_ingest.jsonl"
 READY = "_ready"
+# Files that only later tasks read: they are removed when the table is published.
+SCRATCH = "_scratch"
 
 # Size and time of change of the file, first and last keyframe of the part; of text, its first and last byte.
 Key = tuple[int, float, int, int | None]
@@ -194,6 +196,25 @@ class Manifest:
         if not os.path.exists(success):
             write_whole(success, "")
 
+    @property
+    def ready(self) -> set[str]:
+        """The tasks that are committed, but not published."""
+        return self._ready
+
+    def files(self, task: str, folder: str) -> list[tuple[str, int]]:
+        """The files that a task has written to a directory of the table: where they are now, and their sizes."""
+        at = os.path.join(self.out, READY) if task in self._ready else self.out
+        return [
+            (os.path.join(at, name), size)
+            for name, size in self.tasks[task]["files"]
+            if name.partition("/")[0] == folder
+        ]
+
+    def drop_tasks(self, tasks: Iterable[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        for name in list(tasks):
+            self._append({"drop": name})
+
     # ---- sources
 
     @property
@@ -212,9 +233,9 @@ class Manifest:
 
     def drop(self, paths: Collection[str]) -> None:
         """Take the statements of some files, and of all files of the same tasks, out of the table."""
-        for name, report in list(self.tasks.items()):
-            if any(part[0] in paths for part in report["parts"]):
-                self._append({"drop": name})
+        self.drop_tasks([
+            name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
+        ])
 
     def changed(self, tasks: list[list[Part]]) -> list[str]:
         """The files of a plan of which the table has another state."""
@@ -246,7 +267,8 @@ class Manifest:
 
 
 def _files(report: dict[str, Any]) -> set[str]:
-    return {name for name, _ in report["files"]}
+    """The files of a task that become part of the table."""
+    return {name for name, _ in report["files"] if not name.startswith(f"{SCRATCH}/")}
 
 
 def _move(made: str, final: str) -> None:
