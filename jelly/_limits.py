@@ -210,6 +210,10 @@ FIXED = (
         "nested triples repeat each other",
     ),
     FixedLimit("spark/_messages.py:MAX_LISTS", 1 << 30, "bytes", "an array of messages in Spark"),
+    FixedLimit(
+        "spark/_tables/wide.py:MAX_COLUMNS", 1000, "columns", "a wide table, whose report names the predicates left out"
+    ),
+    FixedLimit("kafka/_deserializer.py:MAX_PATCH_ROWS", 1 << 24, "operations", "a patch that is to be one Batch"),
     # ---- tools and servers
     FixedLimit(
         "stats.py:MAX_KEYS", 1_000_000, "different terms",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import random
+import socket
 import subprocess
 import sys
 import threading
@@ -58,6 +61,15 @@ def plain(frames: Any) -> list[Any]:
 def numbers(frames: Any) -> list[int]:
     """The numbers that `messages` put into the metadata."""
     return [int(frame.metadata["number"]) for frame in frames]
+
+
+def quiet_address() -> str:
+    """An address where nobody listens, with a port that the system does not give to others by itself."""
+    while True:
+        address = "127.0.0.1", random.randrange(20000, 30000)
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.bind(address)
+            return "{}:{}".format(*address)
 
 
 class Running:

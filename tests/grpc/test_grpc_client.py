@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from serving import messages, numbers, options, plain, until
+from serving import messages, numbers, options, plain, quiet_address, until
 
 import jelly
 import jelly.grpc as jg
@@ -81,9 +81,7 @@ def aiter_of(feed):
 
 
 def test_a_server_that_is_not_there_yet(serve):
-    first = serve()
-    address = first.address
-    first.close()
+    address = quiet_address()
     with jg.Client(address, retries=2) as client:
         start = time.monotonic()
         for work in (lambda: client.publish([b""]), lambda: list(client.subscribe("t"))):

@@ -51,6 +51,7 @@ PARTS = {
     "messages": "Message logs",
     "spark": "Spark",
     "stats": "Statistics",
+    "kafka": "Kafka",
     "grpc": "gRPC",
 }
 
