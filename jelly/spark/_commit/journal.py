@@ -23,7 +23,7 @@ from typing import Any
 
 from jelly._io.source import lock
 from jelly.errors import JellyError
-from jelly.spark._commit.job import SUCCESS, TEMPORARY
+from jelly.spark._commit.store import SUCCESS, TEMPORARY
 from jelly.spark._partitions import Part
 
 __all__ = ["JOURNAL", "READY", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
