@@ -100,8 +100,8 @@ class Store(ABC):
     # ---- small files, each written at once
 
     @abstractmethod
-    def files(self) -> dict[str, tuple[int, float]]:
-        """All files: their bytes and times of change."""
+    def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
+        """All files, or those ``inside`` one directory: their bytes and times of change."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
@@ -132,7 +132,7 @@ class Store(ABC):
 
     @abstractmethod
     def begin(self, job: str) -> None:
-        """Let tasks of a job write."""
+        """Let tasks of a job write. Make the directory, if there are directories."""
 
     @abstractmethod
     def has(self, job: str) -> bool:
@@ -194,9 +194,9 @@ class LocalStore(Store):
     def _at(self, *names: str) -> str:
         return os.path.join(self.path, *names)
 
-    def files(self) -> dict[str, tuple[int, float]]:
+    def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
         found = {}
-        for place, _, files in os.walk(self.path):
+        for place, _, files in os.walk(self._at(inside)):
             for file in files:
                 path = os.path.join(place, file)
                 with contextlib.suppress(FileNotFoundError):  # others may remove it meanwhile
@@ -341,9 +341,10 @@ class UrlStore(Store):
             kind = type(error) if type(error).__module__ == "builtins" and isinstance(error, OSError) else OSError
             raise kind(f"{self.url}: {text or type(error).__name__}") from None
 
-    def files(self) -> dict[str, tuple[int, float]]:
+    def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
         with self._files() as (fs, root):
-            return {name: (info["size"] or 0, change_time(info)) for name, info in self._find(fs, root).items()}
+            found = self._find(fs, root, inside)
+        return {name: (info["size"] or 0, change_time(info)) for name, info in found.items()}
 
     def _find(self, fs: Any, root: str, inside: str = "") -> dict[str, Any]:
         fs.invalidate_cache()
@@ -534,7 +535,7 @@ class S3Store(UrlStore):
             if job is None:
                 names = None
             else:
-                notes = [name for name in found if name.count("/") == 2 and not name.endswith(("/_job", ".json"))]
+                notes = [name for name in found if name.count("/") == 2 and not name.endswith("/_job")]
                 names = {name for note in notes for name in self.read_json(note) or ()}
             self.delete(signs)
 
