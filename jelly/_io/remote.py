@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from jelly._version import __version__
 from jelly.errors import JellyArgumentError, JellyTruncatedError, MissingExtraError
 
-__all__ = ["Body", "is_url", "list_url", "open_url"]
+__all__ = ["Body", "change_time", "file_system", "is_url", "list_url", "open_url"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 # Keys under which fsspec gives the time of the last change.
@@ -35,7 +35,8 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def _filesystem(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
+def file_system(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:
+    """The file system of fsspec for a URL, and the path in it. ``storage`` goes to it: keys, endpoints."""
     try:
         fsspec = importlib.import_module("fsspec")
     except ImportError:
@@ -52,7 +53,7 @@ def open_url(url: str, storage: Mapping[str, Any]) -> BinaryIO:
 
     FileNotFoundError if there is none.
     """
-    filesystem, path = _filesystem(url, storage)
+    filesystem, path = file_system(url, storage)
     return filesystem.open(path, "rb")  # type: ignore[no-any-return]
 
 
@@ -61,7 +62,8 @@ def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float
 
     The time is in seconds since the POSIX epoch. Time and bytes are 0 if unknown. None if there is nothing.
     """
-    filesystem, path = _filesystem(url, storage)
+    filesystem, path = file_system(url, storage)
+    filesystem.invalidate_cache()  # there may be new files since it was last asked
     # A question mark is part of a web address.
     pattern = "*" in path or (not url.startswith("http") and re.search(r"[?\[]", path) is not None)
     try:
@@ -77,10 +79,11 @@ def list_url(url: str, storage: Mapping[str, Any]) -> list[tuple[str, int, float
     except FileNotFoundError:
         return None
     whole = [info if info.get("size") is not None else filesystem.info(info["name"]) for info in found]
-    return [(filesystem.unstrip_protocol(info["name"]), info.get("size") or 0, _time(info)) for info in whole]
+    return [(filesystem.unstrip_protocol(info["name"]), info.get("size") or 0, change_time(info)) for info in whole]
 
 
-def _time(info: Mapping[str, Any]) -> float:
+def change_time(info: Mapping[str, Any]) -> float:
+    """The time of change of a file in seconds since the epoch, by what fsspec tells of it; 0 if it does not."""
     value = next((info[key] for key in _TIMES if info.get(key)), 0.0)
     if isinstance(value, str):
         try:

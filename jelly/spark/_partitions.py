@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import json
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,7 @@ from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 __all__ = [
     "BATCH_ROWS",
+    "MARKER",
     "SPLIT_BYTES",
     "File",
     "Part",
@@ -59,6 +61,8 @@ __all__ = [
 SPLIT_BYTES = 1 << 25
 # Rows of a record batch: Spark is slower with far more or far fewer rows.
 BATCH_ROWS = 1 << 14
+# What the name of a file begins with that says which files of its directory do not count, while a job changes them.
+MARKER = "_commit-"
 # Assumed expansion of compressed files.
 _COMPRESSION = 8
 # Maximum files whose cuts are cached, because Spark plans again for every action.
@@ -166,14 +170,7 @@ def _is_data(names: Iterable[str]) -> bool:
 def _local(path: str) -> list[File] | None:
     """The files at a local path; None if it does not exist."""
     if os.path.isdir(path):
-        inside: list[File] = []
-        for folder, folders, names in os.walk(path):
-            folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-            for name in filter(lambda name: _is_data([name]), names):
-                # Other processes may remove files meanwhile.
-                with suppress(FileNotFoundError):
-                    inside.append(_stat(os.path.join(folder, name)))
-        return inside
+        return _that_count(partial(_inside, path), {})
     if os.path.exists(path):
         return [_stat(path)]
     if _MAGIC.search(path):
@@ -185,6 +182,48 @@ def _local(path: str) -> list[File] | None:
     return None
 
 
+def _inside(path: str) -> list[File]:
+    """The data and the markers in a directory."""
+    found: list[File] = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        for name in filter(lambda name: _is_data([name]) or name.startswith(MARKER), names):
+            # Other processes may remove files meanwhile.
+            with suppress(FileNotFoundError):
+                found.append(_stat(os.path.join(folder, name)))
+    for name in os.listdir(path):
+        if name.startswith(MARKER):  # perhaps it is there only now
+            with suppress(FileNotFoundError):
+                found.append(_stat(os.path.join(path, name)))
+    return found
+
+
+def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -> list[File]:
+    """The files that no marker beside or above them hides (see `jelly.spark._commit.swap`)."""
+    told: dict[str, Any] = {}
+    while True:
+        files = listing()
+        hidden: dict[str, Any] = {}
+        for marker in (file.path for file in files if file.name.startswith(MARKER)):
+            with suppress(FileNotFoundError), open_file(storage, marker) as opened:
+                hidden[marker] = json.load(opened)["hide"]
+        # A listing counts if the markers say the same before and after it.
+        if hidden == told:
+            break
+        told = hidden
+    names = {
+        (marker.rpartition(MARKER)[0] + name).replace(os.sep, "/") for marker, hide in told.items() for name in hide
+    }
+
+    def is_hidden(path: str) -> bool:
+        while path and path not in names:
+            path = path.rpartition("/")[0]
+        return bool(path)
+
+    data = [file for file in files if not file.name.startswith(MARKER)]
+    return [file for file in data if not is_hidden(file.path.replace(os.sep, "/"))] if names else data
+
+
 def _stat(path: str) -> File:
     stat = os.stat(path)
     return File(path, stat.st_size, stat.st_mtime)
@@ -192,15 +231,22 @@ def _stat(path: str) -> File:
 
 def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
     """The files at a URL; None if it does not exist."""
-    listed = list_url(url, storage)
-    if listed is None:
-        return None
     # Below the place that was named, whatever may be hidden is.
     depth = _MAGIC.split(url)[0].rstrip("/").count("/")
-    files = [File(*entry) for entry in listed]
-    if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
-        return files
-    return [file for file in files if _is_data(file.path.split("/")[depth + 1 :])]
+
+    def listing() -> list[File]:
+        listed = list_url(url, storage)
+        if listed is None:
+            raise FileNotFoundError
+        files = [File(*entry) for entry in listed]
+        if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
+            return files
+        return [file for file in files if _is_data(file.path.split("/")[depth + 1 :]) or file.name.startswith(MARKER)]
+
+    try:
+        return _that_count(listing, storage)
+    except FileNotFoundError:
+        return None
 
 
 def exists(path: str, storage: Mapping[str, Any] | None = None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,6 +106,17 @@ def _flag(options: Mapping[str, str], name: str, default: bool = False) -> bool:
     return choose(options, name, ("true", "false"), "true" if default else "false") == "true"
 
 
+def _storage(options: Mapping[str, str]) -> dict[str, Any]:
+    """The options for the file system of fsspec. Errors do not show them: they may hold a password."""
+    try:
+        storage = json.loads(options.get("storage", "{}"))
+    except ValueError:
+        storage = None
+    if not isinstance(storage, dict):
+        raise JellyOptionsError("option storage must be a JSON object")
+    return storage
+
+
 @dataclass(frozen=True)
 class Settings:
     """The checked options of reading; small and picklable. ``options`` are those of a `DataSource`."""
@@ -170,13 +180,13 @@ class Settings:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
                 raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
+        storage = _storage(options)
         try:
             split_bytes = int(options.get("splitBytes", SPLIT_BYTES))
-            storage = json.loads(options.get("storage", "{}"))
         except ValueError as error:
-            raise JellyOptionsError(f"option splitBytes must be a number, storage a JSON object: {error}") from None
-        if split_bytes < 1 or not isinstance(storage, dict):
-            raise JellyOptionsError("option splitBytes must be at least 1, storage a JSON object")
+            raise JellyOptionsError(f"option splitBytes must be a number: {error}") from None
+        if split_bytes < 1:
+            raise JellyOptionsError("option splitBytes must be at least 1")
         form = options.get("format")
         if form is not None:
             find(form, content=cls.content)
@@ -339,7 +349,7 @@ class JellyWriter(DataSourceArrowWriter):
         assert context is not None  # Spark says so for tasks
         part = context.partitionId()
         if self.output is None:
-            return Message(Written("", part))
+            return Message(Written(part))
         return Message(self.output.write(part, context.taskAttemptId(), iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -385,9 +395,9 @@ class JellyDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         output = self._output(schema, overwrite)
         if_exists = choose(self.options, "ifExists", IF_EXISTS, "append")
-        if if_exists != "append" and not output.is_new and os.listdir(output.folder):
+        if if_exists != "append" and output.store.content():
             if if_exists == "error":
-                raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.folder} already")
+                raise FileExistsError(f"[PATH_ALREADY_EXISTS] there is something in {output.store.url} already")
             return JellyWriter(None)
         return JellyWriter(output.begin())
 
@@ -409,7 +419,9 @@ class JellyDataSource(DataSource):
                 )
         check_columns(schema.names, patch=self._patch)
         compression = self.options.get("compression", "none").lower()
-        return Output(folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch)
+        return Output(
+            folder, uuid.uuid4().hex, tuple(schema.names), overwrite, compression, self._patch, _storage(self.options)
+        )
 
 
 class PushdownDataSource(JellyDataSource):

@@ -19,9 +19,11 @@ from rich.console import Console
 
 import jelly
 from jelly.cli.spark import cli
-from jelly.spark import _ingest as room
-from jelly.spark._commit.journal import JOURNAL, READY, SUCCESS, TEMPORARY, Manifest
-from jelly.spark._ingest import ingest
+from jelly.spark._commit import swap as swapping
+from jelly.spark._commit.journal import JOURNAL, Manifest
+from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, store_of
+from jelly.spark._ingest import IngestProblem, ingest
+from jelly.spark._ingest import job as room
 from jelly.spark._partitions import absolute, find_files, split
 from jelly.spark._stats import stats
 from jelly.stats import Counting
@@ -60,7 +62,7 @@ def rows(folder: Path) -> Counter[tuple[Any, ...]]:
     """The statements of a directory of Parquet, without its partitions."""
     found: Counter[tuple[Any, ...]] = Counter()
     for path in folder.rglob("*.parquet"):
-        assert not {TEMPORARY, READY} & set(path.parts)
+        assert TEMPORARY not in path.parts
         table = parquet.ParquetFile(path).read()
         found.update(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
     return found
@@ -83,7 +85,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         for task in tasks:
             done = room._run_task(work, task)
             if "error" in done:
-                raise room.IngestProblem(**done["error"]).error()
+                raise IngestProblem(**done["error"]).error()
             ran.append(sorted({os.path.basename(part.file.path) for part in task}))
             commit(done)
 
@@ -137,7 +139,7 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     ingest(src / "large.jelly", parts, spark=HERE, split_bytes=SMALL)
     assert len(run) > 1
     journal = (parts / JOURNAL).read_text().splitlines(keepends=True)
-    gone = json.loads(journal.pop(-3))  # the last two lines are about publishing
+    gone = json.loads(journal.pop(-2))  # the last line is about publishing
     (parts / gone["files"][0][0]).unlink()
     (parts / JOURNAL).write_text("".join(journal))  # as if the last task had not been
     (src / "large.jelly.idx").unlink()
@@ -148,69 +150,87 @@ def test_an_index_that_comes_or_goes_doubles_nothing(src: Path, tmp_path: Path, 
     assert rows(parts) == expected(src / "large.jelly")
 
 
-@pytest.mark.parametrize("moment", ["before rename", "after rename", "after journal", "torn journal"])
+def die(*given: Any, **settings: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def killed(patch: pytest.MonkeyPatch) -> None:
+    """From now on a run that is interrupted cleans up nothing, as if it were killed."""
+    patch.setattr(Manifest, "sweep", lambda self: None)
+    patch.setattr(Manifest, "__exit__", lambda self, *exc: self._lease.release())
+
+
+@pytest.mark.parametrize("moment", ["after report", "before journal", "after journal", "torn journal"])
 def test_a_crash_loses_and_doubles_nothing(
     src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
+    from jelly.spark._commit import journal
+
     out = tmp_path / "out"
-    append, replace, unlink = Manifest._append, os.replace, os.unlink
+    commit, delete = Manifest.commit, LocalStore.delete
     calls = 0
 
-    def crash(when: str, then: Any) -> Any:
-        def done(*given: Any) -> Any:
-            nonlocal calls
-            mine = when != "journal" or "task" in given[1]
-            if when == "rename" and not str(given[1]).startswith(str(out / READY)):
-                mine = False
-            if when == "unlink" and not str(given[0]).endswith(".json"):
-                mine = False
-            calls += mine
-            if mine and calls == 2:
-                if moment == "torn journal":
-                    given[0]._file.write(json.dumps(given[1])[:30])
-                    given[0]._file.flush()
-                raise KeyboardInterrupt
-            return then(*given)
+    def crash(self: Manifest, report: dict[str, Any]) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2 and moment in ("after report", "torn journal"):
+            if moment == "torn journal":  # as former versions left it
+                text = (out / JOURNAL).read_text() + json.dumps(report)[:30]
+                (out / JOURNAL).write_text(text)
+            raise KeyboardInterrupt
+        commit(self, report)
 
-        return done
+    def crash_in_delete(self: LocalStore, names: Any) -> None:
+        if any("_reports" in name for name in names):
+            raise KeyboardInterrupt
+        delete(self, names)
 
     with monkeypatch.context() as patch:
-        # The driver is gone: nobody cleans up.
-        patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
-        if moment == "before rename":
-            patch.setattr("jelly.spark._commit.journal.os.replace", crash("rename", replace))
-        elif moment == "after journal":
-            patch.setattr("jelly.spark._commit.journal.os.unlink", crash("unlink", unlink))
-        else:
-            patch.setattr(Manifest, "_append", crash("journal", append))
+        killed(patch)
+        patch.setattr(Manifest, "commit", crash)
+        patch.setattr(journal, "_UNSAVED", 2)
+        if moment == "before journal":
+            patch.setattr(LocalStore, "write", lambda *given, do=LocalStore.write: (
+                die() if calls == 2 and given[1] == JOURNAL else do(*given)
+            ))  # fmt: skip
+        if moment == "after journal":
+            patch.setattr(LocalStore, "delete", crash_in_delete)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL)
+    assert calls == 2
     assert not (out / "_SUCCESS").exists()
     n = len(split(find_files(src), SMALL))
     run.clear()
     ingest(src, out, spark=HERE, split_bytes=SMALL)
     assert len(run) == n - 2  # the second one was found
     assert rows(out) == expected(src)
+    assert sorted(path.name for path in out.iterdir() if path.name.startswith("_")) == [
+        "_SUCCESS", JOURNAL, "_ingest.lock"
+    ]  # fmt: skip
 
 
+@pytest.mark.parametrize("told", [False, True])
 def test_a_task_that_ends_after_its_job_may_have_lost_its_files(
-    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
     out = tmp_path / "out"
-
-    def interrupt(*given: Any) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(room.shutil, "rmtree", lambda *given, **settings: None)
-        patch.setattr(Manifest, "commit", interrupt)
+        killed(patch)
+        patch.setattr(Manifest, "publish" if told else "commit", die)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL)
-    [left] = (out / TEMPORARY).rglob("*.parquet")
+        if told:  # the journal has all tasks
+            with Manifest(store_of(str(out)), json.loads((out / JOURNAL).read_text())["settings"]) as manifest:
+                manifest.recover()
+                manifest._save()
+                assert len(manifest.tasks) == len(run)
+    left = next((out / TEMPORARY).rglob("*.parquet"))
     left.unlink()
+    done = len(run)
     run.clear()
     ingest(src, out, spark=HERE, split_bytes=SMALL)
-    assert len(run) == len(split(find_files(src), SMALL))
+    assert len(run) == (1 if told else len(split(find_files(src), SMALL)))
+    assert done == (len(split(find_files(src), SMALL)) if told else 1)
     assert rows(out) == expected(src)
 
 
@@ -284,10 +304,8 @@ def test_what_is_refused(src: Path, tmp_path: Path) -> None:
         ingest(src, src)
     with pytest.raises(jelly.JellyOptionsError, match="Parquet only"):
         ingest(src, tmp_path / "out", to="jelly", partition_by="graph")
-    with pytest.raises(jelly.JellyUnsupportedError, match="not to a URL"):
-        ingest(src, "memory://out")
     settings = {"to": "parquet", "layout": "flat", "partition_by": None}
-    with Manifest(str(tmp_path / "out"), settings), pytest.raises(jelly.JellyError, match="another ingest"):
+    with Manifest(store_of(str(tmp_path / "out")), settings), pytest.raises(jelly.JellyError, match="another ingest"):
         ingest(src, tmp_path / "out")
     (tmp_path / "out" / JOURNAL).write_text("{}\n")
     with pytest.raises(jelly.JellyError, match="damaged"):
@@ -359,9 +377,6 @@ def test_a_changed_source_takes_no_other_with_it(src: Path, tmp_path: Path, run:
     assert len(run) == 1  # all files share a task
     jelly.write(src / "text.nt.gz", triples("changed", 30))
 
-    def die(*given: Any) -> None:
-        raise KeyboardInterrupt
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(room, "_run", die)
         with pytest.raises(KeyboardInterrupt):
@@ -399,12 +414,12 @@ def test_readers_see_whole_tables(src: Path, tmp_path: Path, run: list[list[str]
     def look(*now: int) -> None:
         seen.append(dataset.dataset(out).to_table() == before and (out / SUCCESS).exists())
 
-    def die(*given: Any) -> None:
+    def run_and_die(*given: Any) -> None:
         run_here(*given)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "_run", die)
+        patch.setattr(room, "_run", run_and_die)
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL, progress=look)
     assert len(seen) > 2
@@ -415,36 +430,43 @@ def test_readers_see_whole_tables(src: Path, tmp_path: Path, run: list[list[str]
     ingest(src, out, spark=HERE, split_bytes=SMALL)
     assert run == []
     assert rows(out) == expected(src)
-    assert not (out / READY).exists()
+    assert not (out / TEMPORARY).exists()
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3])
 def test_a_crash_while_publishing_is_completed(
     src: Path, tmp_path: Path, run: list[list[str]], monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
-    from jelly.spark._commit import journal
-
     out = tmp_path / "out"
     ingest(src, out, spark=HERE, split_bytes=SMALL, partition_by="graph")
+    before = find_files(out)
     shutil.rmtree(src / "deep")
     jelly.write(src / "large.jelly", triples("changed", 20_000), seekable=True, keyframe_rows=4096)
     calls = 0
 
-    def crash(then: Any) -> Any:
-        def done(path: str, *given: Any) -> None:
-            nonlocal calls
-            calls += f"{out}/part-" in f"{path} {given}" or "/graph=" in f"{path} {given}" and READY not in str(given)
-            if calls >= moment:
-                raise KeyboardInterrupt
-            then(path, *given)
-
-        return done
+    def crash(store: LocalStore, files: Any, do: Any) -> None:
+        nonlocal calls
+        calls += any("graph=" in str(file) for file in files)
+        if calls >= moment:
+            if moment == 3:  # in the middle of a removal
+                do(store, files[:1])
+            raise KeyboardInterrupt
+        do(store, files)
 
     with monkeypatch.context() as patch:
-        call = "replace" if moment < 3 else "unlink"
-        patch.setattr(journal.os, call, crash(getattr(os, call)))
+        killed(patch)
+        call = "publish" if moment < 3 else "delete"
+        calls = 0 if moment < 3 else 2
+        patch.setattr(swapping, "_AT_A_TIME", 1)
+        do = getattr(LocalStore, call)
+        patch.setattr(LocalStore, call, lambda store, files: crash(store, sorted(files, key=str), do))
         with pytest.raises(KeyboardInterrupt):
             ingest(src, out, spark=HERE, split_bytes=SMALL, partition_by="graph", prune=True)
+    # Readers of this package see the old table, or the new one.
+    seen = find_files(out)
+    assert (seen == before) == (moment < 3)
+    if moment == 3:
+        assert sum(parquet.read_metadata(file.path).num_rows for file in seen) == 20_300
     assert not (out / SUCCESS).exists()
     run.clear()
     # A run that fails completes it too.
@@ -466,7 +488,7 @@ def test_a_full_disk(src: Path, tmp_path: Path, run: list[list[str]], monkeypatc
         patch.setattr("jelly._io.source.Sink.write", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(src, tmp_path / "out", spark=HERE)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [JOURNAL, "_ingest.lock"]
 
 
 # ---- statistics

@@ -1,16 +1,13 @@
 """Commits a directory written by a job: its part files appear all at once, or not at all. Independent of Spark.
 
-`Output.begin` makes ``_temporary/<job>/``, where each attempt at a task writes a file of its own. `Output.commit`
-renames those of successful attempts, removes the old content if the mode is overwrite, and writes
-``_SUCCESS``. Tasks create no directories, so that a task that outlives its failed job leaves nothing behind.
+`Output.begin` prepares the store, where each attempt at a task stages a file of its own. `Output.commit` makes those of
+successful attempts visible instead of the old content if the mode is overwrite (`jelly.spark._commit.swap`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -21,24 +18,22 @@ from jelly._io.remote import is_url
 from jelly._layouts import Layout
 from jelly.arrow import pa, write_arrow
 from jelly.errors import JellyError, JellyOptionsError
+from jelly.spark._commit.store import Staged, Store, store_of
+from jelly.spark._commit.swap import finish, roll_back, swap, tidy
 from jelly.spark._partitions import local_path
 
-__all__ = ["COMPRESSIONS", "SUCCESS", "TEMPORARY", "Output", "Written"]
+__all__ = ["COMPRESSIONS", "Output", "Written"]
 
 COMPRESSIONS = {"none": "", "gzip": ".gz", "zstd": ".zst"}
-
-TEMPORARY = "_temporary"
-SUCCESS = "_SUCCESS"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A complete part file: ``file`` is its name in ``_temporary/<job>/``, or "" if there were no rows."""
+    """What a task has written: a part file, or None if there were no rows."""
 
-    file: str
     part: int
+    file: Staged | None = None
     statements: int = 0
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +50,21 @@ class Output:
     overwrite: bool = False
     compression: str = "none"
     patch: bool = False
+    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    path: str | None = None  # of the part file of a task, with {part}
     is_new: bool = field(init=False, default=False)  # the directory did not exist
 
     def __post_init__(self) -> None:
         local = local_path(self.folder)
-        if is_url(local):
-            raise JellyError(f"cannot write to {self.folder}: expected a local path, or one that is mounted")
         if self.compression not in COMPRESSIONS:
             raise JellyOptionsError(f"compression is {self.compression!r}: expected {', '.join(COMPRESSIONS)}")
-        if os.path.exists(local) and not os.path.isdir(local):
+        remote = is_url(local)
+        if not remote and os.path.exists(local) and not os.path.isdir(local):
             raise NotADirectoryError(f"cannot write to {local}: it is a file, expected a directory")
         if "frame" in self.columns:
             raise JellyOptionsError("column 'frame' cannot be written because rows have no order in Spark: drop it")
         object.__setattr__(self, "folder", local)
-        object.__setattr__(self, "is_new", not os.path.isdir(local))
+        object.__setattr__(self, "is_new", not remote and not os.path.isdir(local))
         check_columns(list(self.columns), patch=self.patch)
 
     @property
@@ -96,12 +92,14 @@ class Output:
         return write_arrow(path, data, layout=self.layout, options=types, seekable=seekable)
 
     @property
-    def _work(self) -> str:
-        return os.path.join(self.folder, TEMPORARY, self.job)
+    def store(self) -> Store:
+        """Where the files go."""
+        return store_of(self.folder, self.storage)
 
     def begin(self) -> Output:
-        """Create the directory for the tasks. Return the job itself."""
-        os.makedirs(self._work, exist_ok=True)
+        """Let the tasks write, and remove what dead jobs have left. Return the job itself."""
+        self.store.begin(self.job)
+        tidy(self.store, self.job)
         return self
 
     def write(self, part: int, attempt: Any, batches: Iterator[pa.RecordBatch]) -> Written:
@@ -109,67 +107,40 @@ class Output:
         full = (batch for batch in batches if len(batch))
         first = next(full, None)
         if first is None:
-            return Written("", part)
-        if not os.path.isdir(self._work):
-            why = f"{self.folder} must be a directory that all nodes share, or the job was given up"
-            raise JellyError(f"{self._work} is not here: {why}")
-        name = f"part-{part:05}-{attempt}{self._suffix}"
-        path = os.path.join(self._work, name)
-        stream = pa.RecordBatchReader.from_batches(first.schema, chain([first], full))
-        return Written(name, part, self._write(path, stream), os.path.getsize(path))
+            return Written(part)
+        return self._stage(part, attempt, pa.RecordBatchReader.from_batches(first.schema, chain([first], full)))
+
+    def _stage(self, part: int, attempt: Any, data: Any) -> Written:
+        name = (self.path or f"part-{{part:05}}-{self.job}").format(part=part) + self._suffix
+        with self.store.task(self.job, f"{part:05}-{attempt}") as draft:
+            path = os.path.join(draft.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            statements = self._write(path, data)
+            [file] = draft.stage()
+        return Written(part, file, statements)
 
     def commit(self, written: Iterable[Written]) -> list[str]:
-        """Make the part files visible, and no other files. Return their paths. Without rows there is one part."""
-        parts = [part for part in written if part.file]
-        if not parts:
+        """Make the part files visible, and no other files. Return their names. Without rows there is one part."""
+        files = [task.file for task in written if task.file is not None]
+        store = self.store
+        if not files:
             # An empty part file shows that the directory is complete and empty.
             names = [name for name in self.columns if name != "patch"]
-            empty = pa.record_batch([pa.array([], pa.string()) for _ in names], names)
-            parts = [Written(f"part-00000-empty{self._suffix}", 0)]
-            self._write(os.path.join(self._work, parts[0].file), empty)
-        old = [entry.path for entry in os.scandir(self.folder) if not entry.name.startswith(("_", "."))]
-        success = os.path.join(self.folder, SUCCESS)
-        moved: list[str] = []
+            empty = self._stage(0, "empty", pa.record_batch([pa.array([], pa.string()) for _ in names], names))
+            files = [file for file in (empty.file,) if file is not None]
+        if gone := store.missing(files):
+            raise JellyError(f"{gone[0].name} was written but is not in {store.url}: all nodes must share it")
         try:
-            for part in parts:
-                head, dot, suffix = part.file.partition(".")
-                path = os.path.join(self.folder, f"{head.rpartition('-')[0]}-{self.job}{dot}{suffix}")
-                os.rename(os.path.join(self._work, part.file), path)
-                moved.append(path)
-        except BaseException as error:
-            _remove(moved)
-            if isinstance(error, FileNotFoundError):
-                raise JellyError(
-                    f"{part.file} was written but is not here: {self.folder} must be a directory that all nodes share"
-                ) from None
+            swap(store, self.job, files, store.content() if self.overwrite else ())
+            store.sweep(self.job)
+        except BaseException:
+            roll_back(store, self.job)
             raise
-        if self.overwrite:
-            # The old content is removed last, so that at any time the old or the new content exists.
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(success)
-            _remove(old)
-        self.abort()
-        with open(success, "wb"):
-            pass
-        return moved
+        finish(store, self.job)
+        return [file.name for file in files]
 
     def abort(self) -> None:
         """Remove the uncommitted files of this job."""
-        gone = f"{self._work}.gone"
-        with contextlib.suppress(FileNotFoundError):
-            # After the renaming no task writes more into it.
-            os.rename(self._work, gone)
-        shutil.rmtree(gone, ignore_errors=True)
-        # Directories with other content stay: files of another job, the data.
-        with contextlib.suppress(OSError):
-            os.rmdir(os.path.join(self.folder, TEMPORARY))
-            if self.is_new:
-                os.rmdir(self.folder)
-
-
-def _remove(paths: Sequence[str]) -> None:
-    for path in paths:
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
-            os.remove(path)
+        self.store.sweep(self.job)
+        if self.is_new:
+            self.store.remove_if_empty()

@@ -1,94 +1,86 @@
-"""Journal of an ingest in its directory, so that the next run continues where the last one ended.
+"""Journal of an ingest in its store, so that the next run continues where the last one ended.
 
 The first line of ``_ingest.jsonl`` holds the settings, each further line a committed task, a task that is no longer
-part of the table because a source has changed or is gone, or a step of publishing. A task writes its files under
-``_temporary`` and lists them in a report beside them. The driver moves the files to ``_ready``, adds the task to the
-journal, and removes the report, in this order: after a crash in between the next run finds the report and repeats
-these steps.
+part of the table because a source has changed or is gone, or a step of publishing. A task stages its files and tells of
+them in a report below ``_temporary``. Stores cannot append, so the driver writes the journal as a whole: now and then,
+and before anything depends on it. A task counts from its report on: after a crash the next run finds the reports that
+are not in the journal yet.
 
-Readers see nothing of this until all tasks are done. Then the driver publishes: it removes ``_SUCCESS``, moves the
-files of ``_ready`` to their places, removes the files of former tasks, and writes ``_SUCCESS``. Only in this moment can
-readers that do not look for ``_SUCCESS`` see a part. After a crash in it the next run completes it first of all.
+Readers see nothing of this until all tasks are done. Then the driver publishes (`jelly.spark._commit.swap`). After a
+crash in it the next run completes it first of all.
 """
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import json
 import os
-import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from jelly._io.source import lock
 from jelly.errors import JellyError
-from jelly.spark._commit.job import SUCCESS, TEMPORARY
+from jelly.spark._commit.lease import LOCK, PROBE, Lease
+from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, Store
+from jelly.spark._commit.swap import finish, marker_of, swap
 from jelly.spark._partitions import Part
 
-__all__ = ["JOURNAL", "READY", "SCRATCH", "SUCCESS", "TEMPORARY", "Manifest", "write_whole"]
+__all__ = ["JOURNAL", "SCRATCH", "Manifest", "new_reports", "report_name", "task_parts"]
 
 JOURNAL = "_ingest.jsonl"
-READY = "_ready"
-# Files that only later tasks read: they are removed when the table is published.
+# A directory of a task for files that only later tasks read: they are not published.
 SCRATCH = "_scratch"
+# Where journals of former versions have files that are not published yet.
+_READY = "_ready"
+_REPORTS = "_reports"
+_JOB = "ingest"  # of the `swap`
+# Reports of tasks that wait for the journal to be written.
+_UNSAVED = 1000
 
 # Size and time of change of the file, first and last keyframe of the part; of text, its first and last byte.
 Key = tuple[int, float, int, int | None]
 
 
-def write_whole(path: str, text: str) -> None:
-    """Write a file so that it is complete or absent."""
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".part", path)
-
-
 class Manifest:
-    """The journal of a directory, locked by one ingest at a time. Use it in ``with``.
+    """The journal of a store, locked by one ingest at a time. Use it in ``with``.
 
-    JellyError if the directory holds other files, was made with other settings, or is in use by another ingest.
+    JellyError if the store holds other files, was made with other settings, or is in use by another ingest.
     """
 
-    def __init__(self, out: str, settings: dict[str, Any]) -> None:
-        self.out = out
-        path = os.path.join(out, JOURNAL)
-        if os.path.isdir(out) and os.listdir(out) and not os.path.exists(path):
-            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=out)
-        os.makedirs(out, exist_ok=True)
-        self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by __exit__
+    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+        self.store = store
+        data = store.read(JOURNAL)
+        if data is None and set(store.files()) - {LOCK, PROBE}:
+            raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=store.url)
+        if isinstance(store, LocalStore):
+            os.makedirs(store.path, exist_ok=True)
+        self._lease = Lease(store)
         try:
-            self._lock()
             self.tasks: dict[str, dict[str, Any]] = {}
-            # What publishing has to do: the tasks in READY, the files of former tasks, and whether it began.
+            self._lines: list[dict[str, Any]] = []
+            self._unsaved: list[str] = []  # the reports of tasks in lines that are not written yet
+            # What publishing has to do: the staged tasks, the files of former tasks, and whether it began.
             self._ready: set[str] = set()
             self._former: set[str] = set()
             self._dropped: set[str] = set()  # the sources of the latter
             self._is_publishing = False
             self._read(settings)
         except BaseException:
-            self._file.close()
+            self._lease.release()
             raise
 
     def __enter__(self) -> Manifest:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._file.close()
-
-    def _lock(self) -> None:
-        if not lock(self._file):
-            raise JellyError("another ingest is writing into the directory", source=self.out)
+        try:
+            if self._unsaved:
+                self._save()
+        finally:
+            self._lease.release()
 
     def _read(self, settings: dict[str, Any]) -> None:
-        self._file.seek(0)
-        text = self._file.read()
-        if not text.endswith("\n"):
-            # A line that a crash cut off: the report of its task still exists.
-            text = text[: text.rfind("\n") + 1]
-            self._file.truncate(len(text.encode()))
+        text = (self.store.read(JOURNAL) or b"").decode()
+        # A line that a crash cut off is of a former version: the report of its task still exists.
+        text = text[: text.rfind("\n") + 1]
         try:
             lines = [json.loads(line) for line in text.splitlines()]
             # Journals without these settings are of a version that sorted nothing and kept all labels.
@@ -96,16 +88,19 @@ class Manifest:
             for line in lines[1:]:
                 self._apply(line)
         except (ValueError, KeyError, TypeError):
-            raise JellyError("the journal is damaged: use another directory", source=self._file.name) from None
+            raise JellyError(
+                "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
+            ) from None
+        self._lines = lines
         if known != settings and not self.tasks and not self._former:
             # Nothing was made with other settings, or may still be.
-            shutil.rmtree(os.path.join(self.out, TEMPORARY), ignore_errors=True)
-            self._file.truncate(0)
-            self._append({"settings": settings})
+            self.store.sweep()
+            self._lines = [{"settings": settings}]
+            self._save()
         elif known != settings:
             differ = [f"{name} {known.get(name)!r}, not {value!r}" for name, value in settings.items()
                       if known.get(name) != value]  # fmt: skip
-            raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.out)
+            raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.store.url)
 
     def _apply(self, line: dict[str, Any]) -> None:
         """The effect of a line of the journal."""
@@ -114,6 +109,9 @@ class Manifest:
             report = self.tasks.pop(line["drop"])
             self._former |= _files(report)
             self._dropped |= {part[0] for part in report["parts"]}
+        elif "lost" in line:
+            self._ready.discard(line["lost"])
+            self._dropped |= {part[0] for part in self.tasks.pop(line["lost"])["parts"]}
         elif "publish" in line:
             self._is_publishing = line["publish"] == "begin"
             if not self._is_publishing:
@@ -124,12 +122,16 @@ class Manifest:
             self.tasks[line["task"]] = line
             self._ready.add(line["task"])
 
-    def _append(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        if "settings" not in line:
+    def _add(self, *lines: dict[str, Any]) -> None:
+        for line in lines:
             self._apply(line)
+        self._lines += lines
+
+    def _save(self) -> None:
+        self._lease.check()
+        self.store.write(JOURNAL, "".join(json.dumps(line) + "\n" for line in self._lines).encode())
+        self.store.delete(self._unsaved)
+        self._unsaved = []
 
     # ---- tasks
 
@@ -140,61 +142,67 @@ class Manifest:
         """
         if self._is_publishing:
             self.publish()
-        folder = os.path.join(self.out, TEMPORARY)
-        for job in glob.glob(os.path.join(glob.escape(folder), "*")):
-            for report in reports(job):
-                done = self._done()
-                twice = any(_known(part, done) for part in report["parts"])
-                # A task that ended after its job was aborted may have lost its files.
-                if "error" not in report and not twice and self._is_there(report):
-                    self.commit(report)
-        shutil.rmtree(folder, ignore_errors=True)
+        found: list[dict[str, Any]] = []
+        done = self._done()
+        for report in new_reports(self.store, None, set()):
+            if "error" not in report and not any(_known(part, done) for part in report["parts"]):
+                found.append(report)
+                for path, *key in report["parts"]:
+                    done.setdefault(path, set()).add(tuple(key))
+        # What was staged may be gone: tasks that ended after their job was aborted, a store that aborts old uploads.
+        ready = [self.tasks[name] for name in self._ready]
+        lost = set(self.store.missing([file for report in (*ready, *found) for file in _staged(report)]))
+        whole = [report["task"] for report in (*ready, *found) if lost.isdisjoint(_staged(report))]
+        self._add(*({"lost": report["task"]} for report in ready if report["task"] not in whole))
+        for report in found:
+            if report["task"] in whole:
+                self.commit(report)
+        if lost:
+            self._save()
+        self.store.delete([marker_of(_JOB)])
+        self.sweep()
 
-    def _is_there(self, report: dict[str, Any]) -> bool:
-        """Whether all files of a task exist as it wrote them, renamed or not."""
-        for name, size in report["files"]:
-            places = (
-                os.path.join(self.out, TEMPORARY, report["attempt"], name), os.path.join(self.out, READY, name)
-            )  # fmt: skip
-            if not any(os.path.exists(place) and os.path.getsize(place) == size for place in places):
-                return False
-        return True
+    def sweep(self) -> None:
+        """Remove what tasks have staged and the journal does not know."""
+        if self._unsaved:
+            self._save()
+        self.store.sweep(keep=[file for name in self._ready for file in _staged(self.tasks[name])])
 
     def commit(self, report: dict[str, Any]) -> None:
-        """Move the files of a task to ``_ready`` and add it to the journal."""
-        if report["task"] in self.tasks:
-            return
-        attempt = os.path.join(self.out, TEMPORARY, report["attempt"])
-        for name, _ in report["files"]:
-            # Missing files were moved before a crash.
-            _move(os.path.join(attempt, name), os.path.join(self.out, READY, name))
-        self._append(report)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(attempt + ".json")
+        """Add a task to the journal."""
+        if report["task"] not in self.tasks:
+            self._add(report)
+            self._unsaved.append(report_name(report["job"], report["attempt"]))
+            if len(self._unsaved) >= _UNSAVED:
+                self._save()
+
+    def replace(self, names: Collection[str], reports: Collection[dict[str, Any]]) -> None:
+        """Put tasks in the place of others that have the same statements."""
+        self._add(*({"drop": name} for name in names), *reports)
+        self._save()
 
     def publish(self) -> None:
         """Show readers the files of all tasks, and no other files. If there is nothing to change, nothing is done."""
-        success = os.path.join(self.out, SUCCESS)
+        store = self.store
         if self._ready or self._former:
-            if not self._is_publishing:
-                self._append({"publish": "begin"})
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(success)
-            for task in self._ready:
-                for name in _files(self.tasks[task]):
-                    _move(os.path.join(self.out, READY, name), os.path.join(self.out, name))
-            # Last, so that at any time the old or the new statements are there.
-            for name in self._former.difference(*map(_files, self.tasks.values())):
-                path = os.path.join(self.out, name)
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-                with contextlib.suppress(OSError):  # a partition with other files, or the table itself
-                    if os.path.dirname(name):
-                        os.rmdir(os.path.dirname(path))
-            self._append({"publish": "end"})
-        shutil.rmtree(os.path.join(self.out, READY), ignore_errors=True)
-        if not os.path.exists(success):
-            write_whole(success, "")
+            resume = self._is_publishing
+            if not resume:
+                self._add({"publish": "begin"})
+                self._save()
+            self._lease.check()
+            staged = [file for name in sorted(self._ready) for file in _staged(self.tasks[name])]
+            files = [file for file in staged if not _is_scratch(file.name)]
+            swap(store, _JOB, files, self._former.difference(*map(_files, self.tasks.values())), resume=resume)
+            for name in self._ready:
+                self.tasks[name].pop("staged", None)
+            self._add({"publish": "end"})
+            # What came before does not matter any more.
+            self._lines = [self._lines[0], *self.tasks.values(), {"publish": "end"}]
+            self._save()
+            finish(store, _JOB)
+            store.sweep()
+        elif store.read(SUCCESS) is None:
+            finish(store, _JOB)
 
     @property
     def ready(self) -> set[str]:
@@ -202,18 +210,16 @@ class Manifest:
         return self._ready
 
     def files(self, task: str, folder: str) -> list[tuple[str, int]]:
-        """The files that a task has written to a directory of the table: where they are now, and their sizes."""
-        at = os.path.join(self.out, READY) if task in self._ready else self.out
+        """The files that a task has written to a directory of a local table: where they are now, and their sizes."""
+        if task in self._ready:
+            found = [(file.name, file.place, file.size) for file in _staged(self.tasks[task])]
+        else:
+            found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
         return [
-            (os.path.join(at, name), size)
-            for name, size in self.tasks[task]["files"]
+            (os.path.join(self.store.path, place), size)
+            for name, place, size in found
             if name.partition("/")[0] == folder
         ]
-
-    def drop_tasks(self, tasks: Iterable[str]) -> None:
-        """Take what some tasks have written out of the table."""
-        for name in list(tasks):
-            self._append({"drop": name})
 
     # ---- sources
 
@@ -236,6 +242,12 @@ class Manifest:
         self.drop_tasks([
             name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
         ])
+
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
+        if names:
+            self._add(*({"drop": name} for name in names))
+            self._save()
 
     def changed(self, tasks: list[list[Part]]) -> list[str]:
         """The files of a plan of which the table has another state."""
@@ -268,16 +280,16 @@ class Manifest:
 
 def _files(report: dict[str, Any]) -> set[str]:
     """The files of a task that become part of the table."""
-    return {name for name, _ in report["files"] if not name.startswith(f"{SCRATCH}/")}
+    return {name for name, _ in report["files"] if not _is_scratch(name)}
 
 
-def _move(made: str, final: str) -> None:
-    """Rename a file, unless it was renamed before."""
-    if os.path.exists(made):
-        os.makedirs(os.path.dirname(final), exist_ok=True)
-        os.replace(made, final)
-    elif not os.path.exists(final):
-        raise JellyError("a file that a task has written is gone", source=made)
+def _is_scratch(name: str) -> bool:
+    return name.startswith(f"{SCRATCH}/")
+
+
+def _staged(report: dict[str, Any]) -> list[Staged]:
+    former = [[name, size, f"{_READY}/{name}", ()] for name, size in report["files"]]
+    return [Staged.of(file) for file in report.get("staged", former)]
 
 
 def _known(part: list[Any], done: dict[str, set[Key]]) -> bool:
@@ -300,12 +312,19 @@ def _whole(done: set[Key]) -> bool:
     return True
 
 
-def reports(folder: str) -> Iterator[dict[str, Any]]:
-    """The reports of ended tasks of the job that works in ``folder``."""
-    for name in glob.glob(os.path.join(glob.escape(folder), "*.json")):
-        # Another attempt of the task may be writing it again.
-        with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
-            yield json.load(file)
+def report_name(job: str, attempt: str) -> str:
+    """The name of the report of an attempt at a task."""
+    return f"{TEMPORARY}/{job}/{_REPORTS}/{attempt}.json"
+
+
+def new_reports(store: Store, job: str | None, seen: set[str]) -> Iterator[dict[str, Any]]:
+    """The reports of ended tasks of a job, or of all jobs, that are not among those ``seen``, where they are noted."""
+    for name in sorted(store.files(TEMPORARY if job is None else f"{TEMPORARY}/{job}/{_REPORTS}")):
+        if f"/{_REPORTS}/" in name and name.endswith(".json") and name not in seen:
+            report = store.read_json(name)
+            if report is not None:
+                seen.add(name)
+                yield report
 
 
 def task_parts(task: list[Part]) -> list[list[Any]]:

@@ -18,7 +18,7 @@ from uuid import uuid4
 from jelly._io.remote import is_url
 from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
-from jelly.spark._commit.batch import abort_batch, commit_batch, job_of
+from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
 from jelly.spark._source import Settings, choose, to_arrow
@@ -253,13 +253,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
             query, batch = (context.getLocalProperty(name) or "" for name in (_QUERY, _BATCH))
             part = context.partitionId()
         # Attempts of a killed driver may have left files, or may even be running.
-        output = replace(self._output, job=job_of(query, batch)).begin()
+        output = replace(self._output, job=job_of(query, batch), path=part_of(batch))
+        output.store.begin(output.job)
         return Message(query, output.write(part, uuid4().hex, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         told = [message for message in messages if isinstance(message, Message)]
         query = told[0].query if told else ""
-        commit_batch(self._output.folder, batchId, query, [message.written for message in told])
+        commit_batch(self._output.store, batchId, query, [message.written for message in told])
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        abort_batch(self._output.folder, batchId)
+        abort_batch(self._output.store, batchId)

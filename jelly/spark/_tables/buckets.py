@@ -53,7 +53,8 @@ def bucket_of(hashes: Ids, buckets: int) -> Ids:
     >>> bucket_of(np.array([0, 2**62, 2**63 - 1]), 4).tolist()
     [0, 2, 3]
     """
-    return (hashes >> (ID_BITS - buckets.bit_length() + 1)).astype(np.int64)
+    found: Ids = hashes >> (ID_BITS - buckets.bit_length() + 1)
+    return found
 
 
 def write_buckets(table: pa.Table, buckets: Ids, folder: str, kind: str, name: str) -> None:
@@ -66,9 +67,9 @@ def write_buckets(table: pa.Table, buckets: Ids, folder: str, kind: str, name: s
 def _runs(values: Ids) -> Iterator[tuple[int, int, int]]:
     """Each value with the range of its rows."""
     if len(values):
-        firsts = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
-        for first, last in zip(firsts, [*firsts[1:], len(values)], strict=True):
-            yield int(values[first]), int(first), int(last)
+        cuts = (np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()
+        for first, last in zip([0, *cuts], [*cuts, len(values)], strict=True):
+            yield int(values[first]), first, last
 
 
 def write_parquet(path: str, table: pa.Table, rows: int = GROUP_ROWS, **options: Any) -> None:

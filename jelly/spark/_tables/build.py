@@ -29,7 +29,7 @@ from jelly.spark._tables.statements import FOLDER, write_statements
 __all__ = ["Step", "Tables"]
 
 # Bytes of compressed files that one step takes.
-_MERGE_BYTES = 1 << 26
+_MERGE_BYTES = 1 << 24
 _GROUP_BYTES = 1 << 23
 
 # Calls a function for each item, on executors.

@@ -115,7 +115,7 @@ class _Run:
         self._write_terms(hashes, numbers, os.path.join(scratch, f"{name}.arrow"), buckets)
         columns = dict(zip(_PARTS, (hashes[column] for column in numbers), strict=True))
         if tuple(sort or ("subject",)) == ("subject",):
-            order = np.argsort(columns["subject"], kind="stable")
+            order = np.argsort(columns["subject"])
         else:
             order = np.lexsort([*(columns[by] for by in reversed(sort)), bucket_of(columns["subject"], buckets)])
         arrays = [pa.array(columns[part][order]) for part in _PARTS[:3]]

@@ -1,20 +1,14 @@
-"""``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
-
-No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
-goes to the driver. `jelly.spark._commit.journal` describes how the files get their names.
-"""
+"""An ingest: what the driver does, and what the executors do."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from threading import Thread
@@ -31,7 +25,9 @@ from jelly._options import StreamOptions
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import SCRATCH, TEMPORARY, Manifest, reports, task_parts, write_whole
+from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports, report_name, task_parts
+from jelly.spark._commit.store import LocalStore, Store, store_of
+from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._partitions import (
     BATCH_ROWS,
     SPLIT_BYTES,
@@ -40,6 +36,7 @@ from jelly.spark._partitions import (
     exists,
     find_files,
     find_sources,
+    local_path,
     read_batches,
     read_part,
     split,
@@ -51,10 +48,11 @@ from jelly.spark._tables.build import Step, Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Ingestion", "IngestProblem", "ingest"]
+__all__ = ["ingest"]
 
-# Seconds between two checks of the reports of the tasks.
+# Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
+_REMOTE_TICK = 2.0
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
@@ -64,70 +62,11 @@ _RUN_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class IngestProblem:
-    """A problem of a source: the message, the file, and the place as far as known (see `JellyError`)."""
-
-    reason: str
-    file: str | None
-    frame: int | None = None
-    row: int | None = None
-    offset: int | None = None
-    line: int | None = None
-
-    @classmethod
-    def of(cls, error: JellyError) -> IngestProblem:
-        return cls(error.reason, error.source, error.frame, error.row, error.offset, error.line)
-
-    def error(self) -> JellyFormatError:
-        """The exception for the problem."""
-        return JellyFormatError(
-            self.reason, frame=self.frame, row=self.row, offset=self.offset, line=self.line, source=self.file
-        )
-
-
-@dataclass(slots=True)
-class Ingestion:
-    """The result of an ingest.
-
-    ``sources`` are the files that were read completely or in part, ``done_before`` files that were done already,
-    ``files`` the written files, ``bytes_read`` and ``bytes_written`` their sizes. ``seconds`` is the time of the
-    run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
-    earlier run skipped in these sources.
-
-    ``terms`` are the terms that this run has added to the layout "ids", ``tables`` those that it has built of
-    "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables tells it.
-
-    ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
-    are in the table; ``pruned`` are such files whose statements this run has removed.
-    """
-
-    out: str
-    sources: int = 0
-    done_before: int = 0
-    tasks: int = 0
-    statements: int = 0
-    bytes_read: int = 0
-    files: int = 0
-    bytes_written: int = 0
-    seconds: float = 0.0
-    terms: int = 0
-    tables: int = 0
-    misfits: list[str] = field(default_factory=list)
-    errors: list[IngestProblem] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-    vanished: list[str] = field(default_factory=list)
-    pruned: list[str] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists and numbers, with ``statements_per_second``."""
-        return asdict(self) | {"statements_per_second": self.statements / self.seconds if self.seconds else 0.0}
-
-
-@dataclass(frozen=True, slots=True)
 class _Work:
     """Settings of the tasks."""
 
-    folder: str  # of the job, under _temporary
+    store: Store
+    job: str
     to: str
     layout: Layout
     tables: Tables | None  # of a layout that is built
@@ -174,7 +113,8 @@ def ingest(
     src : str, path or iterable of those
         Files, directories, patterns or URLs, as for the data source "jelly".
     out : str or path
-        The directory for the table, which all executors must see.
+        The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
+        ``storage`` goes too. The layouts "ids", "vertical" and "wide" need a directory.
     spark : SparkSession or str, default "local[*]"
         A session, or the master to start one on. None is started if nothing is to do.
     conf : mapping, optional
@@ -258,13 +198,14 @@ def ingest(
     if sort and to != "parquet":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     began = time.perf_counter()
-    target = os.path.abspath(os.fspath(out))
-    if is_url(os.fspath(out)):
-        raise JellyUnsupportedError("an ingest writes into a directory that all executors see, not to a URL")
+    target = local_path(os.fspath(out))
+    store = store_of(target if is_url(target) else os.path.abspath(target), storage)
     tables = None
     if layout in BUILT:
         if to != "parquet" or partition_by is not None:
             raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
+        if not isinstance(store, LocalStore):
+            raise JellyUnsupportedError(f'layout "{layout}" needs a directory that all executors see, not a URL')
         tables = Tables(layout, buckets, seed, tuple(sort))
     flat: Layout = "flat" if tables else cast("Layout", layout)
     column = _partition_column(partition_by, flat)
@@ -285,8 +226,8 @@ def ingest(
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     settings |= tables.settings() if tables else {}
-    report = Ingestion(target, unknown=[file.path for file in left_out])
-    with Manifest(target, settings) as manifest:
+    report = Ingestion(store.url, unknown=[file.path for file in left_out])
+    with Manifest(store, settings) as manifest:
         manifest.recover()
         paths = {file.path for file in files}
         gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
@@ -307,10 +248,11 @@ def ingest(
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(os.path.join(target, TEMPORARY, job), to, flat, tables, column, columns, on_error == "skip",
-                     format, dict(storage or {}), labels)  # fmt: skip
+        work = _Work(
+            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels
+        )
         if left or (tables and tables.is_stale(manifest)):
-            os.makedirs(work.folder)
+            store.begin(job)
             total = sum(weights[part] for task in left for part in task)
 
             def commit_step(done: dict[str, Any]) -> None:
@@ -342,7 +284,7 @@ def ingest(
                         report.tables, report.misfits = tables.tables, tables.misfits
                     report.seconds = time.perf_counter() - began
             finally:
-                shutil.rmtree(os.path.join(target, TEMPORARY), ignore_errors=True)
+                manifest.sweep()
         manifest.publish()
     report.seconds = report.seconds or time.perf_counter() - began
     return report
@@ -372,7 +314,9 @@ def _weights(plan: list[list[Part]]) -> dict[Part, int]:
     return {part: part.file.size // number[part.file.path] for part in parts}
 
 
-def _task_name(task: list[Part]) -> str:
+def _task_name(task: list[Part] | Step) -> str:
+    if isinstance(task, Step):
+        return task.name
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
@@ -403,7 +347,9 @@ def _run(
     context = spark.sparkContext
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
-    seen: set[str] = set()
+    left = set(map(_task_name, tasks))
+    told: set[str] = set()
+    tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
 
     def collect() -> None:
         try:
@@ -415,16 +361,16 @@ def _run(
     def settle(done: dict[str, Any]) -> None:
         if "error" in done:
             raise IngestProblem(**done["error"]).error()
-        if done["task"] not in seen:
-            seen.add(done["task"])
+        if done["task"] in left:
+            left.remove(done["task"])
             commit(done)
 
     thread: Thread = InheritableThread(target=collect, daemon=True)
     thread.start()
     try:
         while thread.is_alive():
-            thread.join(_TICK)
-            for done in reports(work.folder):
+            thread.join(tick)
+            for done in new_reports(work.store, job, told):
                 settle(done)
     except BaseException:
         context.cancelJobGroup(job)
@@ -443,43 +389,39 @@ def _run_task(work: _Work, task: list[Part] | Step) -> dict[str, Any]:
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    name = task.name if isinstance(task, Step) else _task_name(task)
+    name = _task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
-    folder = os.path.join(work.folder, attempt)
-    os.makedirs(folder)
-    job = os.path.basename(work.folder)
     done: dict[str, Any] = {
         "task": name,
-        "attempt": f"{job}/{attempt}",
+        "job": work.job,
+        "attempt": attempt,
         "parts": [] if isinstance(task, Step) else task_parts(task),
         "on_error": "skip" if work.skip else "fail",
     }
     errors: list[JellyError] | None = [] if work.skip else None
     try:
-        if isinstance(task, Step):
-            done |= task.write(folder)
-        elif work.tables is not None:
-            done["statements"] = work.tables.write(_batches(work, task, errors), folder, name)
-        elif work.to == "jelly":
-            done["statements"] = _write_jelly(work, task, folder, name, errors)
-        elif work.column is None:
-            done["statements"] = _write_parquet(work, task, folder, name, errors)
-        else:
-            done["statements"] = _write_partitions(work, task, folder, name, errors)
+        with work.store.task(work.job, attempt) as draft:
+            # A name of its own in each run, so that no file of the table is ever replaced.
+            unique = f"{name}-{work.job[:8]}"
+            if isinstance(task, Step):
+                done |= task.write(draft.folder)
+            elif work.tables is not None:
+                done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
+            elif work.to == "jelly":
+                done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
+            elif work.column is None:
+                done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)
+            else:
+                done["statements"] = _write_partitions(work, task, draft.folder, unique, errors)
+            staged = draft.stage()
     except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
         # Another attempt would fail too, so the error is returned and Spark does not try again.
-        shutil.rmtree(folder)
         done["error"] = asdict(IngestProblem.of(error))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    done["files"] = [
-        [os.path.relpath(os.path.join(place, file), folder), os.path.getsize(os.path.join(place, file))]
-        for place, _, files in os.walk(folder)
-        for file in files
-    ]
+        staged = []
+    done["files"] = [[file.name, file.size] for file in staged]
+    done["staged"] = [file.as_list() for file in staged]
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
-    write_whole(folder + ".json", json.dumps(done))
+    work.store.write_json(report_name(work.job, attempt), done)
     return done
 
 

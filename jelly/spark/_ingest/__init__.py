@@ -1,0 +1,12 @@
+"""``jelly spark ingest``: files of statements to Parquet or seekable Jelly, decoded and written by executors.
+
+No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
+goes to the driver. `jelly.spark._commit.journal` describes how the files get their names.
+
+- `job`: the driver. `tasks`: the executors. `report`: what an ingest tells.
+"""
+
+from jelly.spark._ingest.job import ingest
+from jelly.spark._ingest.report import Ingestion, IngestProblem
+
+__all__ = ["IngestProblem", "Ingestion", "ingest"]
