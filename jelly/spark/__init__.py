@@ -149,9 +149,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jelly.spark._lakehouse import changes, merge
     from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
-__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
+__all__ = ["changes", "from_jelly", "from_ntriples", "merge", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
@@ -198,4 +199,8 @@ def __getattr__(name: str) -> Any:
         from jelly.spark import _udf as udf
 
         return getattr(udf, name)
+    if name in ("changes", "merge"):
+        from jelly.spark import _lakehouse as lakehouse
+
+        return getattr(lakehouse, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
