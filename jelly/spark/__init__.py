@@ -152,16 +152,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from jelly.spark._ingest import ingest
+    from jelly.spark._lakehouse import changes, merge
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
 __all__ = [
+    "changes",
     "from_jelly",
     "from_ntriples",
     "graph_tables",
     "graphframe",
     "ingest",
+    "merge",
     "register",
     "term_id",
     "to_jelly",
@@ -169,11 +172,13 @@ __all__ = [
 
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
 _MODULES = {
+    "changes": "_lakehouse",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
     "graph_tables": "_tables.graph",
     "graphframe": "_tables.graph",
     "ingest": "_ingest",
+    "merge": "_lakehouse",
     "term_id": "_tables.ids",
     "to_jelly": "_udf",
 }
