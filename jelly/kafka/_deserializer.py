@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import Content, Format
+from jelly._formats.registry import Format
 from jelly._io.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
 from jelly.kafka._clients import known_to_clients, serialization_error, take_header
@@ -34,8 +34,8 @@ class JellyDeserializer:
     result : {"statements", "batch", "frame", "message", "rdflib", "pyoxigraph", "arrow"}, default "statements"
         What a value becomes: a list of `Triple` or `Quad`; a `jelly.Batch`; a `jelly.Frame` or a
         `jelly.messages.Message`, with metadata and namespaces; an ``rdflib.Graph``, or of quads an ``rdflib.Dataset``;
-        a list of statements of pyoxigraph; a ``pyarrow.Table`` in the layout ``flat`` of `jelly.arrow`. A patch becomes a
-        `jelly.patch.Patch` for "statements", a Batch of operations or a table of changes for "batch" and "arrow".
+        a list of statements of pyoxigraph; a ``pyarrow.Table`` in the layout ``flat`` of `jelly.arrow`. A patch becomes
+        a `jelly.patch.Patch` for "statements", a Batch of operations or a table of changes for "batch" and "arrow".
     format : str, optional
         Format of values whose header ``content-type`` does not tell it, as for `jelly.Reader` or
         `jelly.patch.PatchReader`. By default Jelly or Jelly-Patch, which the first bytes tell apart.
@@ -130,13 +130,13 @@ class JellyDeserializer:
         if data is None:
             return None
         try:
-            data, format = self._reader.open(data, take_header(headers, "content-type") if headers else None)
-            return self._patch(data, format) if format.content is Content.PATCH else self._statements(data, format)
+            media_type = take_header(headers, "content-type") if headers else None
+            data, format, batches = self._reader.read(data, media_type)
+            return self._patch(data, format) if batches is None else self._statements(batches)
         except JellyError as error:
             raise serialization_error(error) from error
 
-    def _statements(self, data: Any, format: Format) -> Any:
-        batches = self._reader.batches(data, format)
+    def _statements(self, batches: list[Batch]) -> Any:
         result = self._result
         if result == "statements":
             return [statement for batch in batches for statement in Materializer(batch).statements()]

@@ -7,7 +7,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
-from jelly._formats.registry import FORMATS, JELLY, JELLY_PATCH, PATCH_FORMATS, Format
+from jelly._formats.registry import FORMATS, JELLY, JELLY_PATCH, PATCH_FORMATS, Content, Format
 from jelly._io.reader import Reader
 from jelly._io.settings import refuse_unknown
 from jelly._io.sniff import HEAD, explain, is_jelly_patch
@@ -38,19 +38,28 @@ class ValueReader:
         self._format = None if format is None else _named(format)
         self._unpacker = Unpacker(dictionaries, max_value_bytes)
 
-    def open(self, data: Any, content_type: str | None = None) -> tuple[Any, Format]:
-        """The decompressed value and its format, by the content type, else by the first bytes."""
+    def read(self, data: Any, content_type: str | None = None) -> tuple[Any, Format, list[Batch] | None]:
+        """The decompressed value, its format, and its Batches if it is of statements; patches are not read yet.
+
+        The content type tells the format. Without it the value is Jelly, or Jelly-Patch if it is refused as Jelly.
+        """
         format = format_of_type(content_type) or self._format
         data = self._unpacker.unpack(data)
         if format is None:
-            format = JELLY_PATCH if is_jelly_patch(bytes(data[:HEAD])) else JELLY
-        return data, format
+            try:
+                return data, JELLY, self._jelly(data)
+            except JellyError:
+                if not is_jelly_patch(bytes(data[:HEAD])):
+                    raise
+            format = JELLY_PATCH
+        if format.content is Content.PATCH:
+            return data, format, None
+        if format is JELLY:
+            return data, format, self._jelly(data)
+        with Reader(bytes(data), format=format.name, **self._known(format)) as reader:
+            return data, format, list(reader.batches())
 
-    def batches(self, data: Any, format: Format) -> list[Batch]:
-        """The statements."""
-        if format is not JELLY:
-            with Reader(bytes(data), format=format.name, **self._known(format)) as reader:
-                return list(reader.batches())
+    def _jelly(self, data: Any) -> list[Batch]:
         decoder = Decoder(**self._limits)
         batches = []
         try:

@@ -137,7 +137,8 @@ them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does n
 reads a file. The options for reading above apply, except ``frames``, ``fileColumn`` and ``pushdown``. Results are not
 written.
 
-For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`, which keep labels of blank nodes.
+For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, `from_ntriples` and `jelly_headers`;
+labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.
 ``jelly spark ingest`` converts many files to Parquet without moving statements through the JVM, and
 ``jelly spark stats`` counts them.
 """
@@ -149,9 +150,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
+    from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
 
-__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
+__all__ = ["from_jelly", "from_ntriples", "jelly_headers", "register", "to_jelly"]
 
 
 def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
@@ -194,7 +195,7 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
 
 def __getattr__(name: str) -> Any:
     # These import pyspark.sql, which workers do not need.
-    if name in ("from_jelly", "from_ntriples", "to_jelly"):
+    if name in ("from_jelly", "from_ntriples", "jelly_headers", "to_jelly"):
         from jelly.spark import _udf as udf
 
         return getattr(udf, name)
