@@ -32,7 +32,7 @@ class JellySerializationError(JellyError, *(() if ClientError is Exception else 
     ...     JellyDeserializer()(b"hello")
     ... except JellySerializationError as error:
     ...     print(type(error.__cause__).__name__)
-    JellyFormatError
+    JellyTruncatedError
     """
 
 

@@ -234,7 +234,7 @@ def _rebuild(options: Any, namespaces: bool, compression: Any, dictionary: Any, 
 
 def _parts(values: Iterable[Any] | Batch) -> Iterator[Any]:
     """The Batch, or lists of some values."""
-    if isinstance(values, Batch) or (isinstance(values, list | tuple) and len(values) <= TOGETHER):
+    if isinstance(values, Batch) or (isinstance(values, list) and len(values) <= TOGETHER):
         yield values
         return
     iterator = iter(values)

@@ -80,25 +80,27 @@ class ValueEncoder:
         if isinstance(options, Mapping):
             changed(StreamOptions(), options)  # checks their names
 
-    def encode(self, values: list[Any] | tuple[Any, ...] | Batch) -> list[bytes | None]:
+    def encode(self, values: list[Any] | Batch) -> list[bytes | None]:
         """The frames of some values, or of the frames of a Batch."""
         if isinstance(values, Batch):
             return self._frames(values)
         made: list[bytes | None] = [None] * len(values)
-        for place, value in enumerate(values):
-            # Most values are such lists, and Python takes as long for a few calls as the core for a value.
-            if type(value) is list and value and (arity := _ARITIES.get(type(value[0]))) is not None:
-                collector = self._collectors.get((arity, False, "")) or self._collector(arity, False, "")
-                builder = collector.builder
-                builder.extend(iter(value), ALL)
-                builder.end_frame()
-                collector.places.append(place)
-                if len(value) > collector.longest:
-                    collector.longest = len(value)
-                if len(builder) >= ROWS:
+        place = 0
+        while place < len(values):
+            value = values[place]
+            # Most values are such lists, and Python takes as long for some calls as the core for a value.
+            if type(value) is list and 0 < len(value) <= LARGE and (kind := type(value[0])) in _ARITIES:
+                key = (_ARITIES[kind], False, "")
+                collector = self._collectors.get(key) or self._collector(*key)
+                end = collector.builder.extend_frames(values, place, kind, LARGE, ROWS)
+                collector.places += range(place, end)
+                place = end
+                if len(collector.builder) >= ROWS:
                     self._flush(collector, made)
-            elif value is not None:
+                continue
+            if value is not None:
                 self._put(value, place, made)
+            place += 1
         for collector in self._collectors.values():
             if collector.places:
                 self._flush(collector, made)
@@ -107,7 +109,7 @@ class ValueEncoder:
     def encode_one(self, value: Any) -> tuple[bytes, bool]:
         """The frame of a value, and whether it is a patch."""
         self._was_patch = False
-        frame = self.encode((value,))[0]
+        frame = self.encode([value])[0]
         assert frame is not None
         return frame, self._was_patch
 

@@ -40,14 +40,14 @@ from jelly.errors import JellyError
 from jelly.patch._changes import is_statement
 from jelly.patch._stream import ADD, DELETE, PUNCTUATION, Patch, PatchReader, PatchWriter
 
-__all__ = ["convert_table", "read_arrow", "write_arrow"]
+__all__ = ["OPERATIONS", "convert_table", "held_rows", "read_arrow", "write_arrow"]
 
 OPERATIONS = ("add", "delete")
 
 Rows = tuple[Batch, int, int, int]  # a Batch, the range of its rows, the number of the patch
 
 
-def _held(reader: PatchReader) -> Iterator[Rows]:
+def held_rows(reader: PatchReader) -> Iterator[Rows]:
     """Rows that hold: those of a transaction when it is committed, which may take memory until then."""
     number = 0
     transactions = Transactions()
@@ -104,7 +104,7 @@ def read_arrow(src: Any, *, columns: Sequence[str] | None = None, **settings: An
     reader = PatchReader(src, **settings)
 
     def batches() -> Iterator[Any]:
-        for batch, start, stop, number in _held(reader):
+        for batch, start, stop, number in held_rows(reader):
             op = np.asarray(batch.op)[start:stop]
             rows = np.flatnonzero(is_statement(op))
             op = op[rows] - ADD

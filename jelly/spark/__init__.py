@@ -137,7 +137,8 @@ them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does n
 reads a file. The options for reading above apply, except ``frames``, ``fileColumn`` and ``pushdown``. Results are not
 written.
 
-For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`, which keep labels of blank nodes.
+For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, `from_ntriples` and `jelly_headers`;
+labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.
 `ingest`, or ``jelly spark ingest``, converts many files to Parquet without moving statements through the JVM: to one
 table, or to tables of numbers for terms, of predicates or of classes, see ``docs/tables.md``. `graphframe` and
 `graph_tables` make vertices and edges of them. ``jelly spark stats`` counts.
@@ -155,7 +156,7 @@ if TYPE_CHECKING:
     from jelly.spark._lakehouse import changes, merge
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
-    from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
+    from jelly.spark._udf import from_jelly, from_ntriples, jelly_headers, to_jelly
 
 __all__ = [
     "changes",
@@ -164,6 +165,7 @@ __all__ = [
     "graph_tables",
     "graphframe",
     "ingest",
+    "jelly_headers",
     "merge",
     "register",
     "term_id",
@@ -178,6 +180,7 @@ _MODULES = {
     "graph_tables": "_tables.graph",
     "graphframe": "_tables.graph",
     "ingest": "_ingest",
+    "jelly_headers": "_udf",
     "merge": "_lakehouse",
     "term_id": "_tables.ids",
     "to_jelly": "_udf",

@@ -5,15 +5,16 @@ The part of `jelly.spark._udf` that runs on executors. Independent of Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from jelly._core.algebra.select import select
 from jelly._core.arrow.importer import ArrowImporter
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
-from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader
 from jelly._formats.arrow_input import buffers_of, check_columns, pyarrow_errors
@@ -22,10 +23,14 @@ from jelly._io.drain import drain
 from jelly._io.widening import ALL_FIELDS, Memory, WideningEncoder, open_fields
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
-from jelly.arrow import RecordBatchBuilder, compute, pa
+from jelly.arrow import RecordBatchBuilder, compute, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
+from jelly.kafka._reading import ValueReader
+from jelly.patch._arrow import OPERATIONS, held_rows
+from jelly.patch._changes import is_statement
+from jelly.patch._stream import ADD
 
-__all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements"]
+__all__ = ["Mode", "frames_to_statements", "statements_to_frames", "texts_to_statements", "type_of_lists"]
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 
@@ -37,24 +42,66 @@ MAX_LISTS = 1 << 30
 # Maximum blanks at the start of lines that are examined for all lines together.
 _BLANKS = 8
 
-Parse = Callable[[Any], list[Batch]]
+class _Parsed(NamedTuple):
+    """The statements of a value, and of changes the operation of each (0: add, 1: delete)."""
+
+    batches: list[Batch]
+    ops: list[Any] | None = None
 
 
-def _parse_jelly(value: Any) -> list[Batch]:
-    return list(drain(Decoder(), [value]))
+# Takes a value and its content type.
+Parse = Callable[[Any, "str | None"], _Parsed]
+# A value that was parsed, that is null, or that is broken and why.
+Item = _Parsed | None | JellyError
 
 
-def _parse_text(value: Any) -> list[Batch]:
-    return list(drain(TextReader(quads=True), [value]))
+class _ParseJelly:
+    """Parses values of any format; with ``changes`` also patches."""
+
+    def __init__(self, changes: bool, dictionaries: Sequence[bytes]) -> None:
+        self._reader = ValueReader(dictionaries=dictionaries)
+        self._changes = changes
+
+    def __call__(self, value: Any, content_type: str | None) -> _Parsed:
+        if not len(value):
+            raise JellyFormatError("the value is empty")
+        data, format, batches = self._reader.read(value, content_type)
+        if batches is not None:
+            return _Parsed(batches, [np.zeros(len(batch), np.int8) for batch in batches] if self._changes else None)
+        if not self._changes:
+            raise JellyFormatError(f"the value is a patch ({format.title}): from_jelly reads it with changes=True")
+        made = _Parsed([], [])
+        with self._reader.patches(data, format) as reader:
+            for batch, start, stop, _ in held_rows(reader):
+                op = np.asarray(batch.op)[start:stop]
+                rows = np.flatnonzero(is_statement(op))
+                made.batches.append(select(batch, rows + start, op=0))
+                assert made.ops is not None
+                made.ops.append(op[rows] - ADD)
+        return made
+
+
+def _parse_text(value: Any, content_type: str | None = None) -> _Parsed:
+    return _Parsed(list(drain(TextReader(quads=True), [value])))
+
+
+def type_of_lists(layout: Layout, changes: bool = False, reasons: bool = False) -> pa.DataType:
+    """The type of the lists: of structs, with the reason of an error beside each list for ``reasons``."""
+    fields = [pa.field("op", pa.string(), nullable=False)] if changes else []
+    lists = pa.list_(pa.field("element", pa.struct([*fields, *schema(layout)])))
+    return pa.struct({"statements": lists, "error": pa.string()}) if reasons else lists
 
 
 class _Lists:
     """Builds lists of statements for values, array by array."""
 
-    def __init__(self, layout: Layout, mode: Mode, parse: Parse, place: str) -> None:
+    def __init__(
+        self, layout: Layout, mode: Mode, parse: Parse, place: str, changes: bool = False, reasons: bool = False
+    ) -> None:
         self._maker = RecordBatchBuilder(layout, False, None, ROWS)
-        fields = [self._maker.schema.field(i) for i in range(len(self._maker.schema))]
-        self.type = pa.list_(pa.field("element", pa.struct(fields)))
+        self.type = type_of_lists(layout, changes)
+        self._changes = changes
+        self._reasons = reasons
         self._mode = mode
         self._parse = parse
         self._place = place
@@ -68,7 +115,8 @@ class _Lists:
             made = None if quick is None else quick(array)
             if made is not None:
                 try:
-                    yield self._lists(*made)
+                    batches, counts, null = made
+                    yield self._lists(batches, [], counts, null)
                     self._first += len(array)
                     continue
                 except JellyError:
@@ -77,14 +125,17 @@ class _Lists:
             self._first += len(array)
 
     def _one_by_one(self, array: pa.Array) -> Iterator[pa.Array]:
-        values = list(_buffers(array))
+        types: Any = repeat(None)
+        if pa.types.is_struct(array.type):
+            array, types = array.field(0), array.field(1).to_pylist()
+        values = list(zip(_buffers(array), types, strict=False))
         at = 0
         while at < len(values) or not values:
-            held: list[list[Batch] | None] = []
+            held: list[Item] = []
             rows = text = 0
             while at < len(values) and rows < ROWS and text < TEXT:
-                parsed = self._parsed(self._first + at, values[at])
-                for batch in parsed or ():
+                parsed = self._parsed(self._first + at, *values[at])
+                for batch in parsed.batches if isinstance(parsed, _Parsed) else ():
                     rows += len(batch)
                     text += batch.text.nbytes
                 held.append(parsed)
@@ -93,38 +144,49 @@ class _Lists:
             if not values:
                 return
 
-    def _parsed(self, number: int, value: Any) -> list[Batch] | None:
+    def _parsed(self, number: int, value: Any, content_type: str | None) -> Item:
         if value is None:
             return None
         try:
-            return self._parse(value)
+            return self._parse(value, content_type)
         except JellyError as error:
-            self._refuse(number, error)
-            return None
+            return self._refused(number, error)
 
-    def _refuse(self, number: int, error: JellyError) -> None:
-        """Ignore an error in PERMISSIVE mode, else raise it with the number of its value."""
+    def _refused(self, number: int, error: JellyError) -> JellyError:
+        """The error in PERMISSIVE mode; else it is raised with the number of its value."""
         if self._mode == "FAILFAST":
             error.source = f"value {number} of {self._place}"
             raise error
+        return error
 
-    def _lists_of(self, held: list[list[Batch] | None], first: int) -> Iterator[pa.Array]:
+    def _lists_of(self, held: list[Item], first: int) -> Iterator[pa.Array]:
         """The lists of some values, in one array if none of them is refused."""
+        parsed = [item for item in held if isinstance(item, _Parsed)]
         try:
-            made = self._lists([batch for some in held for batch in some or ()], *_counts(held))
+            made = self._lists(
+                [batch for item in parsed for batch in item.batches],
+                [op for item in parsed for op in item.ops or ()],
+                np.array([sum(map(len, item.batches)) if isinstance(item, _Parsed) else 0 for item in held], np.int64),
+                np.array([not isinstance(item, _Parsed) for item in held], bool),
+            )
         except JellyError as error:
             if len(held) == 1:
-                self._refuse(first, error)
-                yield from self._lists_of([None], first)
+                yield from self._lists_of([self._refused(first, error)], first)
                 return
             # Some value has a term that the layout cannot hold, or all together are too large.
             half = len(held) // 2
             yield from self._lists_of(held[:half], first)
             yield from self._lists_of(held[half:], first + half)
         else:
-            yield made
+            yield self._with_reasons(made, held) if self._reasons else made
 
-    def _lists(self, batches: list[Batch], counts: Any, null: Any) -> pa.Array:
+    def _with_reasons(self, lists: pa.Array, held: list[Item]) -> pa.Array:
+        """The lists with the reason of each that there is none of. Where the value is null, so is the whole."""
+        reasons = pa.array([str(item) if isinstance(item, JellyError) else None for item in held], pa.string())
+        null = pa.array([item is None for item in held])
+        return pa.StructArray.from_arrays([lists, reasons], names=["statements", "error"], mask=null)
+
+    def _lists(self, batches: list[Batch], ops: list[Any], counts: Any, null: Any) -> pa.Array:
         joined = batches[0] if len(batches) == 1 else join_batches(batches)
         parts = []
         room = MAX_LISTS
@@ -137,17 +199,15 @@ class _Lists:
         columns = [pa.concat_arrays([part.column(i) for part in parts]) for i in range(len(names))] if parts else [
             pa.array([], field.type) for field in self._maker.schema
         ]  # fmt: skip
-        fields = [self._maker.schema.field(i) for i in range(len(names))]
+        if self._changes:
+            codes = np.concatenate(ops) if ops else np.empty(0, np.int8)
+            columns.insert(0, pa.array(OPERATIONS).take(pa.array(codes)))
+        fields = list(self.type.value_type)
         offsets = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=offsets[1:])
         values = pa.StructArray.from_arrays(columns, fields=fields)
         mask = pa.array(null) if null is not None and null.any() else None
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=self.type, mask=mask)
-
-
-def _counts(held: list[list[Batch] | None]) -> tuple[Any, Any]:
-    counts = np.array([sum(map(len, some or ())) for some in held], np.int64)
-    return counts, np.array([some is None for some in held], bool)
 
 
 def _buffers(array: pa.Array) -> Iterator[Any]:
@@ -165,9 +225,19 @@ def _buffers(array: pa.Array) -> Iterator[Any]:
 
 
 def frames_to_statements(
-    arrays: Iterator[pa.Array], *, layout: Layout = "flat", mode: Mode = "FAILFAST", place: str = "the column"
+    arrays: Iterator[pa.Array],
+    *,
+    layout: Layout = "flat",
+    mode: Mode = "FAILFAST",
+    place: str = "the column",
+    changes: bool = False,
+    reasons: bool = False,
+    dictionaries: Sequence[bytes] = (),
 ) -> Iterator[pa.Array]:
-    """Lists of statements of Jelly streams; each value is a stream.
+    """Lists of statements; each value is a Jelly stream, or a pair of a value and its content type.
+
+    With ``changes`` each statement has its operation, and values may be patches. With ``reasons`` each list is beside
+    the reason why it is null.
 
     >>> import jelly, pyarrow
     >>> frame = jelly.dumps([jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.IRI("a:o"))])
@@ -175,11 +245,16 @@ def frames_to_statements(
     >>> lists.to_pylist()
     [[{'s': '<a:s>', 'p': '<a:p>', 'o': '<a:o>', 'g': None}], None]
     """
-    return _Lists(layout, mode, _parse_jelly, place).run(arrays)
+    return _Lists(layout, mode, _ParseJelly(changes, dictionaries), place, changes, reasons).run(arrays)
 
 
 def texts_to_statements(
-    arrays: Iterator[pa.Array], *, layout: Layout = "flat", mode: Mode = "FAILFAST", place: str = "the column"
+    arrays: Iterator[pa.Array],
+    *,
+    layout: Layout = "flat",
+    mode: Mode = "FAILFAST",
+    place: str = "the column",
+    reasons: bool = False,
 ) -> Iterator[pa.Array]:
     """Lists of statements of texts in N-Triples or N-Quads; each value is a line or a document.
 
@@ -188,7 +263,7 @@ def texts_to_statements(
     >>> [len(statements) for statements in lists.to_pylist()]
     [1, 0]
     """
-    return _Lists(layout, mode, _parse_text, place).run(arrays, _parse_together)
+    return _Lists(layout, mode, _parse_text, place, reasons=reasons).run(arrays, None if reasons else _parse_together)
 
 
 def _parse_together(array: pa.Array) -> tuple[list[Batch], Any, Any] | None:
@@ -220,7 +295,7 @@ def _parse_together(array: pa.Array) -> tuple[list[Batch], Any, Any] | None:
     # Each text ends with a line, so its lines are those that start before the next one does.
     counts = np.diff(said[np.searchsorted(starts, ends - ends[0])])
     try:
-        batches = _parse_text(text)
+        batches = _parse_text(text).batches
     except JellyError:
         return None
     if sum(map(len, batches)) != said[-1]:

@@ -1,23 +1,24 @@
 """Functions for columns: messages to statements and back, on executors.
 
 >>> from pyspark.sql.functions import explode
->>> def statements(messages):  # a DataFrame with Kafka's columns key and value
-...     return messages.select("key", explode(from_jelly("value")).alias("s")).select("key", "s.*")
+>>> def statements(messages):  # a DataFrame with Kafka's columns key, value and headers
+...     return messages.select("key", explode(from_jelly("value", headers="headers")).alias("s")).select("key", "s.*")
 
 They are Arrow functions from PySpark 4.1 on; before, pandas functions do the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._formats.registry import JELLY, JELLY_PATCH
 from jelly._layouts import Layout
 from jelly._options import StreamOptions
-from jelly.arrow import pa, schema
-from jelly.errors import JellyError, MissingExtraError
-from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements
+from jelly.arrow import pa
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements, type_of_lists
 
 try:
     from pyspark import TaskContext
@@ -32,39 +33,70 @@ if TYPE_CHECKING:
 # Functions of Spark that are missing in the types of PySpark.
 F: Any = functions
 
-__all__ = ["from_jelly", "from_ntriples", "to_jelly"]
+__all__ = ["from_jelly", "from_ntriples", "jelly_headers", "to_jelly"]
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 Convert = Callable[..., Iterator[pa.Array]]
 
 
-def from_jelly(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
-    """Decode a binary column of Jelly streams to arrays of statements.
+def from_jelly(
+    column: Column | str,
+    *,
+    layout: Layout = "flat",
+    mode: Mode = "FAILFAST",
+    headers: Column | str | None = None,
+    changes: bool = False,
+    reasons: bool = False,
+    dictionaries: Sequence[bytes] = (),
+) -> Column:
+    """Decode a binary column of Jelly streams, or of other formats, to arrays of statements.
 
     Parameters
     ----------
     column : Column or str
-        Each value is a whole stream, bare or delimited. Null stays null.
+        Each value is a whole stream, bare or delimited, or compressed (gzip, zstd). Null stays null.
     layout : {"flat", "ntriples"}, default "flat"
         Fields of a statement, see `jelly.arrow`.
     mode : {"FAILFAST", "PERMISSIVE"}, default "FAILFAST"
-        What to do with a value that cannot be decoded or does not fit the layout: fail the query with the location of
-        the error, or return null.
+        What to do with a value that is empty, cannot be decoded or does not fit the layout: fail the query with the
+        location of the error, or return null.
+    headers : Column or str, optional
+        The column ``headers`` of Spark's Kafka source (option ``includeHeaders``). The header ``content-type`` then
+        gives the format of a value: Jelly, N-Quads, Turtle and all others that this package reads. Values without it
+        are Jelly.
+    changes : bool, default False
+        Read patches, too: a field ``op`` (``add`` or ``delete``) comes before those of the layout. All statements of
+        a value that is no patch are added. Without it a patch is an error. Aborted transactions, headers and
+        namespaces of patches are left out.
+    reasons : bool, default False
+        For mode ``PERMISSIVE``: return structs of ``statements`` and ``error``. Of a null value the struct is null; of
+        a value that is empty or broken ``statements`` is null and ``error`` says why; else ``error`` is null.
+    dictionaries : sequence of bytes, optional
+        Dictionaries of zstd with which values are compressed.
 
     Returns
     -------
     Column
-        Arrays of structs.
+        Arrays of structs; with ``reasons`` structs.
 
     Examples
     --------
     >>> def subjects(messages):  # DataFrame with a binary column "value"
     ...     return messages.selectExpr("value").select(from_jelly("value").subject.alias("subjects"))
     """
-    return _statements(frames_to_statements, pa.binary(), column, layout, mode)
+    convert = partial(frames_to_statements, changes=changes, dictionaries=tuple(dictionaries))
+    if headers is None:
+        return _statements(convert, pa.binary(), column, layout, mode, reasons, changes)
+    if not hasattr(F, "arrow_udf"):
+        raise JellyOptionsError("headers= needs pyspark 4.1")
+    wanted = F.filter(headers, lambda header: F.lower(header.key) == "content-type")
+    pair = F.struct(column, F.get(wanted, F.lit(0)).getField("value").cast("string"))
+    return _statements(convert, pa.binary(), pair, layout, mode, reasons, changes)
 
 
-def from_ntriples(column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST") -> Column:
+def from_ntriples(
+    column: Column | str, *, layout: Layout = "flat", mode: Mode = "FAILFAST", reasons: bool = False
+) -> Column:
     """Parse a column of N-Triples or N-Quads to arrays of statements.
 
     Parameters
@@ -76,18 +108,20 @@ def from_ntriples(column: Column | str, *, layout: Layout = "flat", mode: Mode =
     mode : {"FAILFAST", "PERMISSIVE"}, default "FAILFAST"
         What to do with a value that cannot be parsed or does not fit the layout: fail the query with the location of
         the error, or return null.
+    reasons : bool, default False
+        For mode ``PERMISSIVE``: return structs of ``statements`` and ``error``, see `from_jelly`.
 
     Returns
     -------
     Column
-        Arrays of structs.
+        Arrays of structs; with ``reasons`` structs.
 
     Examples
     --------
     >>> def statements(spark, path):
     ...     return spark.read.text(path).select(F.explode(from_ntriples("value")).alias("s")).select("s.*")
     """
-    return _statements(texts_to_statements, pa.string(), column, layout, mode)
+    return _statements(texts_to_statements, pa.string(), column, layout, mode, reasons)
 
 
 def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delimited: bool = False) -> Column:
@@ -128,12 +162,48 @@ def to_jelly(*columns: Column | str, options: StreamOptions | None = None, delim
     return made
 
 
-def _statements(convert: Convert, given: pa.DataType, column: Column | str, layout: Layout, mode: Mode) -> Column:
+def jelly_headers(*, patch: bool = False) -> Column:
+    """The column ``headers`` for Spark's Kafka sink: the content type of Jelly.
+
+    Parameters
+    ----------
+    patch : bool, default False
+        The content type of Jelly-Patch instead.
+
+    Returns
+    -------
+    Column
+        An array of structs of ``key`` and ``value``.
+
+    Examples
+    --------
+    >>> def messages(statements):  # DataFrame with the columns of layout="ntriples"
+    ...     value = to_jelly("s", "p", "o", "g").alias("value")
+    ...     return statements.groupBy(statements.s.alias("key")).agg(value).withColumn("headers", jelly_headers())
+    """
+    media_type = (JELLY_PATCH if patch else JELLY).media_type
+    made: Column = F.array(
+        F.struct(F.lit("content-type").alias("key"), F.lit(media_type).cast("binary").alias("value"))
+    )
+    return made
+
+
+def _statements(
+    convert: Convert,
+    given: pa.DataType,
+    column: Column | str,
+    layout: Layout,
+    mode: Mode,
+    reasons: bool,
+    changes: bool = False,
+) -> Column:
     if mode not in ("FAILFAST", "PERMISSIVE"):
         raise ValueError(f'mode is {mode!r}: expected "FAILFAST" or "PERMISSIVE"')
-    type = pa.list_(pa.struct(list(schema(layout))))
+    if reasons and mode == "FAILFAST":
+        raise ValueError('reasons=True is for mode "PERMISSIVE": in mode "FAILFAST" the query fails')
     name = "from_jelly" if given == pa.binary() else "from_ntriples"
-    made: Column = _udf(partial(convert, layout=layout, mode=mode), given, type, name)(column)
+    convert = partial(convert, layout=layout, mode=mode, reasons=reasons)
+    made: Column = _udf(convert, given, type_of_lists(layout, changes, reasons), name)(column)
     return made
 
 
@@ -160,6 +230,10 @@ def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: s
 
 def _checked(arrays: Iterator[pa.Array], given: pa.DataType | None, name: str) -> Iterator[pa.Array]:
     for array in arrays:
+        # With headers it is a pair of a value and its content type.
+        if given is not None and pa.types.is_struct(array.type) and array.type[0].type == given:
+            yield array
+            continue
         if given is not None and array.type != given:
             if not pa.types.is_null(array.type):
                 raise JellyError(f"{name} takes a column of type {given}, this one is of type {array.type}")

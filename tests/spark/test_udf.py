@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jelly
+import jelly.kafka
+import jelly.patch
 from jelly._core.base.batch_concat import join_batches
 from jelly.spark._messages import frames_to_statements, statements_to_frames, texts_to_statements
 
@@ -133,6 +135,74 @@ def test_statements_that_are_wrong() -> None:
         list(statements_to_frames(iter([null])))
 
 
+# ---- content types, patches, reasons
+
+PATCH = jelly.patch.dumps(
+    [jelly.patch.Start(), jelly.patch.Delete((A, P, A)), jelly.patch.Add((A, P, B)), jelly.patch.Commit(),
+     jelly.patch.Start(), jelly.patch.Add((A, P, P)), jelly.patch.Abort()]
+)  # fmt: skip
+QUAD_LINE = b"<a:s> <a:p> <a:o> <a:g> .\n"
+TYPED: list[tuple[bytes | None, str | None]] = [
+    (GOOD, None),
+    (GOOD, "application/x-jelly-rdf"),
+    (QUAD_LINE, "Application/N-Quads"),
+    (b"<a:s> <a:p> 1, 2 .", "text/turtle"),
+    (None, "text/turtle"),
+    (jelly.kafka.JellySerializer(compression="zstd")(MESSAGES[0]), None),
+]
+
+
+def pairs(values: list[tuple[bytes | None, str | None]]) -> pa.Array:
+    data, types = zip(*values, strict=True)
+    return pa.StructArray.from_arrays([pa.array(data, pa.binary()), pa.array(types, pa.string())], names=["v", "t"])
+
+
+def typed(values: list[tuple[bytes | None, str | None]], **settings: Any) -> list[Any]:
+    return [row for array in frames_to_statements(iter([pairs(values)]), **settings) for row in array.to_pylist()]
+
+
+def test_the_content_type_gives_the_format() -> None:
+    assert [rows and len(rows) for rows in typed(TYPED)] == [2, 2, 1, 2, None, 2]
+    # Also of a slice.
+    [array] = frames_to_statements(iter([pairs(TYPED).slice(2, 2)]))
+    assert [len(rows) for rows in array.to_pylist()] == [1, 2]
+    with pytest.raises(jelly.JellyError, match="value 1 of the column"):
+        typed([(GOOD, None), (GOOD, "application/n-quads")])
+    with pytest.raises(jelly.JellyError, match="application/json"):
+        typed([(b"{}", "application/json")])
+
+
+def test_patches_as_changes() -> None:
+    values = [(PATCH, None), (b"D <a:s> <a:p> <a:o> .\n", "application/rdf-patch"), (GOOD, None), (None, None)]
+    made = typed(values, changes=True, layout="ntriples")
+    ops = [rows and [(row["op"], row["o"]) for row in rows] for rows in made]
+    assert ops[:2] == [[("delete", f"{A}"), ("add", f"{B}")], [("delete", "<a:o>")]]
+    assert [op for op, _ in ops[2]] == ["add", "add"]
+    assert ops[3] is None
+    with pytest.raises(jelly.JellyError, match="changes=True"):
+        typed(values[:1])
+    many = [jelly.patch.dumps([jelly.patch.Add((A, P, jelly.Literal(str(i))))] * (i % 5)) for i in range(300)]
+    found = typed([(value, None) for value in many], changes=True)
+    assert [len(rows) for rows in found] == [i % 5 for i in range(300)]
+
+
+@pytest.mark.parametrize(
+    "bad", [GOOD[:-3], b"\x05hello", GENERALIZED, PATCH], ids=["cut", "foreign", "layout", "patch"]
+)
+def test_reasons_tell_null_empty_and_broken_apart(bad: bytes) -> None:
+    nothing = frame([])
+    values = [GOOD, None, b"", bad, nothing, GOOD]
+    made = lists(values, mode="PERMISSIVE", reasons=True)
+    assert [row and row["statements"] is not None for row in made] == [True, None, False, False, True, True]
+    assert [row and row["error"] is not None for row in made] == [False, None, True, True, False, False]
+    assert made[2]["error"] == "the value is empty"
+    assert "empty" not in made[3]["error"]
+    assert made[4]["statements"] == []
+    of_texts = iter([pa.array([LINE, None, "no", ""])])
+    [rows] = [array.to_pylist() for array in texts_to_statements(of_texts, mode="PERMISSIVE", reasons=True)]
+    assert [row and row["error"] is None for row in rows] == [True, None, False, True]
+
+
 # ---- text
 
 LINE = "<a:s> <a:p> <a:o> ."
@@ -213,6 +283,33 @@ def test_to_jelly_of_groups_and_back(kafka: Any) -> None:
     assert all(jelly.options(bytes(row.value)).max_name_table_size == 128 for row in grouped)
     whole = kafka.select(to_jelly(from_jelly("value"), delimited=True).alias("v"))
     assert texts([row.v and bytes(row.v) for row in whole.collect()]) == [*EXPECTED, None]
+
+
+def test_headers_of_kafka(spark: Any) -> None:
+    from pyspark.sql import functions as F
+
+    from jelly.spark import from_jelly, jelly_headers
+
+    rows = [
+        (i, None if value is None else bytearray(value), None if media is None else [("Content-Type", media.encode())])
+        for i, (value, media) in enumerate([*TYPED, (PATCH, "application/x-jelly-rdf-patch"), (b"", None)])
+    ]
+    schema = "id int, value binary, headers array<struct<key string, value binary>>"
+    kafka = spark.createDataFrame(rows, schema)
+    read = from_jelly("value", headers="headers", changes=True, mode="PERMISSIVE", reasons=True)
+    made = {row.id: row.s for row in kafka.select("id", read.alias("s")).collect()}
+    assert [made[i] and len(made[i].statements) for i in range(len(TYPED))] == [2, 2, 1, 2, None, 2]
+    assert [row.op for row in made[6].statements] == ["delete", "add"]
+    assert made[7].error == "the value is empty"
+    values = from_jelly("value", headers=F.col("headers"))
+    flat = kafka.where("id < 6").select(F.explode(values).alias("s")).select("s.*")
+    assert flat.columns == COLUMNS
+    assert flat.count() == 9
+    written = kafka.select(jelly_headers().alias("headers"), jelly_headers(patch=True).alias("p")).first()
+    assert [tuple(header) for header in written.headers] == [("content-type", b"application/x-jelly-rdf")]
+    assert bytes(written.p[0].value) == b"application/x-jelly-rdf-patch"
+    with pytest.raises(ValueError, match="PERMISSIVE"):
+        from_jelly("value", reasons=True)
 
 
 def test_from_ntriples(spark: Any) -> None:

@@ -277,6 +277,28 @@ cdef class BatchBuilder:
                 self.add_waiting(MAX_ROWS)
                 raise
 
+    def extend_frames(self, list groups not None, Py_ssize_t start, type kind, Py_ssize_t longest, int64_t rows) -> int:
+        """Append lists of statements from ``groups[start]`` on, each as a frame, until the Batch has a number of rows.
+
+        It stops before a list that is empty, longer than ``longest`` or begins with another class than ``kind``, and
+        before what is no list. Return the number of the list behind the last one.
+        """
+        cdef Py_ssize_t n = start
+        cdef list group
+        while n < len(groups) and type(groups[n]) is list:
+            group = <list>groups[n]
+            if not 0 < len(group) <= longest or type(group[0]) is not kind:
+                break
+            fetch_terms(group)
+            fetch_texts(group)
+            for statement in group:
+                self.add(statement)
+            self.checked(add_frame(&self.batch.a))
+            n += 1
+            if self.batch.a.n_rows >= rows or self.batch.a.n_text >= ENOUGH_TEXT:
+                break
+        return n
+
     cdef bint add_waiting(self, int64_t rows) except -1:
         """Append the statements taken ahead; True if the Batch is full before the last of them."""
         cdef list block = self.waiting

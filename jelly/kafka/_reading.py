@@ -1,0 +1,104 @@
+"""The format of a value, and the value as Batches: for the deserializer, and for columns of values in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from jelly._core.base.batch import Batch
+from jelly._core.jelly.decoder import Decoder
+from jelly._formats.registry import FORMATS, JELLY, JELLY_PATCH, PATCH_FORMATS, Content, Format
+from jelly._io.reader import Reader
+from jelly._io.settings import refuse_unknown
+from jelly._io.sniff import HEAD, explain, is_jelly_patch
+from jelly.errors import JellyArgumentError, JellyError, JellyUnsupportedError
+from jelly.kafka._compression import Unpacker
+from jelly.patch._stream import PatchReader
+
+__all__ = ["MAX_VALUE_BYTES", "ValueReader", "format_of_type"]
+
+# After decompression.
+MAX_VALUE_BYTES = 1 << 26
+# Of what a producer sends that does not know what it sends.
+_NO_TYPES = ("application/octet-stream", "binary/octet-stream")
+
+
+class ValueReader:
+    """Reads values of any format, compressed or not."""
+
+    def __init__(
+        self,
+        format: str | None = None,
+        dictionaries: Iterable[bytes] = (),
+        max_value_bytes: int = MAX_VALUE_BYTES,
+        limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._limits = dict(limits or {})
+        refuse_unknown(self._limits, JELLY.reading)
+        self._format = None if format is None else _named(format)
+        self._unpacker = Unpacker(dictionaries, max_value_bytes)
+
+    def read(self, data: Any, content_type: str | None = None) -> tuple[Any, Format, list[Batch] | None]:
+        """The decompressed value, its format, and its Batches if it is of statements; patches are not read yet.
+
+        The content type tells the format. Without it the value is Jelly, or Jelly-Patch if it is refused as Jelly.
+        """
+        format = format_of_type(content_type) or self._format
+        data = self._unpacker.unpack(data)
+        if format is None:
+            try:
+                return data, JELLY, self._jelly(data)
+            except JellyError:
+                if not is_jelly_patch(bytes(data[:HEAD])):
+                    raise
+            format = JELLY_PATCH
+        if format.content is Content.PATCH:
+            return data, format, None
+        if format is JELLY:
+            return data, format, self._jelly(data)
+        with Reader(bytes(data), format=format.name, **self._known(format)) as reader:
+            return data, format, list(reader.batches())
+
+    def _jelly(self, data: Any) -> list[Batch]:
+        decoder = Decoder(**self._limits)
+        batches = []
+        try:
+            decoder.push(data)
+            decoder.finish()
+            while (batch := decoder.pull(True)) is not None:
+                batches.append(batch)
+        except JellyError as error:
+            explain(error, bytes(data[:HEAD]), JELLY.name)
+            raise
+        return batches
+
+    def patches(self, data: Any, format: Format, **settings: Any) -> PatchReader:
+        """A reader of the patches."""
+        return PatchReader(bytes(data), format=format.name, **settings, **self._known(format))
+
+    def _known(self, format: Format) -> dict[str, Any]:
+        return {name: value for name, value in self._limits.items() if name in format.reading}
+
+
+def format_of_type(text: str | None) -> Format | None:
+    """The format that a content type names; None if there is none, or one that says nothing.
+
+    >>> format_of_type("Application/N-Quads; charset=utf-8").name, format_of_type("application/octet-stream")
+    ('nq', None)
+    """
+    wanted = (text or "").partition(";")[0].strip().lower()
+    if not wanted or wanted in _NO_TYPES:
+        return None
+    for format in (*FORMATS.values(), *PATCH_FORMATS.values()):
+        if wanted in format.media_types:
+            return format
+    raise JellyUnsupportedError(f"the content type is {text!r}, which is no format of statements or patches")
+
+
+def _named(name: str) -> Format:
+    wanted = name.partition(";")[0].strip().lower()
+    for format in (*FORMATS.values(), *PATCH_FORMATS.values()):
+        if format.is_called(wanted):
+            return format
+    known = ", ".join((*FORMATS, *PATCH_FORMATS))
+    raise JellyArgumentError(f"unknown format {name!r}: expected one of {known}")
