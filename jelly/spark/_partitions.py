@@ -33,6 +33,7 @@ from jelly._seekable.sidecar import SUFFIX
 from jelly._tools.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
+from jelly.spark._parts.directories import NONE, Directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 __all__ = [
@@ -97,6 +98,10 @@ class Part:
     file: File
     first: int = 0
     last: int | None = None
+
+    def __str__(self) -> str:
+        begins = f" from {self.first}" if self.first else ""
+        return self.file.path + begins + ("" if self.last is None else f" to {self.last}")
 
 
 # ---- which files
@@ -391,6 +396,7 @@ def read_part(
     keep: Keep | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
+    directories: Directories = NONE,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
@@ -398,10 +404,16 @@ def read_part(
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
-    says what becomes of their labels, before ``keep`` sees them.
+    says what becomes of their labels, and ``directories`` what those of the file mean, before ``keep`` sees the rows.
     """
     batches = read_batches(
-        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
+        part,
+        batch_rows=batch_rows,
+        format=format,
+        storage=storage,
+        errors=errors,
+        blank_nodes=blank_nodes,
+        directories=directories,
     )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
@@ -418,10 +430,12 @@ def read_batches(
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
+    directories: Directories = NONE,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`."""
+    path = part.file.path
     batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
-    return blank_nodes.batches(part.file.path, batches)
+    return directories.batches(path, blank_nodes.batches(path, batches), errors)
 
 
 def _read_batches(

@@ -43,10 +43,9 @@ LINE = b"<a:s> <a:p> <a:o> .\n"
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\n", HEAD, HEAD + LINE])
 def test_a_silent_server_is_an_error(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JELLY_TIMEOUT", "0.2")
-    read = []
+    read: list[jelly.Triple | jelly.Quad] = []
     with server(answer) as url, pytest.raises(TimeoutError, match=r"no byte came for 0.2 seconds") as caught:
-        for statement in jelly.read(url, batch_rows=1):
-            read.append(statement)
+        read.extend(jelly.read(url, batch_rows=1))
     assert (caught.value.errno, caught.value.filename) == (errno.ETIMEDOUT, url)
     assert len(read) == answer.count(LINE)
 
