@@ -40,11 +40,13 @@ from jelly.spark._partitions import (
     exists,
     find_files,
     find_sources,
+    local_path,
     read_batches,
     read_part,
     split,
 )
-from jelly.spark._session import plain_error, session
+from jelly.spark._parts.directories import Directories
+from jelly.spark._session import described, plain_error, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -150,6 +152,7 @@ def ingest(
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
+    partitions: bool = True,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
@@ -171,7 +174,8 @@ def ingest(
     to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
     sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
     the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
-    ``skolemBase`` of the data source; all runs into a directory must use the same.
+    ``skolemBase`` of the data source, and ``partitions`` is its option of this name; all runs into a directory must use
+    the same.
 
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]").statements
@@ -199,12 +203,14 @@ def ingest(
         skip_errors=on_error == "skip",
         allow_empty=allow_empty,
     )
-    plan = split(files, split_bytes, format=format, storage=storage)
+    places = Directories(tuple(map(local_path, absolute(src))), partitions)
+    plan = split(files, split_bytes, format=format, storage=storage, directories=places)
     labels = BlankNodes(blank_nodes, skolem_base)
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
+    settings |= {} if partitions else {"partitions": False}
     report = Ingestion(target, unknown=[file.path for file in left_out])
     with Manifest(target, settings) as manifest:
         manifest.recover()
@@ -221,7 +227,7 @@ def ingest(
         if others := manifest.owed - paths - gone:
             # They shared a task with a source that has changed, perhaps in a run with other paths.
             files += find_files(sorted(others), storage=storage)
-            plan = split(files, split_bytes, format=format, storage=storage)
+            plan = split(files, split_bytes, format=format, storage=storage, directories=places)
         weights = _weights(plan)
         left = manifest.missing(plan)
         sources = {part.file.path for task in left for part in task}
@@ -301,7 +307,8 @@ def _run(
     def collect() -> None:
         try:
             context.setJobGroup(job, "jelly spark ingest", True)
-            results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
+            with described(spark, "jelly spark ingest", {part.file for task in tasks for part in task}):
+                results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 

@@ -33,7 +33,7 @@ from jelly._seekable.sidecar import SUFFIX
 from jelly._tools.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
-from jelly.spark._parts.directories import NONE, Directories
+from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 __all__ = [
@@ -98,6 +98,7 @@ class Part:
     file: File
     first: int = 0
     last: int | None = None
+    said: Said = ()  # by its directories
 
     def __str__(self) -> str:
         begins = f" from {self.first}" if self.first else ""
@@ -306,12 +307,13 @@ def split(
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     cut_lines: bool = True,
+    directories: Directories = NONE,
 ) -> list[list[Part]]:
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files.
 
     A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
     N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Compressed files count
-    eightfold. ``format`` and ``storage`` are those of `read_part`.
+    eightfold. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their files hold.
     """
     if split_bytes < 1:
         raise ValueError("split_bytes must be at least 1")
@@ -324,15 +326,16 @@ def split(
             form = _format(file, format)
             if form is JELLY or (cut_lines and form in (NT, NQ)):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
+        said = directories.said(file.path)
         if len(cuts) > 1:
-            tasks += [[Part(file, first, last)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
+            tasks += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
             continue
         weight = file.size * (_COMPRESSION if compressed else 1)
         if not tasks or weight > room:
             tasks.append([])
             room = split_bytes
-        tasks[-1].append(Part(file))
+        tasks[-1].append(Part(file, said=said))
         room -= weight
     return tasks
 
@@ -396,7 +399,6 @@ def read_part(
     keep: Keep | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
-    directories: Directories = NONE,
 ) -> Iterator[pa.RecordBatch]:
     """The statements of a part as record batches of plain strings; ``layout`` and ``columns`` as in `read_arrow`.
 
@@ -404,16 +406,10 @@ def read_part(
     suffix says nothing. With ``errors``, what is broken is noted there (file, frame, byte offset) instead of being
     raised: of N-Triples and N-Quads the line is left out, of Jelly what comes up to the next keyframe of the part, of
     other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
-    says what becomes of their labels, and ``directories`` what those of the file mean, before ``keep`` sees the rows.
+    says what becomes of their labels, before ``keep`` sees them.
     """
     batches = read_batches(
-        part,
-        batch_rows=batch_rows,
-        format=format,
-        storage=storage,
-        errors=errors,
-        blank_nodes=blank_nodes,
-        directories=directories,
+        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
     )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
@@ -430,12 +426,11 @@ def read_batches(
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
-    directories: Directories = NONE,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`."""
     path = part.file.path
     batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
-    return directories.batches(path, blank_nodes.batches(path, batches), errors)
+    return in_directories(part.said, path, blank_nodes.batches(path, batches), errors)
 
 
 def _read_batches(

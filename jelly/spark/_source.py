@@ -294,7 +294,14 @@ class Settings:
         """The parts of files for each task."""
         # Nobody has counted the statements before a part of text.
         cut_lines = "row" not in self.names
-        return split(files, self.split_bytes, format=self.format, storage=self.storage, cut_lines=cut_lines)
+        return split(
+            files,
+            self.split_bytes,
+            format=self.format,
+            storage=self.storage,
+            cut_lines=cut_lines,
+            directories=self.directories,
+        )
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a part, with ``columns``."""
@@ -307,7 +314,6 @@ class Settings:
             keep=keep,
             errors=errors,
             blank_nodes=self.blank_nodes,
-            directories=self.directories,
         )
 
     def read(self, parts: Iterable[Any], schema: pa.Schema, keep: Where | None = None) -> Iterator[pa.RecordBatch]:

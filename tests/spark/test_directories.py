@@ -13,8 +13,8 @@ import pytest
 import jelly
 import jelly.spark
 from jelly._tools.blank_node_scope import BlankNodes
+from jelly.spark._partitions import find_files, read_part, split
 from jelly.spark._parts.directories import NONE, Directories
-from jelly.spark._partitions import Part, find_files, read_part
 
 G, H = "http://example.org/g?x=1&y=%41#é", "http://example.org/h"
 G_NAME, H_NAME = "graph=http%3A%2F%2Fexample.org%2Fg%3Fx%3D1%26y%3D%2541%23%C3%A9", "graph=http%3A%2F%2Fexample.org%2Fh"
@@ -42,7 +42,8 @@ def read(places: Directories, *paths: Path, layout: Any = "flat", **settings: An
     return [
         (row[subject], row[graph])
         for path in paths
-        for batch in read_part(Part(*find_files(path)), layout=layout, directories=places, **settings)
+        for [part] in split(find_files(path), directories=places)
+        for batch in read_part(part, layout=layout, **settings)
         for row in batch.to_pylist()
     ]
 
@@ -97,9 +98,9 @@ def test_the_names_are_those_that_others_write(tmp_path: Path) -> None:
     ("name", "lines", "message"),
     [
         (H_NAME, [f"<a:s> <a:p> <a:o> <{G}>"], rf"the graph of 1 statements .*, <{H}>: the first has <http://example.org/g"),
-        (DEFAULT, ["<a:s> <a:p> <a:o>", "<a:s> <a:p> <a:o> <a:g>"], "the graph of 1 .*, the default graph: .* has <a:g>"),
+        (DEFAULT, ["<a:1> <a:p> <a:o>", "<a:2> <a:p> <a:o> <a:g>"], "the graph of 1 .*, the default graph: .* <a:g>"),
         ("predicate=a%3Ap", ["<a:s> <a:q> <a:o>"], "the predicate of 1 .*, <a:p>: the first has <a:q>"),
-        ("s=%3Ca%3As%3E", ["<a:s> <a:q> <a:o>", "<a:t> <a:q> <a:o>", "_:s <a:q> <a:o>"], "the subject of 2 .* has <a:t>"),
+        ("s=%3Ca%3As%3E", ["<a:s> <a:q> <a:o>", "<a:t> <a:q> <a:o>", "_:s <a:q> <a:o>"], "subject of 2 .* <a:t>"),
         ("graph=people", ["<a:s> <a:p> <a:o>"], r"the directory graph=people names no term.*\"partitions\", \"false\""),
         ("g=http%3A%2F%2Fx", ["<a:s> <a:p> <a:o>"], "g=http://x names no term"),
         ("graph=a%3Ag/g=%3Ca%3Ah%3E", ["<a:s> <a:p> <a:o>"], "g=<a:h> names no term"),

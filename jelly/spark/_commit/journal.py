@@ -101,8 +101,8 @@ class Manifest:
             self._file.truncate(0)
             self._append({"settings": settings})
         elif known != settings:
-            differ = [f"{name} {known.get(name)!r}, not {value!r}" for name, value in settings.items()
-                      if known.get(name) != value]  # fmt: skip
+            differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
+                      if known.get(name) != settings.get(name)]  # fmt: skip
             raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.out)
 
     def _apply(self, line: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from jelly._layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyFormatError
 from jelly.spark._pushdown import Ids, Where
 
-__all__ = ["NONE", "Directories"]
+__all__ = ["NONE", "Directories", "Said", "in_directories"]
 
 # The name that Hive and Spark write where the value is null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -41,6 +41,7 @@ _NAMES = {
 
 Term = tuple[int, str]  # kind and text
 Value = str | None
+Said = tuple[tuple[str, Term | None], ...]  # of directories: for s, p or g its term; None is the default graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,8 @@ class Directories:
         pairs = [name.split("=", 1) for name in below if "=" in name]
         return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
 
-    def terms_of(self, path: str) -> dict[str, Term | None]:
-        """The terms that all statements of a file have: by ``s``, ``p`` or ``g``. None is the default graph.
-
-        JellyError if a directory names no term.
-        """
+    def said(self, path: str) -> Said:
+        """The terms that all statements of a file have. JellyError if a directory names no term."""
         found: dict[str, Term | None] = {}
         for name, value in self.values(path).items() if self.terms else ():
             slot, syntax = _NAMES.get(name, ("", ""))
@@ -91,12 +89,12 @@ class Directories:
                     source=path,
                 )
             found[slot] = term
-        return found
+        return tuple(found.items())
 
     def shown(self, path: str, layout: Layout) -> dict[str, Value]:
         """The values of columns that are the same for all rows of a file."""
         found: dict[str, Value] = {name: self.values(path).get(name) for name in self.columns}
-        for slot, term in self.terms_of(path).items():
+        for slot, term in self.said(path):
             part = next(part for part, known in _SLOTS.items() if known == slot)
             found[LAYOUTS[layout].column(part)] = None if term is None else _text(term, LAYOUTS[layout].syntax)
         return found
@@ -111,32 +109,34 @@ class Directories:
         known = self.values(path) if wanted else {}
         return all(known.get(name) in values for name, values in wanted.items())
 
-    def batches(self, path: str, batches: Iterable[Batch], errors: list[JellyError] | None) -> Iterator[Batch]:
-        """The Batches of a file, in the graph of its directory.
-
-        JellyFormatError for statements that say another thing than the directory; with ``errors`` these are left out,
-        and one error is noted for those of a Batch.
-        """
-        terms = self.terms_of(path)
-        for batch in batches:
-            for slot, term in terms.items():
-                if slot == "g" and term is not None:
-                    batch = name_default_graph(batch, term[0], term[1].encode())
-                if term is None:
-                    rows = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
-                else:
-                    rows = Where({slot: (((term[0],), term[1].encode()),)})(batch)
-                if len(rows) < len(batch):
-                    error = _difference(batch, slot, rows, term, path)
-                    if errors is None:
-                        raise error
-                    errors.append(error)
-                    batch = select(batch, rows)
-            yield batch
-            del batch  # before the next one takes memory
-
 
 NONE = Directories(terms=False)
+
+
+def in_directories(
+    said: Said, path: str, batches: Iterable[Batch], errors: list[JellyError] | None
+) -> Iterator[Batch]:
+    """The Batches of a file with what its directories have said: statements without a graph get it.
+
+    JellyFormatError for statements that say another thing; with ``errors`` these are left out, and one error is noted
+    for those of a Batch.
+    """
+    for batch in batches:
+        for slot, term in said:
+            if slot == "g" and term is not None:
+                batch = name_default_graph(batch, term[0], term[1].encode())
+            if term is None:
+                rows = np.arange(len(batch)) if batch.g is None else np.flatnonzero(batch.g < 0)
+            else:
+                rows = Where({slot: (((term[0],), term[1].encode()),)})(batch)
+            if len(rows) < len(batch):
+                error = _difference(batch, slot, rows, term, path)
+                if errors is None:
+                    raise error
+                errors.append(error)
+                batch = select(batch, rows)
+        yield batch
+        del batch  # before the next one takes memory
 
 
 def _difference(batch: Batch, slot: str, rows: Ids, term: Term | None, path: str) -> JellyError:
