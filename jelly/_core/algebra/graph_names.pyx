@@ -29,7 +29,7 @@ def name_default_graph(Batch batch not None, int kind, bytes text not None) -> B
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt"))
-    >>> print(*name_default_graph(batch, KIND_IRI, b"a:g"))
+    >>> print(*name_default_graph(batch, 1, b"a:g"))
     <a:s> <a:p> <a:o> <a:g> .
     """
     cdef BatchData* b = &batch.a

@@ -155,7 +155,7 @@ def _difference(batch: Batch, slot: str, rows: Ids, term: Term | None, path: str
 
 def _names(path: str) -> list[str]:
     """The parts of a path or URL, without its scheme."""
-    path = path.rpartition("://")[2] if is_url(path) else re.sub(r"\\", "/", path)
+    path = path.rpartition("://")[2] if is_url(path) else path.replace("\\", "/")
     return [name for name in path.split("/") if name]
 
 
