@@ -17,6 +17,7 @@ from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
@@ -103,10 +104,30 @@ class Source(sdist):
         return made
 
 
+# Modules beside the package, by which Spark finds its data sources without being told: copies of one file.
+FOUND_BY_SPARK = ("pyspark_jelly", "pyspark_jelly_patch", "pyspark_jelly_results")
+
+
+class BuildPython(build_py):
+    """The package and the modules that Spark looks for. An editable install has only the package."""
+
+    def run(self):
+        super().run()
+        if not self.editable_mode:
+            for path in self.copies():
+                self.copy_file("jelly/spark/_discovery.py", path)
+
+    def copies(self):
+        return [os.path.join(self.build_lib, f"{name}.py") for name in FOUND_BY_SPARK]
+
+    def get_outputs(self, include_bytecode=1):
+        return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
+
+
 switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
 setup(
     ext_modules=[extension(path) for path in sorted(glob("jelly/_core/*/*.pyx"))],
-    cmdclass={"build_ext": Build, "sdist": Source},
+    cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
     # A directory for each kind of build, so that a wheel never picks up a module of another kind.
     options={"build": {"build_base": "build/" + ("-".join(switches) or "release"), "force": bool(switches)}},
 )

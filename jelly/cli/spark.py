@@ -17,6 +17,7 @@ from jelly.cli.reading import from_option
 __all__ = ["cli"]
 
 _SHOWN = 20  # lines
+_LEFT_OUT = "left out, with the suffix of no format, {} files:"
 
 
 def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -56,6 +57,10 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--skip-unknown", is_flag=True,
             help="Leave out files with the suffix of no format, such as README.md (default: fail).",
+        ),
+        click.option(
+            "--no-partitions", "partitions", flag_value=False, default=True,
+            help="Do not take directories such as graph=http%3A%2F%2Fexample.org for the graph of their files.",
         ),
         click.option("--allow-empty", is_flag=True, help="Accept that there are no files to read."),
         blank_node_options("scope", ""),
@@ -143,7 +148,7 @@ def ingest_(
         show_report(done.as_dict())
     _tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
     _tell("some statements are not in the tables as they are, see the table report:", done.misfits)
-    _tell("left out, with the suffix of no format, {} files:", done.unknown)
+    _tell(_LEFT_OUT, done.unknown)
     _tell("removed, because their sources are gone, the statements of {} files:", done.pruned)
     _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)
 
@@ -170,7 +175,7 @@ def stats_(
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
-    found, errors = stats(
+    found, errors, unknown = stats(
         sources, spark=master, on_error="skip" if skip_errors else "fail", format=from_format, **given
     )
     name = sources[0] if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
@@ -178,6 +183,7 @@ def stats_(
         plot_stats(found, plot, name)
     show(found, shape, lambda display: display.show_stats(name, found))
     _tell("skipped broken input, {} errors:", [message(error) for error in errors])
+    _tell(_LEFT_OUT, unknown)
 
 
 def _tell(what: str, lines: list[str]) -> None:

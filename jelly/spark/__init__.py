@@ -195,7 +195,8 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     spark : SparkSession
         The session.
     pushdown : bool, default False
-        Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it.
+        Evaluate filters on term ids, and set ``spark.sql.python.filterPushdown.enabled`` for it. On Spark 5 also read
+        no more rows than ``LIMIT`` and ``head`` need: ``spark.sql.python.limitPushdown.enabled``.
     check : bool, default True
         Run a task that imports this package, once for a session, unless the workers are local and run this Python. It
         waits for an executor.
@@ -219,7 +220,8 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     if check:
         check_workers(spark)
     if pushdown:
-        spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+        for kind in ("filter", "limit"):
+            spark.conf.set(f"spark.sql.python.{kind}Pushdown.enabled", "true")
     spark.dataSource.register(PushdownDataSource if pushdown else JellyDataSource)
     spark.dataSource.register(PatchDataSource)
     spark.dataSource.register(ResultDataSource)

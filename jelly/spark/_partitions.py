@@ -34,6 +34,7 @@ from jelly._seekable.sidecar import SUFFIX
 from jelly._tools.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
+from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
 
 __all__ = [
@@ -101,6 +102,11 @@ class Part:
     file: File
     first: int = 0
     last: int | None = None
+    said: Said = ()  # by its directories
+
+    def __str__(self) -> str:
+        begins = f" from {self.first}" if self.first else ""
+        return self.file.path + begins + ("" if self.last is None else f" to {self.last}")
 
 
 # ---- which files
@@ -349,12 +355,13 @@ def split(
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     cut_lines: bool = True,
+    directories: Directories = NONE,
 ) -> list[list[Part]]:
     """Tasks of about ``split_bytes``, each a list of parts, in the order of the files.
 
     A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
     N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Compressed files count
-    eightfold. ``format`` and ``storage`` are those of `read_part`.
+    eightfold. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their files hold.
     """
     if split_bytes < 1:
         raise ValueError("split_bytes must be at least 1")
@@ -367,15 +374,16 @@ def split(
             form = _format(file, format)
             if form is JELLY or (cut_lines and form in (NT, NQ)):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
+        said = directories.said(file.path)
         if len(cuts) > 1:
-            tasks += [[Part(file, first, last)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
+            tasks += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
             continue
         weight = file.size * (_COMPRESSION if compressed else 1)
         if not tasks or weight > room:
             tasks.append([])
             room = split_bytes
-        tasks[-1].append(Part(file))
+        tasks[-1].append(Part(file, said=said))
         room -= weight
     return tasks
 
@@ -468,8 +476,9 @@ def read_batches(
     blank_nodes: BlankNodes = KEEP,
 ) -> Iterator[Batch]:
     """The statements of a part as Batches; the keywords are those of `read_part`."""
+    path = part.file.path
     batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
-    return blank_nodes.batches(part.file.path, batches)
+    return in_directories(part.said, path, blank_nodes.batches(path, batches), errors)
 
 
 def _read_batches(

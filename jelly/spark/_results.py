@@ -50,7 +50,7 @@ class ResultSettings(Settings):
         return settings
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
+    def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("query results must have at least one variable, and columns must name each once")
 

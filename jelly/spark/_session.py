@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,9 @@ from jelly.errors import JellyError, MissingExtraError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["check_workers", "plain_error", "session"]
+    from jelly.spark._partitions import File
+
+__all__ = ["check_workers", "described", "plain_error", "session"]
 
 # Seconds that a master has to answer.
 _PATIENCE = 10
@@ -29,6 +31,9 @@ _LONGEST = 400
 
 # An exception in the text of an error of Spark, which holds traces of Python and of the JVM.
 _RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
+
+# The property of a thread that the UI shows.
+_DESCRIPTION = "spark.job.description"
 
 # Sessions whose workers have this package.
 _checked: set[tuple[str, str]] = set()
@@ -91,6 +96,24 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         yield started
     finally:
         started.stop()
+
+
+@contextmanager
+def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterator[None]:
+    """Within this, Spark's UI tells what the jobs and stages of this thread are, and how much they read.
+
+    >>> def count(spark, rdd, files):
+    ...     with described(spark, "count", files):
+    ...         return rdd.count()
+    """
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    size = sum(file.size for file in files) / 1e6
+    context.setLocalProperty(_DESCRIPTION, f"{what}: {len(files):,} files, {size:,.1f} MB")
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type] # None removes it
 
 
 def _check_java() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +24,7 @@ from jelly.spark._partitions import (
     File,
     Part,
     find_files,
+    local_path,
     nothing_to_read,
     read_part,
     split,
@@ -29,6 +32,7 @@ from jelly.spark._partitions import (
     unknown_files,
     without,
 )
+from jelly.spark._parts.directories import Directories
 from jelly.spark._pushdown import Where, where
 from jelly.spark._streaming.refused import refusing
 
@@ -70,9 +74,46 @@ IF_EXISTS = ("append", "error", "ignore")
 # The options for reading, writing and streaming, and those that Spark itself adds.
 _OPTIONS = (
     "path", "paths", "layout", "columns", "frames", "mode", "format", "splitBytes", "pathGlobFilter", "skipUnknown",
-    "storage", "pushdown", "blankNodes", "skolemBase", "fileColumn", "ifExists", "compression", "maxFilesPerTrigger",
+    "storage", "pushdown", "blankNodes", "skolemBase", "fileColumn", "basePath", "partitions", "partitionColumns",
+    "partitionFilter", "ifExists", "compression", "maxFilesPerTrigger",
     "maxFileAge", "follow", "maxBytesPerTrigger", "checkpointLocation", "queryName",
 )  # fmt: skip
+
+
+_OF_DIRECTORIES = ("basePath", "partitions", "partitionColumns", "partitionFilter")
+
+# Keywords of the library in messages, as options of the data sources.
+_IN_OPTIONS = [
+    (re.compile(pattern), option)
+    for pattern, option in (
+        (r"\bskolem_base\b", "skolemBase"),
+        (r"\bread it with format='(\w+)'", r'read it with option("format", "\1")'),
+        (r"\bpass format=\.\.\.", 'set option("format", ...)'),
+        (r'\blayout="(\w+)"', r'option("layout", "\1")'),
+    )
+]
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Context manager: errors name options of the data sources instead of keywords.
+
+    >>> with in_options():
+    ...     raise JellyError('use layout="ntriples"')
+    Traceback (most recent call last):
+    jelly.JellyError: use option("layout", "ntriples")
+    """
+    try:
+        yield
+    except JellyError as error:
+        _reword(error)
+        raise
+
+
+def _reword(error: JellyError) -> None:
+    for pattern, option in _IN_OPTIONS:
+        error.reason = pattern.sub(option, error.reason)
+    error.args = (error.reason,)
 
 
 def check_options(options: Iterable[str]) -> None:
@@ -141,6 +182,8 @@ class Settings:
     skip_unknown: bool
     blank_nodes: BlankNodes
     file_column: str | None  # its name, if there is one
+    directories: Directories
+    wanted: dict[str, list[str]]  # values of directories whose files are read
 
     @classmethod
     def of(cls, options: Mapping[str, str], schema: StructType | None = None) -> Settings:
@@ -156,7 +199,8 @@ class Settings:
         mode = choose(options, "mode", MODES, MODES[0])
         own = None if schema is None else schema.names
         file_name = cls._file_name(options)
-        extra = {*cls.types, CORRUPT, file_name}
+        of_directories = cls._directory_names(options, file_name)
+        extra = {*cls.types, CORRUPT, file_name, *of_directories}
         fitting = [name for name, known in LAYOUTS.items() if own and not set(own) - {*known.columns, *extra}]
         by_names = fitting[-1] if fitting else "flat"
         layout: Layout = choose(options, "layout", tuple(LAYOUTS), by_names)  # type: ignore[assignment]
@@ -169,13 +213,14 @@ class Settings:
         if own is None:
             names += ("frame", "metadata") if _flag(options, "frames") else ()
             names += (file_name,) if "fileColumn" in options and file_name and file_name not in names else ()
+            names += tuple(name for name in of_directories if name not in names)
             names += (CORRUPT,) if mode == "PERMISSIVE" and CORRUPT not in names else ()
         elif "fileColumn" in options and file_name not in own:
             raise JellyOptionsError(f"option fileColumn is {file_name!r}: the schema has no such column")
         elif mode == "PERMISSIVE" and CORRUPT not in own:
             raise JellyOptionsError(f"mode PERMISSIVE puts errors into a column {CORRUPT} string: the schema has none")
         file_column = file_name if file_name in names else None
-        cls._check_names(names, layout, file_column)
+        cls._check_names(names, layout, (*of_directories, *([file_column] if file_column else ())))
         for field in () if schema is None else schema.fields:
             if field.dataType != (wanted := cls.types.get(field.name, StringType())):
                 given = field.dataType.simpleString()
@@ -183,17 +228,28 @@ class Settings:
         storage = _storage(options)
         try:
             split_bytes = int(options.get("splitBytes", SPLIT_BYTES))
+            chosen = json.loads(options.get("partitionFilter", "{}"))
         except ValueError as error:
-            raise JellyOptionsError(f"option splitBytes must be a number: {error}") from None
+            raise JellyOptionsError(
+                f"option splitBytes must be a number, partitionFilter a JSON object: {error}"
+            ) from None
         if split_bytes < 1:
             raise JellyOptionsError("option splitBytes must be at least 1")
         form = options.get("format")
         if form is not None:
             find(form, content=cls.content)
-        blank_nodes: Any = choose(options, "blankNodes", cls.blank_node_modes, cls.blank_node_modes[0])
+        mode_of_nodes: Any = choose(options, "blankNodes", cls.blank_node_modes, cls.blank_node_modes[0])
+        with in_options():
+            blank_nodes = BlankNodes(mode_of_nodes, options.get("skolemBase"))
         return cls(
             paths, layout, names, mode, form, split_bytes, options.get("pathGlobFilter"), storage,
-            _flag(options, "skipUnknown"), BlankNodes(blank_nodes, options.get("skolemBase")), file_column,
+            _flag(options, "skipUnknown"), blank_nodes, file_column,
+            Directories(
+                (local_path(options["basePath"]),) if "basePath" in options else tuple(map(local_path, paths)),
+                cls.adds_file and _flag(options, "partitions", True),
+                tuple(name for name in of_directories if name in names),
+            ),
+            _wanted(chosen),
         )  # fmt: skip
 
     @classmethod
@@ -209,12 +265,24 @@ class Settings:
         return name
 
     @classmethod
-    def _check_names(cls, names: Sequence[str], layout: Layout, file_column: str | None = None) -> None:
+    def _directory_names(cls, options: Mapping[str, str], file_name: str | None) -> tuple[str, ...]:
+        """The names of the columns for directories, which need not be among the columns."""
+        if not cls.adds_file and (given := [name for name in _OF_DIRECTORIES if name in options]):
+            raise JellyOptionsError(f"the data source {cls.source} has no option {given[0]}")
+        text = options.get("partitionColumns", "")
+        names = tuple(name.strip() for name in text.split(",")) if text.strip() else ()
+        taken = {"", CORRUPT, file_name, *cls.types, *(name for known in LAYOUTS.values() for name in known.columns)}
+        if not taken.isdisjoint(names) or len(set(names)) < len(names):
+            raise JellyOptionsError(f"option partitionColumns is {text!r}: expected names that no other column has")
+        return names
+
+    @classmethod
+    def _check_names(cls, names: Sequence[str], layout: Layout, added: Sequence[str] = ()) -> None:
         known = (*cls.first, *LAYOUTS[layout].columns, *(name for name in cls.types if name not in cls.first))
-        if unknown := [name for name in names if name not in (*known, CORRUPT, file_column)]:
+        if unknown := [name for name in names if name not in (*known, CORRUPT, *added)]:
             raise JellyOptionsError(
                 f"unknown columns {', '.join(map(repr, unknown))}: "
-                f"expected some of {', '.join(known)}; or another layout"
+                f"expected some of {', '.join((*known, *added))}; or another layout"
             )
         if not names or len(set(names)) < len(names):
             raise JellyOptionsError("columns must name at least one column, and each once")
@@ -226,6 +294,7 @@ class Settings:
 
     def known(self, files: Sequence[File]) -> Sequence[File]:
         """The files to read of those that were found. JellyError for files with the suffix of no format."""
+        files = [file for file in files if self.directories.chosen(file.path, self.wanted)]
         unknown = unknown_files(files, self.format, content=self.content)
         if unknown and not self.skip_unknown and self.mode == "FAILFAST":
             raise unknown_error(unknown, 'option("skipUnknown", "true")')
@@ -235,7 +304,14 @@ class Settings:
         """The parts of files for each task."""
         # Nobody has counted the statements before a part of text.
         cut_lines = "row" not in self.names
-        return split(files, self.split_bytes, format=self.format, storage=self.storage, cut_lines=cut_lines)
+        return split(
+            files,
+            self.split_bytes,
+            format=self.format,
+            storage=self.storage,
+            cut_lines=cut_lines,
+            directories=self.directories,
+        )
 
     def read_part(self, part: Part, keep: Where | None, errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
         """The record batches of a part, with ``columns``."""
@@ -254,8 +330,11 @@ class Settings:
         """The record batches of a task with ``schema``, whose columns may be null."""
         errors: list[JellyError] | None = None if self.mode == "FAILFAST" else []
         for part in parts:
-            for batch in self.read_part(part, keep, errors):
-                yield self.fit(batch, schema, part.file.path)
+            with in_options():
+                for batch in self.read_part(part, keep, errors):
+                    yield self.fit(batch, schema, part.file.path)
+            for error in errors or ():
+                _reword(error)
             if errors and self.mode == "PERMISSIVE":
                 yield self._corrupt(errors, schema, part.file.path)
             if errors:
@@ -264,30 +343,60 @@ class Settings:
     @property
     def columns(self) -> list[str]:
         """The columns to build; one at least, for the number of rows."""
-        added = (CORRUPT, self.file_column)
+        added = (CORRUPT, self.file_column, *self.directories.columns)
         return [name for name in self.names if name not in added] or [LAYOUTS[self.layout].required[0]]
 
     def fit(self, batch: pa.RecordBatch, schema: pa.Schema, path: str) -> pa.RecordBatch:
         """A record batch of ``columns`` of the file at a path with ``schema``."""
-        if self.file_column is None and CORRUPT not in self.names:
+        if self.file_column is None and CORRUPT not in self.names and not self.directories.columns:
             return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-        added = {CORRUPT: pa.nulls(len(batch), pa.string()), self.file_column: pa.repeat(path, len(batch))}
+        added = {CORRUPT: pa.nulls(len(batch), pa.string()), **self._of_file(path, len(batch))}
         arrays = [added[name] if name in added else batch.column(name) for name in self.names]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _of_file(self, path: str, n: int) -> dict[str | None, pa.Array]:
+        """The columns that are the same for all ``n`` rows of a file."""
+        values = self.directories.values(path) if self.directories.columns else {}
+        told = {name: values.get(name) for name in self.directories.columns} | {self.file_column: path}
+        return {
+            name: pa.nulls(n, pa.string()) if value is None else pa.repeat(value, n) for name, value in told.items()
+        }
 
     def _corrupt(self, errors: list[JellyError], schema: pa.Schema, path: str) -> pa.RecordBatch:
         """A row for each error of a file: its frame, byte offset or line."""
         n = len(errors)
         texts = pa.array([str(error) for error in errors], pa.string())
-        added = {CORRUPT: texts, self.file_column: pa.repeat(path, n)}
+        added = {CORRUPT: texts, **self._of_file(path, n)}
         arrays = [added[field.name] if field.name in added else pa.nulls(n, field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _wanted(given: Any) -> dict[str, list[str]]:
+    """The values of directories that the option partitionFilter chooses."""
+    pairs = given.items() if isinstance(given, dict) else [("", None)]
+    lists: dict[str, Any] = {name: [value] if isinstance(value, str) else value for name, value in pairs}
+    if not all(isinstance(values, list) and all(isinstance(x, str) for x in values) for values in lists.values()):
+        raise JellyOptionsError(
+            'option partitionFilter must be a JSON object of strings or lists of strings: {"graph": "http://a/"}'
+        )
+    return lists
 
 
 def to_arrow(schema: StructType) -> pa.Schema:
     """The Arrow schema that Spark expects record batches of a schema to have: exactly this."""
     types = {LongType(): pa.int64(), MapType(StringType(), BinaryType()): pa.map_(pa.string(), pa.binary())}
     return pa.schema([pa.field(f.name, types.get(f.dataType, pa.string()), f.nullable) for f in schema.fields])
+
+
+class Task(InputPartition):
+    """The parts of files that a task reads.
+
+    >>> Task([Part(File("data/a.nt", 9, 0.0), 3), Part(File("data/b.nt", 9, 0.0))])
+    Task(data/a.nt from 3, data/b.nt)
+    """
+
+    def __repr__(self) -> str:
+        return f"Task({', '.join(map(str, self.value))})"
 
 
 class JellyReader(DataSourceReader):
@@ -297,34 +406,66 @@ class JellyReader(DataSourceReader):
     only: set[str] | None = None  # files: None means all
 
     def __init__(self, settings: Settings, schema: StructType) -> None:
+        self.wanted: dict[str, set[Any]] = {}  # values of columns that filters ask for
         self.settings = settings
         self.struct = schema
 
     def partitions(self) -> Sequence[InputPartition]:
         settings = self.settings
-        files = settings.known(find_files(settings.paths, pattern=settings.pattern, storage=settings.storage))
-        if not files:
+        found = find_files(settings.paths, pattern=settings.pattern, storage=settings.storage)
+        files = settings.known(found)
+        if not files and (not found or not settings.wanted):
             raise nothing_to_read(settings.paths, settings.pattern)
         if self.only is not None:
             files = [file for file in files if file.path in self.only]
-        return [InputPartition(task) for task in settings.tasks(files)]
+        files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
+        return [Task(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)
 
 
+def _first_rows(batches: Iterator[pa.RecordBatch], n: int) -> Iterator[pa.RecordBatch]:
+    while n > 0 and (batch := next(batches, None)) is not None:
+        yield batch.slice(0, n)
+        n -= len(batch)
+
+
 class PushdownReader(JellyReader):
-    """A reader that only reads rows that pass the filters. Spark refuses it if a setting is off."""
+    """A reader that only reads rows that pass the filters, and no more than a query takes.
+
+    Spark refuses it if a setting is off.
+    """
+
+    limit: int | None = None  # rows
+    has_filters = False
+
+    def pushLimit(self, limit: int) -> bool:
+        """Give at most this number of rows in each task; whether that is done. Spark 5 calls it, after filters.
+
+        It cuts the rows of all tasks to this number itself. Rows that it filters cannot be counted here.
+        """
+        if self.has_filters:
+            return False
+        self.limit = limit
+        return True
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        batches = super().read(partition)
+        return batches if self.limit is None else _first_rows(batches, self.limit)
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         found: dict[str, Any] = {}
+        self.has_filters = bool(filters)
         for filter in filters:
             if isinstance(filter, EqualTo | In) and len(filter.attribute) == 1:
+                name = str(filter.attribute[0])
                 values = filter.value if isinstance(filter, In) else (filter.value,)
-                if str(filter.attribute[0]) == self.settings.file_column:
+                if name == self.settings.file_column:
                     self.only = set(values) if self.only is None else self.only & set(values)
                     continue
-                condition = where(str(filter.attribute[0]), values)
+                self.wanted[name] = self.wanted.get(name, set(values)) & set(values)
+                condition = where(name, values)
                 found.update(condition.terms if condition else {})
         self.keep = Where(found) if found else None
         # Spark evaluates the filters again on these rows, which costs little: it must also filter the rows of errors.

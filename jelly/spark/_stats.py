@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, read_batches, split
-from jelly.spark._session import plain_error, session
+from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, local_path, read_batches, split
+from jelly.spark._parts.directories import Directories
+from jelly.spark._session import described, plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
 
 if TYPE_CHECKING:
@@ -37,14 +38,17 @@ def stats(
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
-) -> tuple[Stats, list[JellyError]]:
-    """Count the terms of the statements of many files. Also return the errors that ``on_error="skip"`` skipped.
+    partitions: bool = True,
+) -> tuple[Stats, list[JellyError], list[str]]:
+    """Count the terms of the statements of many files.
+
+    Also return the errors that ``on_error="skip"`` skipped, and the files that ``skip_unknown`` left out.
 
     ``src`` and the keywords from ``split_bytes`` on are those of the data source, ``top`` and ``max_keys`` those of
     `jelly.stats.stats`, ``spark``, ``conf``, ``skip_unknown`` and ``allow_empty`` those of
     `jelly.spark._ingest.ingest`. Runs of statements end where a task does. ``blank_nodes`` and ``skolem_base`` are the
     options ``blankNodes`` and ``skolemBase`` of the data source: by default blank nodes of different files are
-    different nodes, also if they have the same label.
+    different nodes, also if they have the same label. ``partitions`` is its option of this name.
 
     >>> def predicates(sources):
     ...     return stats(sources, spark="local[2]")[0].predicates.top
@@ -52,7 +56,8 @@ def stats(
     if on_error not in ("fail", "skip"):
         raise ValueError(f'on_error is {on_error!r}: expected "fail" or "skip"')
     labels = BlankNodes(blank_nodes, skolem_base)
-    files, _ = find_sources(
+    places = Directories(tuple(map(local_path, absolute(src))), partitions)
+    files, unknown = find_sources(
         absolute(src),
         pattern=pattern,
         format=format,
@@ -61,19 +66,21 @@ def stats(
         skip_errors=on_error == "skip",
         allow_empty=allow_empty,
     )
-    tasks = split(files, split_bytes, format=format, storage=storage)
+    left_out = [file.path for file in unknown]
+    tasks = split(files, split_bytes, format=format, storage=storage, directories=places)
     if not tasks:
-        return Counting(max_keys).result(top), []
+        return Counting(max_keys).result(top), [], left_out
     read: Callable[..., Any] = partial(read_batches, format=format, storage=dict(storage or {}), blank_nodes=labels)
     with session(spark, conf) as running:
         counting = partial(_count, read, max_keys, on_error == "skip")
-        try:
-            counted, errors = running.sparkContext.parallelize(tasks, len(tasks)).map(counting).treeReduce(_merge)
-        except Exception as error:
-            raise plain_error(error) from None
+        with described(running, "jelly spark stats", files):
+            try:
+                counted, errors = running.sparkContext.parallelize(tasks, len(tasks)).map(counting).treeReduce(_merge)
+            except Exception as error:
+                raise plain_error(error) from None
     if on_error == "fail" and errors:
         raise errors[0]
-    return counted.result(top), errors
+    return counted.result(top), errors, left_out
 
 
 def _count(read: Callable[..., Any], max_keys: int, skip: bool, task: list[Part]) -> Counted:

@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -44,7 +43,7 @@ LINE = b"<a:s> <a:p> <a:o> .\n"
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\n", HEAD, HEAD + LINE])
 def test_a_silent_server_is_an_error(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JELLY_TIMEOUT", "0.2")
-    read: list[Any] = []
+    read: list[jelly.Triple | jelly.Quad] = []
     with server(answer) as url, pytest.raises(TimeoutError, match=r"no byte came for 0.2 seconds") as caught:
         read.extend(jelly.read(url, batch_rows=1))
     assert (caught.value.errno, caught.value.filename) == (errno.ETIMEDOUT, url)

@@ -288,6 +288,18 @@ def test_sorted_tables(src: Path, tmp_path: Path, run: list[list[str]], monkeypa
             ingest(src, tmp_path / "none", **settings)  # type: ignore[arg-type]
 
 
+def test_directories_name_graphs(tmp_path: Path, run: list[list[str]]) -> None:
+    folder = tmp_path / "src" / "graph=http%3A%2F%2Fexample.org%2Fg"
+    folder.mkdir(parents=True)
+    jelly.write(folder / "x.nt", triples("x", 3))
+    ingest(tmp_path / "src", tmp_path / "out", spark=HERE)
+    assert {row[-1] for row in rows(tmp_path / "out")} == {"http://example.org/g"}
+    ingest(tmp_path / "src", tmp_path / "plain", spark=HERE, partitions=False)
+    assert {row[-1] for row in rows(tmp_path / "plain")} == {None}
+    with pytest.raises(jelly.JellyError, match="made with partitions False, not None"):
+        ingest(tmp_path / "src", tmp_path / "plain", spark=HERE)
+
+
 def test_to_jelly(src: Path, tmp_path: Path, run: list[list[str]]) -> None:
     ingest(src, tmp_path / "out", spark=HERE, to="jelly", split_bytes=SMALL)
     assert expected(tmp_path / "out") == expected(src)
@@ -517,11 +529,22 @@ def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> Non
     assert table.columns == ["subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"]
     assert table.where("graph is not null").count() == 300
 
-    found, errors = stats(src, spark=spark, split_bytes=SMALL, top=2)
+    (src / "README.md").write_text("a list of things")
+    found, errors, unknown = stats(src, spark=spark, split_bytes=SMALL, top=2, skip_unknown=True)
     assert (found.statements, found.graphs.distinct, found.subjects, errors) == (20_600, 3, 6868, [])
+    assert unknown == [str(src / "README.md")]
     counted = table.groupBy("predicate").count().collect()
     assert found.predicates.total == sum(row["count"] for row in counted)
     assert all(row["count"] == found.predicates.top.get(row.predicate, row["count"]) for row in counted)
+
+    # What the UI shows of the jobs.
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    told = [jobs.apply(i).description() for i in range(jobs.size())]
+    shown = {text.get().partition(":")[0]: text.get() for text in told if text.isDefined()}
+    size = sum(file.size for file in find_files(src)) - (src / "README.md").stat().st_size
+    for job in ("jelly spark ingest", "jelly spark stats"):
+        assert shown[job] == f"{job}: 4 files, {size / 1e6:.1f} MB"
+    assert spark.sparkContext.getLocalProperty("spark.job.description") is None
 
 
 def test_a_broken_file_in_spark(spark: Any, src: Path, tmp_path: Path) -> None:
@@ -621,8 +644,11 @@ def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr("jelly.spark._stats.session", lambda *given: contextlib.nullcontext(spark))
     picture = tmp_path / "x.png"
-    done = CliRunner().invoke(cli, ["spark", "stats", str(src), "--format", "json", "--plot", str(picture)])
+    command = ["spark", "stats", str(src), "--format", "json", "--plot", str(picture)]
+    (src / "README.md").write_text("a list of things")
+    done = CliRunner().invoke(cli, [*command, "--skip-unknown"])
     assert done.exit_code == 0, done.output
+    assert done.stderr == f"left out, with the suffix of no format, 1 files:\n  {src}/README.md\n"
     found = json.loads(done.stdout)
     assert (found["statements"], found["subjects"], found["objects"]) == (20_600, 6868, 0)
     assert picture.stat().st_size > 10_000

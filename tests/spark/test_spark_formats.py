@@ -81,7 +81,7 @@ def test_all_formats_are_read(spark: Any, folder: Path, tmp_path: Path) -> None:
     assert rows(spark.read.parquet(str(tmp_path / "table"))) == wanted
     ingest(folder, tmp_path / "jelly", spark=spark, to="jelly", blank_nodes="keep")
     assert rows(read.load(str(tmp_path / "jelly"))) == wanted
-    found, errors = stats(folder, spark=spark)
+    found, errors, _ = stats(folder, spark=spark)
     assert (found.statements, found.subjects, errors) == (len(wanted), len(wanted), [])
 
 
@@ -113,5 +113,5 @@ def test_modes(spark: Any, folder: Path) -> None:
         assert sum(file.name in text for text in told) == 1
     with pytest.raises(Exception, match="cut-thrift.trdf"):
         read.option("mode", "FAILFAST").load(f"{folder}/cut-t*.trdf").collect()
-    found, errors = stats(folder, spark=spark, on_error="skip")
+    found, errors, _ = stats(folder, spark=spark, on_error="skip")
     assert (found.statements, len(errors)) == (wanted.total(), len(cut))

@@ -98,8 +98,8 @@ class Manifest:
             self._lines = [{"settings": settings}]
             self._save()
         elif known != settings:
-            differ = [f"{name} {known.get(name)!r}, not {value!r}" for name, value in settings.items()
-                      if known.get(name) != value]  # fmt: skip
+            differ = [f"{name} {known.get(name)!r}, not {settings.get(name)!r}" for name in known | settings
+                      if known.get(name) != settings.get(name)]  # fmt: skip
             raise JellyError(f"the directory was made with {', '.join(differ)}", source=self.store.url)
 
     def _apply(self, line: dict[str, Any]) -> None:

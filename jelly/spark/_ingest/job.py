@@ -41,7 +41,8 @@ from jelly.spark._partitions import (
     read_part,
     split,
 )
-from jelly.spark._session import plain_error, session
+from jelly.spark._parts.directories import Directories
+from jelly.spark._session import described, plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
 from jelly.spark._tables.build import Step, Tables
 
@@ -100,6 +101,7 @@ def ingest(
     skolem_base: str | None = None,
     buckets: int = BUCKETS,
     seed: int = 0,
+    partitions: bool = True,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
@@ -158,6 +160,9 @@ def ingest(
         the same. A worker holds a bucket of "vertical" and "wide" in memory.
     seed : int, default 0
         A number that the ids of the layout "ids" depend on. All runs must use the same.
+    partitions : bool, default True
+        Whether directories such as ``graph=...`` say the graph of their files, see the option of the data source. All
+        runs must use the same.
     progress : callable, optional
         Called with the bytes of the sources done, bytes in all, statements.
 
@@ -219,13 +224,15 @@ def ingest(
         skip_errors=on_error == "skip",
         allow_empty=allow_empty,
     )
-    plan = split(files, split_bytes, format=format, storage=storage)
+    places = Directories(tuple(map(local_path, absolute(src))), partitions)
+    plan = split(files, split_bytes, format=format, storage=storage, directories=places)
     labels = BlankNodes(blank_nodes, skolem_base)
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     settings |= tables.settings() if tables else {}
+    settings |= {} if partitions else {"partitions": False}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
     with Manifest(store, settings) as manifest:
         manifest.recover()
@@ -242,7 +249,7 @@ def ingest(
         if others := manifest.owed - paths - gone:
             # They shared a task with a source that has changed, perhaps in a run with other paths.
             files += find_files(sorted(others), storage=storage)
-            plan = split(files, split_bytes, format=format, storage=storage)
+            plan = split(files, split_bytes, format=format, storage=storage, directories=places)
         weights = _weights(plan)
         left = manifest.missing(plan)
         sources = {part.file.path for task in left for part in task}
@@ -354,7 +361,8 @@ def _run(
     def collect() -> None:
         try:
             context.setJobGroup(job, "jelly spark ingest", True)
-            results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
+            with described(spark, "jelly spark ingest", {part.file for task in tasks for part in task}):
+                results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 

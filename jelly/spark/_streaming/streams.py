@@ -21,7 +21,8 @@ from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
-from jelly.spark._source import Settings, choose, to_arrow
+from jelly.spark._parts.directories import in_directories
+from jelly.spark._source import Settings, Task, choose, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
 from jelly.spark._streaming.tail import Place, read_between, scan
 
@@ -128,7 +129,7 @@ class DirectoryStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         settings = self._settings
         files = settings.known(Seen.from_json(end).since(Seen.from_json(start), self._find()))
-        return [InputPartition(task) for task in settings.tasks(files)]
+        return [Task(task) for task in settings.tasks(files)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self._settings.read(partition.value or (), to_arrow(self._schema))
@@ -200,6 +201,7 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         schema = to_arrow(self._schema)
         read = read_between(self._path, partition.start, partition.end, batch_rows=BATCH_ROWS)
         batches = settings.blank_nodes.batches(self._path, read)
+        batches = in_directories(settings.directories.said(self._path), self._path, batches, None)
         for batch in from_batches(batches, layout=settings.layout, columns=settings.columns, batch_rows=BATCH_ROWS):
             yield settings.fit(batch, schema, self._path)
 

@@ -1,0 +1,3 @@
+from jelly._core.base.batch import Batch
+
+def name_default_graph(batch: Batch, kind: int, text: bytes) -> Batch: ...
