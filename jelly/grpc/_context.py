@@ -18,7 +18,7 @@ from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, Missing
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
 from jelly.grpc._protocol import FOLLOW, START, TOPIC, inflate, unpack_subscribe
-from jelly.grpc._topic_log import Missed
+from jelly.grpc._topic_log import Deleted, Missed
 
 try:
     import grpc
@@ -77,6 +77,8 @@ def status_of(error: BaseException) -> tuple[Any, str]:
         return codes[error.code], str(error)[:MAX_DETAIL]
     if isinstance(error, Missed):
         return codes.OUT_OF_RANGE, str(error)[:MAX_DETAIL]
+    if isinstance(error, Deleted):
+        return codes.NOT_FOUND, str(error)[:MAX_DETAIL]
     if isinstance(error, JellyError):
         return codes.INVALID_ARGUMENT, str(error)[:MAX_DETAIL]
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
@@ -111,6 +113,7 @@ class Call:
         self.peer: str = context.peer()
         self.metadata = metadata_of(context.invocation_metadata())
         self.identity = authenticate(self.metadata) if authenticate is not None else None
+        self.is_authorized = False  # by the `authorize` of the server
 
 
 def metadata_of(pairs: Any) -> dict[str, str]:
