@@ -29,6 +29,7 @@ from jelly.grpc._protocol import (
     SUBSCRIBE,
     SUBSCRIBE_PATCH,
     TOPIC,
+    TOPIC_BYTES,
     pack_subscribe,
 )
 from jelly.grpc._topic_info import TopicInfo, unpack_info, unpack_infos
@@ -73,8 +74,12 @@ class _Settings:
             return module.insecure_channel(self.address, options, compression)
         return module.secure_channel(self.address, self.tls.of_client(), options, compression)
 
-    def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str]]:
-        pairs = list((given or {}).items())
+    def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
+        pairs: list[tuple[str, str | bytes]] = list((given or {}).items())
+        topic = ours.get("topic")
+        if isinstance(topic, str) and not (topic.isascii() and topic.isprintable()):
+            pairs.append((TOPIC_BYTES, topic.encode()))
+            del ours["topic"]
         if self.token is not None:
             pairs.append(("authorization", f"Bearer {self.token}"))
         names = {"topic": TOPIC, "start": START, "follow": FOLLOW}

@@ -17,7 +17,7 @@ from jelly._io.reader import Frame, Statement
 from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
-from jelly.grpc._protocol import FOLLOW, START, TOPIC, inflate, unpack_subscribe
+from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
 from jelly.grpc._topic_log import Deleted, Missed
 
 try:
@@ -114,6 +114,15 @@ class Call:
         self.metadata = metadata_of(context.invocation_metadata())
         self.identity = authenticate(self.metadata) if authenticate is not None else None
         self.is_authorized = False  # by the `authorize` of the server
+
+
+def _topic_of(context: Any) -> str:
+    """The topic in the call metadata that are not text, or ``""``."""
+    found = [value for key, value in context.invocation_metadata() or () if key == TOPIC_BYTES]
+    try:
+        return found[0].decode() if found else ""
+    except UnicodeDecodeError:
+        raise JellyOptionsError(f"{TOPIC_BYTES} is not UTF-8") from None
 
 
 def metadata_of(pairs: Any) -> dict[str, str]:
@@ -218,7 +227,7 @@ class Publication(Call):
         self._max_bytes = max_bytes
         self._decoder = FrameDecoder(patch=patch, **limits)
         self._open = 0  # bytes since a patch ended
-        self._topic = self.metadata.get(TOPIC)
+        self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
         self.messages = 0
 

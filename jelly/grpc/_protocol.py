@@ -35,6 +35,7 @@ DELETE_TOPIC = f"/{TOPIC_SERVICE}/DeleteTopic"
 
 # Call metadata of this package: PublishRdf has no field for a topic, SubscribeRdf none for the first message.
 TOPIC = "jelly-topic"
+TOPIC_BYTES = "jelly-topic-bin"  # the same in UTF-8, where it is not printable ASCII: other entries of text are
 START = "jelly-start"
 FOLLOW = "jelly-follow"
 FIRST = "jelly-first"  # sent back: the number of the first message
