@@ -1,15 +1,17 @@
-"""The commands ``jelly serve``, ``publish`` and ``subscribe`` (extras ``cli`` and ``grpc``)."""
+"""The commands ``jelly serve``, ``publish``, ``subscribe`` and ``topics`` (extras ``cli`` and ``grpc``)."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import fields
 from itertools import chain, islice
 from typing import Any
 
@@ -23,13 +25,51 @@ from jelly._io.source import split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
-from jelly.cli.common import STATEMENTS, limits_of, progress_bar, reading_options, say
+from jelly.cli.common import STATEMENTS, Size, limits_of, progress_bar, reading_options, say
 from jelly.cli.reading import settings_of, wide_advice, wide_changes, wide_options
 
 __all__ = ["cli"]
 
 REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Age(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Seconds, written as 90s, 30m, 12h or 7d."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        number, unit = (text[:-1], text[-1:]) if text[-1:] in _SECONDS else (text, "s")
+        if not (number.isascii() and number.isdigit() and int(number)):
+            self.fail(f"{value!r} is not an age: expected a number such as 90s, 30m, 12h or 7d", param, ctx)
+        return float(int(number) * _SECONDS[unit])
+
+
+class OfTopic(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value for all topics, or NAME=VALUE for one: a pair of the name, or "", and the value."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        self.name = kind.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        name, _, rest = str(value).rpartition("=")
+        return name, self.kind.convert(rest, param, ctx)
+
+
+def _limits(**given: tuple[tuple[str, Any], ...]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The limits for all topics, and those for some, from values of `OfTopic`."""
+    common: dict[str, Any] = {}
+    each: dict[str, dict[str, Any]] = {}
+    for limit, pairs in given.items():
+        for name, value in pairs:
+            (each.setdefault(name, {}) if name else common)[limit] = value
+    return common, each
 
 
 def _tls(**files: str | None) -> Any:
@@ -99,6 +139,27 @@ def _client(address: str, given: dict[str, Any]) -> Any:
 @click.option(
     "--keep", type=click.IntRange(1), default=10_000, show_default=True, help="Messages kept per topic without a store."
 )
+@click.option(
+    "--keep-bytes", type=OfTopic(Size()), metavar="[NAME=]SIZE", multiple=True,
+    help="Bytes kept per topic, or of one topic; the oldest messages are deleted (default: all in a store, else 256M).",
+)
+@click.option(
+    "--keep-age", type=OfTopic(Age()), metavar="[NAME=]AGE", multiple=True,
+    help="Age of the messages that are kept, such as 12h or 7d, or of those of one topic (default: any).",
+)
+@click.option(
+    "--sync", type=click.Choice(["always", "interval", "never"]), default="always", show_default=True,
+    help="When messages are on the disk: before they are acknowledged (nothing acknowledged is lost), every "
+    "--sync-interval (a crash of the machine loses what was acknowledged since), or when the system writes them (it "
+    "loses about half a minute). A crash of the broker alone loses nothing that was acknowledged.",
+)
+@click.option(
+    "--sync-interval", type=Age(), default="1s", show_default=True, metavar="AGE", help="Time for --sync interval.",
+)
+@click.option(
+    "--metrics", metavar="HOST:PORT",
+    help="Answer HTTP there: /metrics for Prometheus, and /health. Anybody who reaches it can read the topics' names.",
+)
 @click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate (PEM), for TLS.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Key (PEM) of the certificate.")
 @click.option(
@@ -111,6 +172,9 @@ def _client(address: str, given: dict[str, Any]) -> Any:
     type=click.File(),
     help="File of NAME TOKEN lines: only accept clients with one of the tokens.",
 )
+@click.option(
+    "--topics-per-token", type=click.IntRange(0), help="Topics that the owner of a token may create (default: any)."
+)
 @click.option("--insecure", is_flag=True, help="Accept other machines without TLS.")
 @click.option("--gzip", is_flag=True, help="Compress sent messages.")
 @reading_options(*STATEMENTS)
@@ -118,15 +182,17 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     """Serve RDF streams over gRPC (the Jelly service RdfStreamService) until SIGINT or SIGTERM.
 
     A topic is created by its first publication. A subscriber gets the messages that the topic keeps, then new ones.
+    See docs/broker.md.
 
     \b
     Examples:
       jelly serve --store topics/
+      jelly serve --store topics/ --keep-age 7d --keep-bytes 10G --keep-bytes weather=100G --metrics 127.0.0.1:9464
       jelly serve --topic weather=weather.jelly --listen 127.0.0.1:0
     """
     # gRPC also writes to standard error, for example if a port is in use. The exception has the same information.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from jelly.grpc import AsyncServer, Broker, Topics
+    from jelly.grpc import AsyncServer, Broker, Monitor, Topics
     from jelly.grpc import tokens as known_tokens
     from jelly.grpc._server import is_loopback
 
@@ -145,18 +211,28 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         if any(len(line) != 2 for line in lines) or not lines:
             raise click.UsageError("--tokens: expected lines of a name and a token")
         people = known_tokens({token: name for name, token in lines})
-    with closing(Topics(store, keep=keep)) as topics:
+    elif given["topics_per_token"] is not None:
+        raise click.UsageError("--topics-per-token needs --tokens")
+    limits, per_topic = _limits(keep_bytes=given["keep_bytes"], keep_age=given["keep_age"])
+    topics = Topics(
+        store, keep=keep, **limits, per_topic=per_topic, sync=given["sync"], sync_interval=given["sync_interval"],
+        topics_per_owner=given["topics_per_token"],
+    )  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(closing(topics))
         for (name, file), each in zip(pairs, settings, strict=True):
             _load(topics, name, file, each)
+        broker = Broker(topics)
+        monitor = stack.enter_context(Monitor(broker, given["metrics"])) if given["metrics"] else None
         server = AsyncServer(
-            Broker(topics),
+            broker,
             listen,
             tls=_tls(certificate=given["cert"], key=given["key"], authorities=given["ca"]),
             authenticate=people,
             insecure=given["insecure"],
             gzip=given["gzip"],
         )
-        asyncio.run(_serve(server, topics))
+        asyncio.run(_serve(server, topics, monitor))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -241,13 +317,13 @@ def _publish_patches(
     say(f"{sent:,} patches, {operations:,} operations acknowledged")
 
 
-async def _serve(server: Any, topics: Any) -> None:
+async def _serve(server: Any, topics: Any, monitor: Any) -> None:
     broker = server.handler
     done = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, done.set)
+    _on_signals(done)
     async with server:
+        if monitor is not None:
+            say(f"metrics and health on http://{monitor.address}")
         say(f"listening on {server.address}, {len(topics.names()):,} topics; Ctrl-C stops")
         while not done.is_set():
             with contextlib.suppress(asyncio.TimeoutError):
@@ -255,9 +331,24 @@ async def _serve(server: Any, topics: Any) -> None:
             if sys.stderr.isatty():
                 # Return to the start of the line, and clear it.
                 click.echo(f"\r\x1b[K{_counts(broker)}, {broker.subscribers:,} subscribers", err=True, nl=False)
+        if monitor is not None:
+            monitor.is_stopping = True
     if sys.stderr.isatty():
         click.echo(err=True)
     say(_counts(broker))
+
+
+def _on_signals(done: asyncio.Event) -> None:
+    """Set the event on SIGINT and SIGTERM, on Windows also on Ctrl-Break."""
+    loop = asyncio.get_running_loop()
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, done.set)
+        except NotImplementedError:  # the loops of Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(done.set))
 
 
 def _counts(broker: Any) -> str:
@@ -419,3 +510,81 @@ def _signals_close(feed: Any) -> Iterator[None]:
         yield
     finally:
         restore()
+
+
+@cli.group(short_help="List, show and delete the topics of a broker.")
+def topics() -> None:
+    """List, show and delete the topics of a broker (jelly serve).
+
+    The environment variable JELLY_TOKEN holds the token, if any.
+    """
+
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each topic.")
+
+
+def _told(info: Any) -> dict[str, Any]:
+    """What there is to tell of a topic, as JSON has it."""
+    told: dict[str, Any] = {"name": info.name, "content": "patches" if info.patches else "statements"}
+    told |= {name: getattr(info, name) for name in ("first", "end", "bytes", "statements", "subscribers")}
+    told |= {"owner": info.owner or None, "keep_bytes": info.keep_bytes, "keep_age": info.keep_age}
+    told["updated"] = info.updated.isoformat(timespec="seconds") if info.updated is not None else None
+    if info.options is not None:
+        options = {field.name: getattr(info.options, field.name) for field in fields(info.options)}
+        told["options"] = {name: getattr(value, "name", value) for name, value in options.items()}
+    return told
+
+
+@topics.command("list", short_help="List the topics.")
+@click.argument("address", metavar="HOST:PORT")
+@_AS_JSON
+@_client_options
+def list_topics(address: str, as_json: bool, **given: Any) -> None:
+    """List the topics: name, content, messages that are kept, bytes, subscribers."""
+    with _client(address, given) as client:
+        infos = client.topics(timeout=given["timeout"])
+    if as_json:
+        for info in infos:
+            click.echo(json.dumps(_told(info)))
+        return
+    width = max([len(info.name) for info in infos] + [5])
+    click.echo(f"{'topic':{width}}  {'content':10}  {'messages':>12}  {'bytes':>16}  {'subscribers':>11}")
+    for info in infos:
+        kept, content = info.end - info.first, "patches" if info.patches else "statements"
+        click.echo(f"{info.name:{width}}  {content:10}  {kept:12,}  {info.bytes:16,}  {info.subscribers:11,}")
+
+
+@topics.command("show", short_help="Describe a topic.")
+@click.argument("address", metavar="HOST:PORT")
+@click.argument("name", metavar="TOPIC")
+@_AS_JSON
+@_client_options
+def show_topic(address: str, name: str, as_json: bool, **given: Any) -> None:
+    """Describe a topic: the numbers of its messages, its size, its limits and its stream options."""
+    with _client(address, given) as client:
+        (info,) = client.topics(name, timeout=given["timeout"])
+    told = _told(info)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    options = told.pop("options", {})
+    for key, value in (told | options).items():
+        if value is not None and value != "":
+            click.echo(f"{key.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int | float) else value}")
+
+
+@topics.command("delete", short_help="Delete a topic.")
+@click.argument("address", metavar="HOST:PORT")
+@click.argument("name", metavar="TOPIC")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_client_options
+def delete_topic(address: str, name: str, yes: bool, **given: Any) -> None:
+    """Delete a topic with all its messages. Its subscriptions end.
+
+    If clients have tokens, only the one that created a topic may delete it.
+    """
+    if not yes:
+        click.confirm(f"Delete topic {name} with all its messages?", abort=True, err=True)
+    with _client(address, given) as client:
+        info = client.delete_topic(name, timeout=given["timeout"])
+    say(f"topic {name}: {info.end - info.first:,} messages deleted")

@@ -42,9 +42,12 @@ from jelly.grpc._broker import Broker
 from jelly.grpc._client import AsyncClient, AsyncFeed, AsyncPatchFeed, Client, Feed, PatchFeed
 from jelly.grpc._context import Call, Publication, Refusal, Subscription, Tls, tokens
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, FrameWriter, encode_frames
+from jelly.grpc._metrics import Monitor, metrics_text
 from jelly.grpc._patches import encode_patches
 from jelly.grpc._server import AsyncHandler, AsyncServer, Handler, Server
-from jelly.grpc._topic_log import Topic, Topics
+from jelly.grpc._topic_info import TopicInfo
+from jelly.grpc._topic_log import Topic
+from jelly.grpc._topics import Topics
 
 __all__ = [
     "AsyncClient",
@@ -60,6 +63,7 @@ __all__ = [
     "FrameEncoder",
     "FrameWriter",
     "Handler",
+    "Monitor",
     "PatchFeed",
     "Publication",
     "Refusal",
@@ -67,9 +71,11 @@ __all__ = [
     "Subscription",
     "Tls",
     "Topic",
+    "TopicInfo",
     "Topics",
     "encode_frames",
     "encode_patches",
+    "metrics_text",
     "tokens",
 ]
 

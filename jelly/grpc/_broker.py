@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 
 from jelly._core.base.batch import Batch
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyLimitError
-from jelly.grpc._context import BIG, Publication, Refusal, Subscription
+from jelly.grpc._context import BIG, Call, Publication, Refusal, Subscription
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, fitted_options
 from jelly.grpc._patches import WholePatches
 from jelly.grpc._protocol import FIRST, check_content
 from jelly.grpc._server import AsyncHandler
-from jelly.grpc._topic_log import Missed, Topic, Topics
+from jelly.grpc._topic_info import TopicInfo, info_of
+from jelly.grpc._topic_log import Missed, Topic
+from jelly.grpc._topics import Topics
 
 __all__ = ["Broker"]
 
@@ -56,6 +58,16 @@ class Broker(AsyncHandler):
         self.published = 0  # messages
         self.delivered = 0
         self.subscribers = 0
+        self.refused = 0  # publications and subscriptions that ended with an error
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Context manager of a call: an error is counted."""
+        try:
+            yield
+        except Exception:
+            self.refused += 1
+            raise
 
     async def on_publish(self, call: Publication) -> None:
         """Append a stream to its topic.
@@ -65,6 +77,10 @@ class Broker(AsyncHandler):
         call : Publication
             The request.
         """
+        with self._counted():
+            await self._take(call)
+
+    async def _take(self, call: Publication) -> None:
         topic: Topic | None = None
         started = False
         async for batch in call:
@@ -90,6 +106,10 @@ class Broker(AsyncHandler):
         call : Publication
             The request.
         """
+        with self._counted():
+            await self._take_patches(call)
+
+    async def _take_patches(self, call: Publication) -> None:
         topic: Topic | None = None
         whole: WholePatches | None = None
         async for batch in call:
@@ -107,6 +127,45 @@ class Broker(AsyncHandler):
                 await self._append(topic, patch)
         await self._end(call, topic)
 
+    def on_list_topics(self, call: Call) -> list[TopicInfo]:
+        """Tell of all topics.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+
+        Returns
+        -------
+        list of TopicInfo
+            The topics by name.
+        """
+        return [info_of(topic) for name in self.topics.names() if (topic := self.topics.get(name)) is not None]
+
+    async def on_delete_topic(self, call: Call, topic: str) -> TopicInfo:
+        """Delete a topic. If clients have names, only the one that created it may, or who ``authorize`` allows it.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+        topic : str
+            Name of the topic.
+
+        Returns
+        -------
+        TopicInfo
+            What was deleted.
+        """
+        found = self.topics.get(topic)
+        if found is None:
+            raise Refusal("NOT_FOUND", f"there is no topic {topic!r}")
+        if call.identity is not None and not call.is_authorized and call.identity != found.owner:
+            raise Refusal("PERMISSION_DENIED", f"{call.identity} may not delete {topic!r}, which somebody else created")
+        info = info_of(found)
+        await asyncio.to_thread(self.topics.delete, topic)
+        return info
+
     async def _append(self, topic: Topic, batch: Batch) -> None:
         if batch.nbytes < BIG:
             topic.append(batch)
@@ -117,7 +176,7 @@ class Broker(AsyncHandler):
     async def _end(self, call: Publication, topic: Topic | None) -> None:
         """Make sure of what was published, or refuse a stream of nothing."""
         if topic is not None:
-            await asyncio.to_thread(topic.sync)
+            await asyncio.to_thread(self.topics.acknowledge, topic)
         elif call.messages == 0:
             raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
         else:
@@ -128,7 +187,7 @@ class Broker(AsyncHandler):
             name = "" if call.patch else "a stream name in the options, or "
             raise Refusal("INVALID_ARGUMENT", f"no topic: expected {name}the metadata jelly-topic")
         try:
-            topic = self.topics.get(call.topic, create=self.create)
+            topic = self.topics.get(call.topic, create=self.create, owner=call.identity or "")
         except JellyLimitError as error:
             raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
         if topic is None:
@@ -163,50 +222,51 @@ class Broker(AsyncHandler):
         bytes
             The next frame, without its length.
         """
-        topic = self.topics.get(call.topic)
-        if topic is None:
-            raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
-        if topic.watchers >= self.max_subscribers:
-            raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
-        if topic.options is not None:
-            _served(topic, call)
-        number = topic.end if call.start == "latest" else call.start
-        reading = _Reading(topic, call, number if isinstance(number, int) else topic.first)
-        until = None if call.follow else topic.end
-        news = asyncio.Event()
-        loop = asyncio.get_running_loop()
+        with self._counted():
+            topic = self.topics.get(call.topic)
+            if topic is None:
+                raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+            if topic.watchers >= self.max_subscribers:
+                raise Refusal("RESOURCE_EXHAUSTED", f"topic {call.topic!r} has {topic.watchers} subscribers, the most")
+            if topic.options is not None:
+                _served(topic, call)
+            number = topic.end if call.start == "latest" else call.start
+            reading = _Reading(topic, call, number if isinstance(number, int) else topic.first)
+            until = None if call.follow else topic.end
+            news = asyncio.Event()
+            loop = asyncio.get_running_loop()
 
-        def wake() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(news.set)
+            def wake() -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(news.set)
 
-        topic.watch(wake)
-        self.subscribers += 1
-        try:
-            await call.send_metadata({FIRST: str(reading.number)})
-            while until is None or reading.number < until:
-                news.clear()
-                frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
-                for frame in frames:
-                    if reading.is_plain:
-                        yield frame
-                    elif len(frame) < BIG:
-                        yield reading.recode(frame)
-                    else:
-                        yield await asyncio.to_thread(reading.recode, frame)
-                    reading.number += 1
-                    self.delivered += 1
-                    if reading.number == until:
-                        break
-                if not frames and until is None:
-                    await news.wait()
-        except Missed as error:
-            if not reading.has_begun:
-                raise
-            raise Refusal("RESOURCE_EXHAUSTED", f"the subscriber was too slow: {error.reason}") from None
-        finally:
-            self.subscribers -= 1
-            topic.unwatch(wake)
+            topic.watch(wake)
+            self.subscribers += 1
+            try:
+                await call.send_metadata({FIRST: str(reading.number)})
+                while until is None or reading.number < until:
+                    news.clear()
+                    frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
+                    for frame in frames:
+                        if reading.is_plain:
+                            yield frame
+                        elif len(frame) < BIG:
+                            yield reading.recode(frame)
+                        else:
+                            yield await asyncio.to_thread(reading.recode, frame)
+                        reading.number += 1
+                        self.delivered += 1
+                        if reading.number == until:
+                            break
+                    if not frames and until is None:
+                        await news.wait()
+            except Missed as error:
+                if not reading.has_begun:
+                    raise
+                raise Refusal("RESOURCE_EXHAUSTED", f"the subscriber was too slow: {error.reason}") from None
+            finally:
+                self.subscribers -= 1
+                topic.unwatch(wake)
 
 
 def _served(topic: Topic, call: Subscription) -> StreamOptions | PatchOptions:

@@ -19,16 +19,20 @@ from jelly.grpc._context import Tls, grpc, metadata_of
 from jelly.grpc._framing import FRAME_ROWS, FrameDecoder, FrameWriter, encode_frames, frame_of, statements_of
 from jelly.grpc._patches import PatchWriter, encode_patches, patch_of
 from jelly.grpc._protocol import (
+    DELETE_TOPIC,
     FIRST,
     FOLLOW,
+    LIST_TOPICS,
     PUBLISH,
     PUBLISH_PATCH,
     START,
     SUBSCRIBE,
     SUBSCRIBE_PATCH,
     TOPIC,
+    TOPIC_BYTES,
     pack_subscribe,
 )
+from jelly.grpc._topic_info import TopicInfo, unpack_info, unpack_infos
 from jelly.patch import Patch
 
 __all__ = ["AsyncClient", "AsyncFeed", "AsyncPatchFeed", "Client", "Feed", "PatchFeed"]
@@ -70,8 +74,12 @@ class _Settings:
             return module.insecure_channel(self.address, options, compression)
         return module.secure_channel(self.address, self.tls.of_client(), options, compression)
 
-    def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str]]:
-        pairs = list((given or {}).items())
+    def metadata(self, given: Mapping[str, str] | None, **ours: object) -> list[tuple[str, str | bytes]]:
+        pairs: list[tuple[str, str | bytes]] = list((given or {}).items())
+        topic = ours.get("topic")
+        if isinstance(topic, str) and not (topic.isascii() and topic.isprintable()):
+            pairs.append((TOPIC_BYTES, topic.encode()))
+            del ours["topic"]
         if self.token is not None:
             pairs.append(("authorization", f"Bearer {self.token}"))
         names = {"topic": TOPIC, "start": START, "follow": FOLLOW}
@@ -306,6 +314,8 @@ class _BaseClient(Generic[F, P]):
         self._publish = self._channel.stream_unary(PUBLISH)
         self._subscribe_patch = self._channel.unary_stream(SUBSCRIBE_PATCH)
         self._publish_patch = self._channel.stream_unary(PUBLISH_PATCH)
+        self._list = self._channel.unary_unary(LIST_TOPICS)
+        self._delete = self._channel.unary_unary(DELETE_TOPIC)
         self._probe = self._channel.unary_unary(PROBE)
 
     def subscribe(
@@ -524,6 +534,46 @@ class Client(_BaseClient[Feed, PatchFeed]):
                 raise failed[0] from None
             raise _error(error) from None
         return sent
+
+    def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:
+        """Ask a broker for its topics. This is an extension, see ``proto/broker.proto``.
+
+        Parameters
+        ----------
+        name : str, default ""
+            Name of a topic. By default all topics.
+        timeout : float, optional
+            Seconds for the call. By default unlimited.
+
+        Returns
+        -------
+        list of TopicInfo
+            The topics.
+        """
+        return unpack_infos(self._ask(self._list, name, timeout))
+
+    def delete_topic(self, name: str, *, timeout: float | None = None) -> TopicInfo:
+        """Have a broker delete a topic with all its messages. Its subscriptions end with NOT_FOUND.
+
+        Parameters
+        ----------
+        name : str
+            Name of the topic.
+        timeout : float, optional
+            Seconds for the call. By default unlimited.
+
+        Returns
+        -------
+        TopicInfo
+            What was deleted.
+        """
+        return unpack_info(self._ask(self._delete, name, timeout))
+
+    def _ask(self, method: Any, name: str, timeout: float | None) -> Any:
+        try:
+            return method(pack_subscribe(name), timeout=timeout, metadata=self._settings.metadata(None))
+        except grpc.RpcError as error:
+            raise _error(error) from None
 
     def close(self) -> None:
         """Close the channel and end its calls."""
@@ -759,6 +809,46 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
             call.cancel()
             raise
         return sent
+
+    async def topics(self, name: str = "", *, timeout: float | None = None) -> list[TopicInfo]:
+        """Ask a broker for its topics. This is an extension, see ``proto/broker.proto``.
+
+        Parameters
+        ----------
+        name : str, default ""
+            Name of a topic. By default all topics.
+        timeout : float, optional
+            Seconds for the call. By default unlimited.
+
+        Returns
+        -------
+        list of TopicInfo
+            The topics.
+        """
+        return unpack_infos(await self._ask(self._list, name, timeout))
+
+    async def delete_topic(self, name: str, *, timeout: float | None = None) -> TopicInfo:
+        """Have a broker delete a topic with all its messages. Its subscriptions end with NOT_FOUND.
+
+        Parameters
+        ----------
+        name : str
+            Name of the topic.
+        timeout : float, optional
+            Seconds for the call. By default unlimited.
+
+        Returns
+        -------
+        TopicInfo
+            What was deleted.
+        """
+        return unpack_info(await self._ask(self._delete, name, timeout))
+
+    async def _ask(self, method: Any, name: str, timeout: float | None) -> Any:
+        try:
+            return await method(pack_subscribe(name), timeout=timeout, metadata=self._settings.metadata(None))
+        except grpc.RpcError as error:
+            raise _error(error) from None
 
     async def close(self) -> None:
         """Close the channel and end its calls."""

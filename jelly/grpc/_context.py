@@ -17,8 +17,8 @@ from jelly._io.reader import Frame, Statement
 from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
-from jelly.grpc._protocol import FOLLOW, START, TOPIC, inflate, unpack_subscribe
-from jelly.grpc._topic_log import Missed
+from jelly.grpc._protocol import FOLLOW, START, TOPIC, TOPIC_BYTES, inflate, unpack_subscribe
+from jelly.grpc._topic_log import Deleted, Missed
 
 try:
     import grpc
@@ -77,6 +77,8 @@ def status_of(error: BaseException) -> tuple[Any, str]:
         return codes[error.code], str(error)[:MAX_DETAIL]
     if isinstance(error, Missed):
         return codes.OUT_OF_RANGE, str(error)[:MAX_DETAIL]
+    if isinstance(error, Deleted):
+        return codes.NOT_FOUND, str(error)[:MAX_DETAIL]
     if isinstance(error, JellyError):
         return codes.INVALID_ARGUMENT, str(error)[:MAX_DETAIL]
     if isinstance(error, OSError) and error.errno in _EXHAUSTED:
@@ -111,6 +113,16 @@ class Call:
         self.peer: str = context.peer()
         self.metadata = metadata_of(context.invocation_metadata())
         self.identity = authenticate(self.metadata) if authenticate is not None else None
+        self.is_authorized = False  # by the `authorize` of the server
+
+
+def _topic_of(context: Any) -> str:
+    """The topic in the call metadata that are not text, or ``""``."""
+    found = [value for key, value in context.invocation_metadata() or () if key == TOPIC_BYTES]
+    try:
+        return found[0].decode() if found else ""
+    except UnicodeDecodeError:
+        raise JellyOptionsError(f"{TOPIC_BYTES} is not UTF-8") from None
 
 
 def metadata_of(pairs: Any) -> dict[str, str]:
@@ -215,7 +227,7 @@ class Publication(Call):
         self._max_bytes = max_bytes
         self._decoder = FrameDecoder(patch=patch, **limits)
         self._open = 0  # bytes since a patch ended
-        self._topic = self.metadata.get(TOPIC)
+        self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
         self.messages = 0
 

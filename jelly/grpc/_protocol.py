@@ -29,9 +29,13 @@ PUBLISH = f"/{SERVICE}/PublishRdf"
 PATCH_SERVICE = "jelly.v1.PatchStreamService"
 SUBSCRIBE_PATCH = f"/{PATCH_SERVICE}/SubscribePatch"
 PUBLISH_PATCH = f"/{PATCH_SERVICE}/PublishPatch"
+TOPIC_SERVICE = "jelly.v1.TopicService"
+LIST_TOPICS = f"/{TOPIC_SERVICE}/ListTopics"
+DELETE_TOPIC = f"/{TOPIC_SERVICE}/DeleteTopic"
 
 # Call metadata of this package: PublishRdf has no field for a topic, SubscribeRdf none for the first message.
 TOPIC = "jelly-topic"
+TOPIC_BYTES = "jelly-topic-bin"  # the same in UTF-8, where it is not printable ASCII: other entries of text are
 START = "jelly-start"
 FOLLOW = "jelly-follow"
 FIRST = "jelly-first"  # sent back: the number of the first message
@@ -139,7 +143,7 @@ def inflate(message: bytes, max_bytes: int) -> bytes:
     return message
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def fields_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """The fields of a message: tag, number, bytes. A field has a number, or bytes (those of 32 and 64 bits, too)."""
     at = 0
     while at < len(data):
@@ -176,7 +180,7 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
     """
     topic = ""
     options: bytes | None = None
-    for tag, _, value in _fields(data):
+    for tag, _, value in fields_of(data):
         if tag == _TOPIC_TAG:
             topic = _text(value, "topic")
         elif tag == _OPTIONS_TAG:
@@ -188,7 +192,7 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
 
 def _numbers(data: bytes, tags: dict[int, str]) -> dict[str, Any]:
     """The numbers of a message of options by name: sizes that are open are the largest, flags are bools."""
-    values: dict[str, Any] = {tags[tag]: number for tag, number, _ in _fields(data) if tag in tags}
+    values: dict[str, Any] = {tags[tag]: number for tag, number, _ in fields_of(data) if tag in tags}
     sizes = {field: min(values.get(field, 0), MAX_TABLE_SIZE) for field in _SIZES}
     if not sizes["max_name_table_size"]:
         sizes = {field: size or MAX_TABLE_SIZE for field, size in sizes.items()}
@@ -207,7 +211,7 @@ def unpack_options(data: bytes) -> StreamOptions:
     True
     """
     name = ""
-    for tag, _, value in _fields(data):
+    for tag, _, value in fields_of(data):
         if tag == _NAME_TAG:
             name = _text(value, "stream name")
     return StreamOptions(**_numbers(data, _OPTION_TAGS), stream_name=name)

@@ -28,6 +28,8 @@ from jelly.grpc._context import (
 from jelly.grpc._framing import Fitting, encode_frames
 from jelly.grpc._patches import encode_patches
 from jelly.grpc._protocol import (
+    DELETE_TOPIC,
+    LIST_TOPICS,
     PATCH_SERVICE,
     PUBLISH,
     PUBLISH_PATCH,
@@ -35,8 +37,11 @@ from jelly.grpc._protocol import (
     SERVICE,
     SUBSCRIBE,
     SUBSCRIBE_PATCH,
+    TOPIC_SERVICE,
     inflate,
+    unpack_subscribe,
 )
+from jelly.grpc._topic_info import TopicInfo, pack_info, pack_infos
 
 __all__ = ["AsyncHandler", "AsyncServer", "Handler", "Server"]
 
@@ -102,6 +107,38 @@ class Handler:
         """
         raise NotImplementedError("no patches can be published on this server")
 
+    def on_list_topics(self, call: Call) -> list[TopicInfo]:
+        """Tell of all topics. The server leaves out those to which the client may not subscribe.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+
+        Returns
+        -------
+        list of TopicInfo
+            The topics.
+        """
+        raise NotImplementedError("this server has no list of topics")
+
+    def on_delete_topic(self, call: Call, topic: str) -> TopicInfo:
+        """Delete a topic.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+        topic : str
+            Name of the topic.
+
+        Returns
+        -------
+        TopicInfo
+            What was deleted.
+        """
+        raise NotImplementedError("topics cannot be deleted on this server")
+
 
 class AsyncHandler:
     """Base of handlers for an `AsyncServer`: like `Handler`, with coroutines of one event loop."""
@@ -156,6 +193,38 @@ class AsyncHandler:
         """
         raise NotImplementedError("no patches can be published on this server")
 
+    def on_list_topics(self, call: Call) -> list[TopicInfo]:
+        """Tell of all topics. The server leaves out those to which the client may not subscribe.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+
+        Returns
+        -------
+        list of TopicInfo
+            The topics.
+        """
+        raise NotImplementedError("this server has no list of topics")
+
+    async def on_delete_topic(self, call: Call, topic: str) -> TopicInfo:
+        """Delete a topic.
+
+        Parameters
+        ----------
+        call : Call
+            The request.
+        topic : str
+            Name of the topic.
+
+        Returns
+        -------
+        TopicInfo
+            What was deleted.
+        """
+        raise NotImplementedError("topics cannot be deleted on this server")
+
 
 class _Settings:
     """Settings of both servers, and the parts that depend on them."""
@@ -198,11 +267,17 @@ class _Settings:
             ("grpc.server_handshake_timeout_ms", 10_000),
         ]
 
-    def install(self, server: Any, subscribe: Any, publish: Any, is_async: bool) -> tuple[Any, str]:
+    def install(self, server: Any, subscribe: Any, publish: Any, topics: Any, is_async: bool) -> tuple[Any, str]:
         """Add the methods of the services and bind the address. Return the health servicer and the address.
 
-        ``subscribe`` and ``publish`` make the methods; they take whether it is the one for patches.
+        ``subscribe`` and ``publish`` make the methods; they take whether it is the one for patches. ``topics`` makes
+        those of TopicService; it takes whether it is the one that deletes.
         """
+        methods = {
+            LIST_TOPICS.rpartition("/")[2]: grpc.unary_unary_rpc_method_handler(topics(False)),
+            DELETE_TOPIC.rpartition("/")[2]: grpc.unary_unary_rpc_method_handler(topics(True)),
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(TOPIC_SERVICE, methods),))
         for service, suffix, patch in ((SERVICE, "Rdf", False), (PATCH_SERVICE, "Patch", True)):
             methods = {
                 f"Subscribe{suffix}": grpc.unary_stream_rpc_method_handler(subscribe(patch)),
@@ -227,13 +302,26 @@ class _Settings:
         self.check(call, "subscribe", call.topic)
         return call
 
+    def listed(self, call: Call, infos: list[TopicInfo], name: str) -> list[TopicInfo]:
+        """The topics that a client gets to see, or the one with a name."""
+        may = self.authorize
+        shown = [info for info in infos if not name or info.name == name]
+        if may is not None:
+            shown = [info for info in shown if may(call.identity, "subscribe", info.name)]
+        if name and not shown:
+            raise Refusal("NOT_FOUND", f"there is no topic {name!r}")
+        return shown
+
     def publication(self, context: Any, requests: Any, patch: bool) -> Publication:
         return Publication(context, self.authenticate, requests, self.check, self.max_bytes, patch, **self.limits)
 
     def check(self, call: Call, action: str, topic: str) -> None:
         """Ask ``authorize`` whether the client may do this."""
-        if self.authorize is not None and not self.authorize(call.identity, action, topic):
-            raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {action} to {topic!r}")
+        if self.authorize is not None:
+            if not self.authorize(call.identity, action, topic):
+                what = f"{action} to {topic!r}" if action in ("publish", "subscribe") else f"{action} {topic!r}"
+                raise Refusal("PERMISSION_DENIED", f"{call.identity or 'you'} may not {what}")
+            call.is_authorized = True
 
 
 def _bind_error(address: str, error: RuntimeError) -> OSError:
@@ -278,7 +366,7 @@ def _add_extras(server: Any, is_async: bool) -> Any:
         pool.Add(file)
     for module in (health_pb2, reflection_pb2):
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
-    services = (SERVICE, PATCH_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+    services = (SERVICE, PATCH_SERVICE, TOPIC_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(services, server, pool=pool)
     return servicer
 
@@ -296,6 +384,8 @@ def _refusing(method: str, code: Any, detail: str, is_async: bool) -> Any:
         return grpc.stream_unary_rpc_method_handler(abort_async if is_async else abort)
     if method in (SUBSCRIBE, SUBSCRIBE_PATCH):
         return grpc.unary_stream_rpc_method_handler(abort_async if is_async else abort)
+    if method in (LIST_TOPICS, DELETE_TOPIC):
+        return grpc.unary_unary_rpc_method_handler(abort_async if is_async else abort)
     return grpc.stream_stream_rpc_method_handler(abort_async if is_async else abort)
 
 
@@ -342,7 +432,8 @@ class Server:
     authenticate : callable, optional
         Takes the metadata of a call and returns the identity of the client, or None to refuse it, see `tokens`.
     authorize : callable, optional
-        Takes identity, ``"subscribe"`` or ``"publish"``, and the topic, and returns whether the call is allowed.
+        Takes identity, ``"subscribe"``, ``"publish"`` or ``"delete"``, and the topic, and returns whether the call is
+        allowed.
     insecure : bool, default False
         Serve without TLS on any address.
     gzip : bool, default False
@@ -403,7 +494,7 @@ class Server:
             options=settings.options,
             compression=settings.compression,
         )
-        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, False)
+        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, self._topics, False)
 
     def _subscribe(self, patch: bool) -> Any:
         handle = self.handler.on_subscribe_patch if patch else self.handler.on_subscribe
@@ -433,6 +524,22 @@ class Server:
             return RECEIVED
 
         return publish
+
+    def _topics(self, delete: bool) -> Any:
+        settings = self._settings
+
+        def topics(request: bytes, context: Any) -> Any:
+            try:
+                call = Call(context, settings.authenticate)
+                name, _ = unpack_subscribe(inflate(request, settings.max_bytes))
+                if not delete:
+                    return pack_infos(settings.listed(call, self.handler.on_list_topics(call), name))
+                settings.check(call, "delete", name)
+                return pack_info(self.handler.on_delete_topic(call, name))
+            except Exception as error:
+                context.abort(*status_of(error))
+
+        return topics
 
     def __enter__(self) -> Server:
         self.start()
@@ -475,7 +582,8 @@ class AsyncServer:
     authenticate : callable, optional
         Takes the metadata of a call and returns the identity of the client, or None to refuse it, see `tokens`.
     authorize : callable, optional
-        Takes identity, ``"subscribe"`` or ``"publish"``, and the topic, and returns whether the call is allowed.
+        Takes identity, ``"subscribe"``, ``"publish"`` or ``"delete"``, and the topic, and returns whether the call is
+        allowed.
     insecure : bool, default False
         Serve without TLS on any address.
     gzip : bool, default False
@@ -555,6 +663,23 @@ class AsyncServer:
 
         return publish
 
+    def _topics(self, delete: bool) -> Any:
+        settings = self._settings
+
+        async def topics(request: bytes, context: Any) -> Any:
+            self._note_call()
+            try:
+                call = Call(context, settings.authenticate)
+                name, _ = unpack_subscribe(inflate(request, settings.max_bytes))
+                if not delete:
+                    return pack_infos(settings.listed(call, self.handler.on_list_topics(call), name))
+                settings.check(call, "delete", name)
+                return pack_info(await self.handler.on_delete_topic(call, name))
+            except Exception as error:
+                await context.abort(*status_of(error))
+
+        return topics
+
     async def __aenter__(self) -> AsyncServer:
         await self.start()
         return self
@@ -570,7 +695,7 @@ class AsyncServer:
             options=settings.options,
             compression=settings.compression,
         )
-        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, True)
+        self._health, self.address = settings.install(self._server, self._subscribe, self._publish, self._topics, True)
         await self._server.start()
 
     async def stop(self, grace: float = 1.0) -> None:

@@ -1,4 +1,4 @@
-"""Topics: messages in memory or in a file, which subscribers read at their own pace.
+"""A topic: messages in memory or in files, which subscribers read at their own pace.
 
 A topic has an encoder of its own, which turns the statements of all publishers into one stream. After a fixed
 number of messages a new **segment** begins with a keyframe that repeats the stream options. A subscriber can start at
@@ -7,9 +7,10 @@ any segment, or continue from the one before. So frames are passed to subscriber
 A topic holds statements or patches. A message of patches is one whole patch, so that a keyframe never stands inside a
 transaction and no subscriber starts in one.
 
-In a store each topic is a file of delimited Jelly, or of Jelly-Patch: a message log that every reader of Jelly reads.
-It is only ever appended to. If a crash left bytes after the last complete frame, opening the store moves them to
-another file.
+A stored topic is a file of delimited Jelly, or of Jelly-Patch: a message log that every reader of Jelly reads. It is
+only ever appended to. Bytes that a crash left after the last complete frame are moved to another file.
+With limits for what is kept, the topic is a series of such files, each of which begins with a keyframe and has the
+number of its first message in its name (``NAME@00000000000000001234.jelly``; 0 is left out). The oldest are deleted.
 """
 
 from __future__ import annotations
@@ -18,48 +19,78 @@ import logging
 import os
 import shutil
 import threading
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
-from jelly._io.source import lock
 from jelly._options import PatchOptions, StreamOptions
-from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
+from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
 from jelly.grpc._patches import as_frames, check_whole
 from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
 
-__all__ = ["Missed", "Topic", "Topics"]
+__all__ = ["PATCH_SUFFIX", "SUFFIX", "Deleted", "Missed", "Topic"]
 
 log = logging.getLogger("jelly.grpc")
 
 SEGMENT_MESSAGES = 256
 SEGMENT_BYTES = 1 << 20
+# Maximum bytes of a file of a topic with limits.
+FILE_BYTES = 64 << 20
+# A topic with limits has about this many files; the oldest is deleted as a whole.
+FILES = 8
 _MAX_LENGTH = 10  # bytes of a varint
-_SUFFIX, _PATCH_SUFFIX = ".jelly", ".jellyp"
+SUFFIX, PATCH_SUFFIX = ".jelly", ".jellyp"
+NUMBER = "@"  # between the name and the number of a file; names have it as %40
 NAMESPACES = 2  # the first version with namespaces
-# File names have at most 255 bytes on common systems.
-_MAX_NAME = 240
 
 
 class Missed(JellyError, LookupError):
     """Messages that a subscriber asked for are no longer kept, or never existed."""
 
 
+class Deleted(JellyError, LookupError):
+    """The topic was deleted."""
+
+
+class _File:
+    """A file of a topic, with the messages from ``first`` on."""
+
+    __slots__ = ("began", "first", "handle", "is_named", "newest", "path", "size", "synced", "torn")
+
+    def __init__(self, path: Path, first: int) -> None:
+        self.path = path
+        self.first = first
+        self.size = 0
+        self.synced = 0  # bytes that are on the disk for certain
+        self.is_named = False  # whether the entry of the folder is, too
+        self.began = self.newest = time.time()  # of the first and the last message
+        self.torn = False  # whether nothing may be appended after an error
+        self.handle: Any = None  # while it is appended to
+
+    def close(self) -> None:
+        if self.handle is not None:
+            self.handle.close()
+            self.handle = None
+
+
 class _Segment:
     """Messages from ``first`` on, the first of them a keyframe. In a file they begin at byte ``offset``."""
 
-    __slots__ = ("count", "first", "frames", "offset", "size")
+    __slots__ = ("count", "file", "first", "frames", "newest", "offset", "size", "statements")
 
-    def __init__(self, first: int, offset: int) -> None:
+    def __init__(self, first: int, file: _File | None = None, offset: int = 0) -> None:
         self.first = first
+        self.file = file
         self.offset = offset
         self.count = 0
         self.size = 0  # bytes, with the lengths
+        self.statements = 0
+        self.newest = 0.0
         self.frames: list[bytes] | None = []  # None: only in the file
 
 
@@ -75,10 +106,14 @@ class Topic:
     path : pathlib.Path, optional
         Jelly file that stores the messages; patches are stored in one with the suffix ``.jellyp``. By default messages
         stay in memory.
-    keep : int, default 10000
-        Approximate number of messages kept in memory, without a file.
-    keep_bytes : int, default 256 MiB
-        Approximate maximum bytes kept in memory, without a file.
+    keep : int, optional
+        Approximate maximum number of messages kept, in memory only. By default unlimited.
+    keep_bytes : int, optional
+        Approximate maximum bytes kept. By default unlimited.
+    keep_age : float, optional
+        Seconds for which messages are kept, about an eighth more. By default unlimited.
+    owner : str, default ""
+        Name of the client that created the topic.
 
     Examples
     --------
@@ -96,24 +131,30 @@ class Topic:
         options: StreamOptions | PatchOptions | None,
         *,
         path: Path | None = None,
-        keep: int = 10_000,
-        keep_bytes: int = 1 << 28,
+        keep: int | None = None,
+        keep_bytes: int | None = None,
+        keep_age: float | None = None,
+        owner: str = "",
     ) -> None:
         self.name = name
         self.path = path
         self.keep = keep
         self.keep_bytes = keep_bytes
+        self.keep_age = keep_age
+        self.owner = owner
         self.statements = 0
+        self.failure = ""  # of the last write
         self._options = options
         self._lock = threading.Lock()
         self._segments: list[_Segment] = []
         self._encoder: FrameEncoder | None = None
         self._watchers: set[Callable[[], None]] = set()
-        self._size = 0  # bytes of the file, of the segments in memory without one
-        self._file: Any = None  # open from the first append on
-        self._is_new = True
-        if path is not None and path.exists():
-            self._is_new = False
+        self._size = 0  # bytes that are kept
+        self._next = 0
+        self._updated = 0.0
+        self._deleted = False
+        self._files: list[_File] = []
+        if path is not None:
             self._recover(path)
 
     @property
@@ -124,12 +165,22 @@ class Topic:
     @property
     def first(self) -> int:
         """Number of the oldest message that is kept."""
-        return self._segments[0].first if self._segments else 0
+        return self._segments[0].first if self._segments else self._next
 
     @property
     def end(self) -> int:
         """Number of the next message."""
-        return self._segments[-1].first + self._segments[-1].count if self._segments else 0
+        return self._next
+
+    @property
+    def size(self) -> int:
+        """Bytes of the messages that are kept."""
+        return self._size
+
+    @property
+    def updated(self) -> float:
+        """Time of the newest message, in seconds since 1970; 0.0 if there was none."""
+        return self._updated
 
     @property
     def watchers(self) -> int:
@@ -151,15 +202,19 @@ class Topic:
         """
         patch = isinstance(options, PatchOptions)
         with self._lock:
-            if self._options is None or self.end == 0:
+            if self._options is None or self._next == 0:
                 # Later publications may have namespaces, and the options of a stream never change.
                 self._options = (
                     as_frames(options)
                     if isinstance(options, PatchOptions)
                     else options.replace(stream_name=self.name, version=NAMESPACES)
                 )
-                if self.path is not None and patch != (self.path.suffix == _PATCH_SUFFIX):
-                    self.path = self.path.with_suffix(_PATCH_SUFFIX if patch else _SUFFIX)
+                if self.path is not None and patch != (self.path.suffix == PATCH_SUFFIX):
+                    self.path = self.path.with_suffix(PATCH_SUFFIX if patch else SUFFIX)
+                    if empty := self._files[:]:  # it has the number of the next message
+                        self._roll()
+                        self._files = self._files[-1:]
+                        empty[0].path.unlink()
                 return
             own = self._options
             check_content(f"topic {self.name!r}", isinstance(own, PatchOptions), patch)
@@ -185,34 +240,51 @@ class Topic:
             raise ValueError(f"a message is a Batch with the end of one frame, this one has {len(batch.frames)}")
         if isinstance(self._options, PatchOptions):
             check_whole(batch)
+        now = time.time()
         with self._lock:
-            segment = self._writable()
-            assert self._encoder is not None
+            if self._deleted:
+                raise Deleted(f"topic {self.name!r} was deleted")
             try:
-                (frame,) = self._encoder.encode(batch)
-                if not frame and segment.count:
-                    # An empty frame would look like the zeros that some file systems leave after a crash.
-                    self._encoder = None
-                    segment = self._writable()
-                    assert self._encoder is not None
-                    (frame,) = self._encoder.encode(batch)
-                data = put_varint(len(frame)) + frame
-                self._write(data)
-            except BaseException:
+                segment, data = self._encode(batch, now)
+            except BaseException as error:
                 # The state of the encoder includes rows that no reader gets, so the next message begins a segment.
                 self._encoder = None
-                if segment.count == 0:
+                if self._segments and self._segments[-1].count == 0:
                     self._segments.pop()
+                if isinstance(error, OSError):
+                    self.failure = error.strerror or str(error)
                 raise
+            self.failure = ""
+            rows = len(batch) - isinstance(self._options, PatchOptions)  # a patch ends with a row of its own
             segment.count += 1
             segment.size += len(data)
-            self.statements += len(batch)
-            assert segment.frames is not None
-            segment.frames.append(frame)
-            self._trim()
+            segment.statements += rows
+            segment.newest = self._updated = now
+            self._size += len(data)
+            self._next += 1
+            self.statements += rows
+            self._trim(now)
             watchers = list(self._watchers)
         for wake in watchers:
             wake()
+
+    def _encode(self, batch: Batch, now: float) -> tuple[_Segment, bytes]:
+        """Encode a message and write it to the file; the segment that it belongs to, and the bytes."""
+        segment = self._writable(now)
+        assert self._encoder is not None
+        (frame,) = self._encoder.encode(batch)
+        if not frame and segment.count:
+            # An empty frame would look like the zeros that some file systems leave after a crash.
+            self._encoder = None
+            segment = self._writable(now)
+            assert self._encoder is not None
+            (frame,) = self._encoder.encode(batch)
+        data = put_varint(len(frame)) + frame
+        if segment.file is not None:
+            self._write(segment.file, data, now)
+        assert segment.frames is not None
+        segment.frames.append(frame)
+        return segment, data
 
     def fill(self, items: Iterable[Any], options: StreamOptions | None = None) -> None:
         """Append many items.
@@ -231,7 +303,7 @@ class Topic:
                 self.offer(decoder.options)
             self.append(batch)
 
-    def _writable(self) -> _Segment:
+    def _writable(self, now: float) -> _Segment:
         """The last segment, or a new segment if it is full or its encoder is gone."""
         last = self._segments[-1] if self._segments else None
         full = last is None or last.count >= SEGMENT_MESSAGES or last.size >= SEGMENT_BYTES
@@ -239,34 +311,101 @@ class Topic:
             return last
         if self._options is None:
             raise JellyOptionsError(f"topic {self.name!r} has no stream options yet")
+        file = self._writable_file(now) if self.path is not None else None
         self._encoder = FrameEncoder(self._options, keyframe=True)
-        segment = _Segment(self.end, self._size)
+        segment = _Segment(self._next, file, file.size if file is not None else 0)
         self._segments.append(segment)
         return segment
 
-    def _write(self, data: bytes) -> None:
-        if self.path is not None:
-            if self._file is None:
-                self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
-            try:
-                rest = memoryview(data)
-                while rest:  # a disk that gets full takes a part; the next attempt raises the reason
-                    rest = rest[self._file.write(rest) :]
-            except OSError:
-                self._file.truncate(self._size)
-                raise
-        self._size += len(data)
-
-    def _trim(self) -> None:
-        """Drop messages that are not kept. With a file only the last segment stays in memory."""
-        if self.path is not None:
-            if len(self._segments) > 1:
-                self._segments[-2].frames = None
-            return
-        while len(self._segments) > 1 and (
-            self.end - self._segments[1].first >= self.keep or self._size > self.keep_bytes
+    def _writable_file(self, now: float) -> _File:
+        """The last file, or a new one if it is large or old enough to be deleted as a whole some time."""
+        file = self._files[-1] if self._files else None
+        if (
+            file is None
+            or file.torn
+            or (file.size and self.keep_bytes is not None and file.size >= min(FILE_BYTES, self.keep_bytes // FILES))
+            or (file.size and self.keep_age is not None and now - file.began >= self.keep_age / FILES)
         ):
-            self._size -= self._segments.pop(0).size
+            file = self._roll()
+        if file.handle is None:
+            file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        return file
+
+    def _roll(self) -> _File:
+        """Begin a new file, whose name has the number of the next message."""
+        assert self.path is not None
+        number = f"{NUMBER}{self._next:020}" if self._next else ""
+        file = _File(self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"), self._next)
+        file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
+        if self._files:
+            last = self._files[-1]
+            if last.handle is not None and last.synced < last.size:
+                os.fsync(last.handle.fileno())
+            last.close()
+        self._files.append(file)
+        self._encoder = None
+        return file
+
+    def _write(self, file: _File, data: bytes, now: float) -> None:
+        try:
+            rest = memoryview(data)
+            while rest:  # a disk that gets full takes a part; the next attempt raises the reason
+                rest = rest[file.handle.write(rest) :]
+        except OSError:
+            file.torn = True
+            file.handle.truncate(file.size)
+            file.torn = False
+            raise
+        if file.size == 0:
+            file.began = now
+        file.size += len(data)
+        file.newest = now
+
+    def trim(self) -> None:
+        """Drop messages that are older than ``keep_age``."""
+        with self._lock:
+            if not self._deleted:
+                self._trim(time.time())
+
+    def _trim(self, now: float) -> None:
+        """Drop messages that are not kept. With files only the last segment stays in memory."""
+        if self.path is None:
+            while self._segments and self._is_over(self._segments, now):
+                self._forget(self._segments[0])
+            return
+        if len(self._segments) > 1:
+            self._segments[-2].frames = None
+        while self._files and self._is_over(self._files, now):
+            if len(self._files) == 1:
+                self._roll()
+            file = self._files[0]
+            file.close()
+            try:
+                file.path.unlink(missing_ok=True)
+            except OSError as error:  # on Windows, while a subscriber reads it
+                log.warning("%s cannot be deleted yet: %s", file.path, error)
+                return
+            del self._files[0]
+            while self._segments and self._segments[0].file is file:
+                self._forget(self._segments[0])
+
+    def _is_over(self, units: list[Any], now: float) -> bool:
+        """Whether the oldest file, or segment in memory, is to be dropped; of one that is alone only its age counts."""
+        oldest = units[0]
+        if self.keep_age is not None and oldest.size and oldest.newest < now - self.keep_age:
+            return True
+        if len(units) == 1:
+            return False
+        if self.path is None and self.keep is not None and self._next - units[1].first >= self.keep:
+            return True
+        return self.keep_bytes is not None and self._size > self.keep_bytes
+
+    def _forget(self, segment: _Segment) -> None:
+        self._segments.remove(segment)
+        self._size -= segment.size
+        self.statements -= segment.statements
+        if not self._segments:
+            self._encoder = None
 
     def is_in_memory(self, number: int) -> bool:
         """Whether `read` can return a message without reading a file.
@@ -310,15 +449,23 @@ class Topic:
             first, offset, size, count = segment.first, segment.offset, segment.size, segment.count
             if segment.frames is not None:
                 return first, list(segment.frames)
-        assert self.path is not None
-        with open(self.path, "rb") as file:
-            file.seek(offset)
-            data = file.read(size)
+            assert segment.file is not None
+            path = segment.file.path
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                data = file.read(size)
+        except FileNotFoundError:
+            if number < self.first or self._deleted:
+                return self.read(number)  # which says so
+            raise
         if len(data) < size:
-            raise JellyFormatError(f"{self.path} became shorter", offset=offset)
+            raise JellyFormatError("the file became shorter", offset=offset, source=str(path))
         return first, [frame for _, frame in split_frames([data], DELIMITED)][:count]
 
     def _find(self, number: int) -> _Segment | None:
+        if self._deleted:
+            raise Deleted(f"topic {self.name!r} was deleted")
         if number == self.end:
             return None
         if number > self.end:
@@ -351,39 +498,87 @@ class Topic:
 
     def sync(self) -> None:
         """Write all messages to disk so that they survive a crash of the machine."""
-        if self._file is None or self.path is None:
-            return
-        os.fsync(self._file.fileno())
-        if self._is_new:
-            self._is_new = False
-            if hasattr(os, "O_DIRECTORY"):  # the name of the file, too
-                folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+        with self._lock:
+            file = self._files[-1] if self._files else None
+            if file is None or file.handle is None or (file.synced == file.size and file.is_named):
+                return
+            size = file.size
+            copy = os.dup(file.handle.fileno())  # appending goes on meanwhile, and may begin another file
+        try:
+            os.fsync(copy)
+        except OSError as error:
+            # The system may forget what it could not write, and say nothing the next time: that file is left alone.
+            file.torn = True
+            self.failure = error.strerror or str(error)
+            raise
+        finally:
+            os.close(copy)
+        if not file.is_named and hasattr(os, "O_DIRECTORY"):
+            folder = os.open(file.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        file.synced = max(file.synced, size)
+        file.is_named = True
 
     def close(self) -> None:
-        """Close the file."""
+        """Write all messages to disk and close the file."""
+        self.sync()
         with self._lock:
-            if self._file is not None:
-                self.sync()
-                self._file.close()
-                self._file = None
+            for file in self._files:
+                file.close()
+
+    def delete(self) -> None:
+        """Delete all messages and files. Subscriptions end with an error, and nothing can be appended any more."""
+        with self._lock:
+            self._deleted = True
+            for file in self._files:  # the oldest first: what a crash leaves is the end of the topic
+                file.close()
+                file.path.unlink(missing_ok=True)
+            self._files, self._segments = [], []
+            self._size = self.statements = 0
+            watchers = list(self._watchers)
+        for wake in watchers:
+            wake()
 
     def _recover(self, path: Path) -> None:
+        """Find the files of the topic and their segments."""
+        found: list[tuple[int, Path]] = []
+        for one in path.parent.iterdir() if path.parent.exists() else ():
+            if one.suffix == path.suffix and one.stem.partition(NUMBER)[0] == path.stem:
+                digits = one.stem.partition(NUMBER)[2]
+                if not (digits.isascii() and digits.isdigit()) and one != path:
+                    continue
+                found.append((int(digits or 0), one))
+        for number, one in sorted(found):
+            if self._files and number != self._next:
+                # After a crash of the machine without `sync` the end of a file may be lost while the next one is there.
+                if number < self._next:
+                    raise JellyFormatError(f"messages from {number} on are in another file, too", source=str(one))
+                log.warning("messages %d to %d of topic %r are lost", self._next, number - 1, self.name)
+                for lost in self._files:
+                    lost.path.rename(lost.path.with_suffix(".lost"))
+                self._files, self._segments, self._size, self.statements = [], [], 0, 0
+            self._next = number
+            file = _File(one, number)
+            self._files.append(file)
+            self._recover_file(file)
+
+    def _recover_file(self, file: _File) -> None:
         """Find the segments of a file and cut off bytes after its last complete frame.
 
         All frames are decoded, so that subscribers only get frames that a reader accepts.
         """
-        is_patch = path.suffix == _PATCH_SUFFIX
-        decoder = FrameDecoder(patch=is_patch)
+        path = file.path
+        decoder = FrameDecoder(patch=path.suffix == PATCH_SUFFIX)
         at = 0
-        with open(path, "r+b") as file:
-            size = file.seek(0, os.SEEK_END)
+        with open(path, "r+b") as data:
+            size = data.seek(0, os.SEEK_END)
+            changed = os.fstat(data.fileno()).st_mtime
             while at < size:
-                file.seek(at)
-                head = file.read(_MAX_LENGTH)
+                data.seek(at)
+                head = data.read(_MAX_LENGTH)
                 try:
                     length, used = take_varint(head, 0)
                 except JellyFormatError:
@@ -392,40 +587,49 @@ class Topic:
                     break
                 if length == 0 or at + used + length > size:
                     break
-                file.seek(at + used)
-                self._recover_frame(decoder, file.read(length), at, used + length)
+                data.seek(at + used)
+                self._recover_frame(decoder, data.read(length), file, at, used + length)
                 at += used + length
-            self._options = decoder.options
-            self._size = at
             if at < size:
                 torn = path.with_suffix(".torn")
                 log.warning("%s: %d bytes after the last whole message are moved to %s", path, size - at, torn.name)
-                file.seek(at)
+                data.seek(at)
                 with open(torn, "wb") as rest:
-                    shutil.copyfileobj(file, rest)
-                file.truncate(at)
+                    shutil.copyfileobj(data, rest)
+                data.truncate(at)
+        self._size += at
+        file.size = file.synced = at
+        file.is_named = True
+        file.newest = changed
+        file.began = 0.0  # not known; with a limit of age the next message begins another file
+        if at:
+            self._options = decoder.options
+            self._updated = changed
 
-    def _recover_frame(self, decoder: FrameDecoder, frame: bytes, at: int, size: int) -> None:
+    def _recover_frame(self, decoder: FrameDecoder, frame: bytes, file: _File, at: int, size: int) -> None:
         try:
             batch = decoder.decode(frame)
+            options = decoder.options
+            if isinstance(options, PatchOptions):
+                is_own = options.is_grouped
+                check_whole(batch)
+            else:
+                is_own = options is not None and options.stream_name == self.name
         except JellyError as error:
-            error.source = str(self.path)
+            error.source = str(file.path)
             raise
-        options = decoder.options
-        if isinstance(options, PatchOptions):
-            is_own = options.is_grouped
-            check_whole(batch)
-        else:
-            is_own = options is not None and options.stream_name == self.name
         if not is_own:
-            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(self.path))
+            raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(file.path))
         if _has_options(frame):
-            self._segments.append(_Segment(self.end, at))
+            self._segments.append(_Segment(self._next, file, at))
+        rows = len(batch) - isinstance(options, PatchOptions)
         segment = self._segments[-1]
         segment.count += 1
         segment.size += size
+        segment.statements += rows
         segment.frames = None
-        self.statements += len(batch)
+        self._next += 1
+        self.statements += rows
 
 
 def _has_options(frame: bytes) -> bool:
@@ -434,123 +638,3 @@ def _has_options(frame: bytes) -> bool:
         return False
     _, at = take_varint(frame, 1)
     return frame[at : at + 1] == b"\x0a"
-
-
-class Topics:
-    """The topics of a broker, by name.
-
-    Parameters
-    ----------
-    store : str or os.PathLike, optional
-        Directory with one Jelly file for each topic, which are read again after a restart. By default topics stay in
-        memory.
-    keep : int, default 10000
-        Approximate number of messages kept by a topic in memory.
-    keep_bytes : int, default 256 MiB
-        Approximate maximum bytes kept by a topic in memory.
-    max_topics : int, default 500
-        Maximum number of topics.
-
-    Raises
-    ------
-    JellyError
-        If another process uses the store.
-
-    Examples
-    --------
-    >>> topics = Topics()
-    >>> topics.get("news") is topics.get("news", create=True)
-    False
-    """
-
-    def __init__(
-        self,
-        store: str | os.PathLike[str] | None = None,
-        *,
-        keep: int = 10_000,
-        keep_bytes: int = 1 << 28,
-        max_topics: int = 500,
-    ) -> None:
-        self.store = None if store is None else Path(store)
-        self.keep = keep
-        self.keep_bytes = keep_bytes
-        self.max_topics = max_topics
-        self._topics: dict[str, Topic] = {}
-        self._lock = threading.Lock()
-        self._held: Any = None
-        if self.store is not None:
-            self.store.mkdir(parents=True, exist_ok=True)
-            self._held = open(self.store / ".lock", "ab")  # noqa: SIM115 - closed by close
-            try:
-                if not lock(self._held):
-                    raise JellyError("another broker uses this store", source=str(self.store))
-                for path in sorted(self.store.iterdir()):
-                    if path.suffix not in (_SUFFIX, _PATCH_SUFFIX):
-                        continue
-                    name = unquote(path.stem)
-                    if name in self._topics:
-                        raise JellyError(f"there is a topic {name!r} of statements, too", source=str(path))
-                    self._topics[name] = Topic(name, None, path=path)
-            except BaseException:
-                self._held.close()
-                raise
-
-    def get(self, name: str, *, create: bool = False) -> Topic | None:
-        """Get a topic by name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the topic.
-        create : bool, default False
-            Create the topic if it does not exist.
-
-        Returns
-        -------
-        Topic or None
-            The topic, or None if it does not exist.
-
-        Raises
-        ------
-        JellyLimitError
-            If there are already ``max_topics`` topics.
-        JellyOptionsError
-            If the name is not allowed.
-        """
-        with self._lock:
-            topic = self._topics.get(name)
-            if topic is None and create:
-                if len(self._topics) >= self.max_topics:
-                    raise JellyLimitError(f"there are {self.max_topics} topics, which is the most there may be")
-                file = quote(name, safe="") + _SUFFIX
-                if not name or len(file) > _MAX_NAME or file.startswith("."):
-                    raise JellyOptionsError(f"{name[:_MAX_NAME]!r} cannot be the name of a topic")
-                path = None if self.store is None else self.store / file
-                topic = Topic(name, None, path=path, keep=self.keep, keep_bytes=self.keep_bytes)
-                self._topics[name] = topic
-            return topic
-
-    def names(self) -> list[str]:
-        """List the names of all topics.
-
-        Returns
-        -------
-        list of str
-            The names.
-        """
-        with self._lock:
-            return sorted(self._topics)
-
-    def close(self) -> None:
-        """Close all files and release the store."""
-        with self._lock:
-            for topic in self._topics.values():
-                topic.close()
-            if self._held is not None:
-                self._held.close()
-
-    def __enter__(self) -> Topics:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()

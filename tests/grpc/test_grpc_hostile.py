@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 import os
 import socket
@@ -265,6 +266,10 @@ def test_tls(serve, tmp_path):
         ours.issue_cert("client"),
         theirs.issue_cert("client"),
     )
+    now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(days=1)
+    other_host = ours.issue_cert("example.org")
+    expired = ours.issue_cert("localhost", "127.0.0.1", not_before=now - 2 * day, not_after=now - day)
+    early = ours.issue_cert("localhost", "127.0.0.1", not_before=now + day, not_after=now + 2 * day)
 
     def tls(certificate, ca):
         pem = {} if certificate is None else {
@@ -285,6 +290,12 @@ def test_tls(serve, tmp_path):
         (mutual, tls(of_stranger, ours), False),
         (mutual, tls(None, ours), False),
         (mutual, None, False),
+        (serve(tls=tls(expired, None)), tls(None, ours), False),
+        (serve(tls=tls(early, None)), tls(None, ours), False),
+        (serve(tls=tls(other_host, None)), tls(None, ours), False),
+        (mutual, tls(expired, ours), False),
+        (mutual, tls(early, ours), False),
+        (mutual, tls(of_client, ours), True),  # the others have done no harm
     ]
     for server, security, welcome in tries:
         with jg.Client(server.address, tls=security, retries=0) as client:
@@ -297,6 +308,7 @@ def test_tls(serve, tmp_path):
                 assert work() >= 2
             else:
                 refused("UNAVAILABLE", work)
-    assert one_way.handler.published == mutual.handler.published == 2
+    assert (one_way.handler.published, mutual.handler.published) == (2, 4)
+    assert all(server.handler.published == 0 for server, _, welcome in tries[8:-3] if not welcome)
     with pytest.raises(ValueError, match="needs key and certificate"):
         jg.Tls().of_server()

@@ -1,0 +1,300 @@
+"""The topics of a broker: a store of files, limits for what is kept, and when it is certainly on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote, unquote
+
+from jelly._io.source import lock
+from jelly.errors import JellyError, JellyLimitError, JellyOptionsError
+from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
+
+__all__ = ["Topics"]
+
+log = logging.getLogger("jelly.grpc")
+
+# Of a topic in memory.
+KEEP, KEEP_BYTES = 10_000, 1 << 28
+# File names have at most 255 bytes on common systems; 21 are for the number of a file.
+_MAX_NAME = 230
+_OWNERS = ".owners.json"
+# Seconds between two looks at what is too old.
+_LONGEST_WAIT = 60.0
+_LIMITS = ("keep", "keep_bytes", "keep_age")
+
+
+class Topics:
+    """The topics of a broker, by name.
+
+    Parameters
+    ----------
+    store : str or os.PathLike, optional
+        Directory with the files of the topics, which are read again after a restart. By default topics stay in memory.
+    keep : int, optional
+        Approximate maximum number of messages of a topic in memory. By default 10,000.
+    keep_bytes : int, optional
+        Approximate maximum bytes of a topic. By default 256 MiB in memory, unlimited in a store.
+    keep_age : float, optional
+        Seconds for which messages are kept, about an eighth more. By default unlimited.
+    per_topic : mapping of str to mapping, optional
+        Other limits for some topics: ``{"news": {"keep_bytes": 1 << 30, "keep_age": None}}``.
+    sync : {"always", "interval", "never"}, default "always"
+        When messages are on the disk for certain: before a publication is acknowledged, within ``sync_interval``
+        seconds, or when the operating system writes them. Only a crash of the machine loses what is not there; a crash
+        of the process loses nothing that was acknowledged.
+    sync_interval : float, default 1.0
+        Seconds, with ``sync="interval"``.
+    max_topics : int, default 500
+        Maximum number of topics.
+    topics_per_owner : int, optional
+        Maximum number of topics that a client with a name may create. By default unlimited.
+
+    Raises
+    ------
+    JellyError
+        If another process uses the store.
+
+    Examples
+    --------
+    >>> topics = Topics()
+    >>> topics.get("news") is topics.get("news", create=True)
+    False
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | None = None,
+        *,
+        keep: int | None = None,
+        keep_bytes: int | None = None,
+        keep_age: float | None = None,
+        per_topic: Mapping[str, Mapping[str, Any]] | None = None,
+        sync: Literal["always", "interval", "never"] = "always",
+        sync_interval: float = 1.0,
+        max_topics: int = 500,
+        topics_per_owner: int | None = None,
+    ) -> None:
+        if sync not in ("always", "interval", "never"):
+            raise JellyOptionsError(f"sync is {sync!r}: expected always, interval or never")
+        self.store = None if store is None else Path(store)
+        if self.store is None:
+            keep = KEEP if keep is None else keep
+            keep_bytes = KEEP_BYTES if keep_bytes is None else keep_bytes
+        self.limits: dict[str, Any] = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age}
+        self.per_topic = {name: dict(limits) for name, limits in (per_topic or {}).items()}
+        for name, limits in self.per_topic.items():
+            if unknown := limits.keys() - set(_LIMITS):
+                raise JellyOptionsError(
+                    f"topic {name!r} has no limit {sorted(unknown)[0]}: expected {', '.join(_LIMITS)}"
+                )
+        self.sync: str = sync
+        self.sync_interval = sync_interval
+        self.max_topics = max_topics
+        self.topics_per_owner = topics_per_owner
+        self._topics: dict[str, Topic] = {}
+        self._lock = threading.Lock()
+        self._held: Any = None
+        self._closed = threading.Event()
+        self._keeper: threading.Thread | None = None
+        if self.store is not None:
+            self.store.mkdir(parents=True, exist_ok=True)
+            self._held = open(self.store / ".lock", "ab")  # noqa: SIM115 - closed by close
+            try:
+                if not lock(self._held):
+                    raise JellyError("another broker uses this store", source=str(self.store))
+                self._load(self.store)
+            except BaseException:
+                self._held.close()
+                raise
+        ages = [
+            age for limits in (self.limits, *self.per_topic.values()) if (age := limits.get("keep_age")) is not None
+        ]
+        waits = [max(age / 8, 0.01) for age in ages] + [self.sync_interval] * (sync == "interval")
+        if waits:
+            self._keeper = threading.Thread(
+                target=self._look_after, args=(min(*waits, _LONGEST_WAIT),), name="jelly-topics", daemon=True
+            )
+            self._keeper.start()
+
+    def _load(self, store: Path) -> None:
+        """Open the topics of the store."""
+        paths: dict[str, set[Path]] = {}
+        for path in store.iterdir():
+            if path.suffix in (SUFFIX, PATCH_SUFFIX) and not path.name.startswith("."):
+                stem = path.stem.partition(NUMBER)[0]
+                paths.setdefault(unquote(stem), set()).add(path.with_name(stem + path.suffix))
+        try:
+            owners = json.loads((store / _OWNERS).read_text("utf-8"))
+        except FileNotFoundError:
+            owners = {}
+        for name, found in sorted(paths.items()):
+            if len(found) > 1:
+                raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
+            self._topics[name] = Topic(
+                name, None, path=found.pop(), owner=owners.get(name, ""), **self._limits_of(name)
+            )
+
+    def _limits_of(self, name: str) -> dict[str, Any]:
+        return self.limits | self.per_topic.get(name, {})
+
+    def _look_after(self, wait: float) -> None:
+        """Drop what is too old and, if asked for, write to the disk, now and then."""
+        while not self._closed.wait(wait):
+            with self._lock:
+                topics = list(self._topics.values())
+            for topic in topics:
+                try:
+                    if self.sync == "interval":
+                        topic.sync()
+                    topic.trim()
+                except OSError as error:
+                    topic.failure = error.strerror or str(error)
+                    log.error("topic %r: %s", topic.name, error)
+
+    def acknowledge(self, topic: Topic) -> None:
+        """Do what must be done before a publication is acknowledged.
+
+        Parameters
+        ----------
+        topic : Topic
+            The topic.
+        """
+        if self.sync == "always":
+            topic.sync()
+
+    def check(self) -> str:
+        """Check whether the store can be written to.
+
+        Returns
+        -------
+        str
+            Why the last message could not be stored, and still cannot, or ``""``.
+        """
+        with self._lock:
+            failed = [topic for topic in self._topics.values() if topic.failure]
+        if not failed or self.store is None:
+            return ""
+        probe = self.store / ".probe"
+        try:
+            with open(probe, "wb") as file:
+                file.write(bytes(1 << 16))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            return error.strerror or str(error)
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
+        for topic in failed:
+            topic.failure = ""
+        return ""
+
+    def get(self, name: str, *, create: bool = False, owner: str = "") -> Topic | None:
+        """Get a topic by name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the topic.
+        create : bool, default False
+            Create the topic if it does not exist.
+        owner : str, default ""
+            Name of the client that creates it, if clients have names.
+
+        Returns
+        -------
+        Topic or None
+            The topic, or None if it does not exist.
+
+        Raises
+        ------
+        JellyLimitError
+            If there are already ``max_topics`` topics, or ``topics_per_owner`` of the owner.
+        JellyOptionsError
+            If the name is not allowed.
+        """
+        with self._lock:
+            topic = self._topics.get(name)
+            if topic is None and create:
+                if len(self._topics) >= self.max_topics:
+                    raise JellyLimitError(f"there are {self.max_topics} topics, which is the most there may be")
+                theirs = sum(other.owner == owner for other in self._topics.values()) if owner else 0
+                if self.topics_per_owner is not None and theirs >= self.topics_per_owner:
+                    raise JellyLimitError(f"{owner} has {theirs} topics, which is the most for one client")
+                stem = quote(name, safe="")
+                if not name or len(stem) > _MAX_NAME or stem.startswith("."):
+                    raise JellyOptionsError(f"{name[:_MAX_NAME]!r} cannot be the name of a topic")
+                path = None if self.store is None else self.store / (stem + SUFFIX)
+                topic = Topic(name, None, path=path, owner=owner, **self._limits_of(name))
+                self._topics[name] = topic
+                if owner:
+                    try:
+                        self._write_owners()
+                    except BaseException:
+                        del self._topics[name]
+                        raise
+            return topic
+
+    def _write_owners(self) -> None:
+        if self.store is not None:
+            owners = {name: topic.owner for name, topic in self._topics.items() if topic.owner}
+            new = self.store / (_OWNERS + ".new")
+            new.write_text(json.dumps(owners), "utf-8")
+            new.replace(self.store / _OWNERS)
+
+    def delete(self, name: str) -> Topic | None:
+        """Delete a topic with its files. Its subscriptions end with an error.
+
+        Parameters
+        ----------
+        name : str
+            Name of the topic.
+
+        Returns
+        -------
+        Topic or None
+            The topic, which is empty now, or None if it does not exist.
+        """
+        with self._lock:
+            topic = self._topics.get(name)
+            if topic is not None:
+                topic.delete()
+                del self._topics[name]
+                if topic.owner:
+                    self._write_owners()
+            return topic
+
+    def names(self) -> list[str]:
+        """List the names of all topics.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
+        with self._lock:
+            return sorted(self._topics)
+
+    def close(self) -> None:
+        """Write all messages to disk, close all files and release the store."""
+        self._closed.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        with self._lock:
+            for topic in self._topics.values():
+                topic.close()
+            if self._held is not None:
+                self._held.close()
+
+    def __enter__(self) -> Topics:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
