@@ -109,7 +109,7 @@ def described(spark: SparkSession, what: str, files: Collection[File]) -> Iterat
     context = spark.sparkContext
     before = context.getLocalProperty(_DESCRIPTION)
     size = sum(file.size for file in files) / 1e6
-    context.setLocalProperty(_DESCRIPTION, f"{what}: {len(files):,} files, {size:,.1f} MB")
+    context.setLocalProperty(_DESCRIPTION, f"{what}: {len(files):,} files, {size:,.1f} MB" if files else what)
     try:
         yield
     finally:

@@ -355,13 +355,14 @@ def _run(
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
     left = set(map(_task_name, tasks))
+    files = {part.file for task in tasks if not isinstance(task, Step) for part in task}
     told: set[str] = set()
     tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
 
     def collect() -> None:
         try:
             context.setJobGroup(job, "jelly spark ingest", True)
-            with described(spark, "jelly spark ingest", {part.file for task in tasks for part in task}):
+            with described(spark, "jelly spark ingest", files):
                 results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
