@@ -11,7 +11,7 @@ CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
 
-.PHONY: demo test pytest lakehouse wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse pipeline wheel sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -51,6 +51,11 @@ wheel: $(VENV)/pip
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest tests/lakehouse
+
+# Steps of a pipeline on Spark, beside the same in plain PySpark.
+pipeline: $(VENV)/ready $(VENV)/lakehouse/ready
+	$(PIP) --python $(VENV)/lakehouse/bin/python install --quiet --group pipeline
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python bench/spark/pipeline.py
 
 # The second copy of the package is found first through PYTHONPATH. bin/pytest and not python -m pytest: the latter puts
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
