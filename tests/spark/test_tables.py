@@ -323,7 +323,7 @@ def edges_of(folder: Path) -> Counter[tuple[str, str, str]]:
 def test_a_graph_of_each_layout(spark: Any, src: Path, tmp_path: Path) -> None:
     jelly.spark.register(spark)
     out = tmp_path / "out"
-    ingest(src, out, spark=spark, layout="ids")
+    ingest(src, out, spark=spark, layout="ids", buckets=1)
     load = spark.read.format("jelly").load
     made = {
         "flat": graph_tables(load(str(src))),

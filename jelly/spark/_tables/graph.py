@@ -50,9 +50,9 @@ def graphframe(df: DataFrame, terms: DataFrame | None = None, *, literals: bool 
     """
     try:
         from graphframes import GraphFrame
-    except ImportError:
+    except ImportError as error:
         raise MissingExtraError(
-            "a GraphFrame needs graphframes: python -m pip install 'jelly-rdf[graph]'; "
+            f"a GraphFrame needs graphframes ({error}): python -m pip install 'jelly-rdf[graph]'; "
             "graph_tables gives its vertices and edges without it"
         ) from None
     vertices, edges = graph_tables(df, terms, literals=literals)
