@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from threading import Thread
@@ -22,11 +22,12 @@ from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import StreamOptions
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import Manifest, new_reports, report_name, task_parts
 from jelly.spark._commit.store import LocalStore, Store, store_of
+from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._partitions import (
     BATCH_ROWS,
@@ -46,7 +47,7 @@ from jelly.spark._session import plain_error, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ingest"]
+__all__ = ["compact_table", "ingest"]
 
 # Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
@@ -54,6 +55,8 @@ _REMOTE_TICK = 2.0
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
+# Bytes of the files that a compaction makes.
+TARGET_BYTES = 1 << 27
 # Maximum rows and bytes that a task sorts at once.
 _RUN_ROWS = 1 << 20
 _RUN_BYTES = 1 << 28
@@ -95,6 +98,8 @@ def ingest(
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
+    compact: bool = False,
+    target_file_bytes: int = TARGET_BYTES,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
@@ -115,9 +120,11 @@ def ingest(
 
     ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
     to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
-    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of
-    the sources done, bytes in all, statements. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
+    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of the sources done, bytes in all,
+    statements; and the same for a compaction. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
     ``skolemBase`` of the data source; all runs into a directory must use the same.
+
+    ``compact`` makes few files out of many afterwards, of about ``target_file_bytes`` (see `compact_table`).
 
     >>> def table(sources):
     ...     return ingest(sources, "table", spark="local[2]").statements
@@ -130,9 +137,10 @@ def ingest(
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
     if sort and to != "parquet":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
+    if compact:
+        _check_compaction(to, target_file_bytes)
     began = time.perf_counter()
-    target = local_path(os.fspath(out))
-    store = store_of(target if is_url(target) else os.path.abspath(target), storage)
+    store = _store(out, storage)
     column = _partition_column(partition_by, layout)
     columns = _sort_columns(sort, layout)
     files, left_out = find_sources(
@@ -151,7 +159,8 @@ def ingest(
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with Manifest(store, settings) as manifest:
+    with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
+        running = _Session(spark, conf, stack)
         manifest.recover()
         paths = {file.path for file in files}
         gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
@@ -188,17 +197,62 @@ def ingest(
                     progress(report.bytes_read, total, report.statements)
 
             tasks = {_task_name(task): task for task in left}
+            if progress is not None:
+                progress(0, total, 0)
             try:
-                waiting = time.perf_counter()
-                with session(spark, conf) as running:
-                    began += time.perf_counter() - waiting
-                    _run(running, job, work, left, commit)
-                    report.seconds = time.perf_counter() - began
+                _run(running.get(), job, work, left, commit)
             finally:
                 manifest.sweep()
         manifest.publish()
-    report.seconds = report.seconds or time.perf_counter() - began
+        if compact:
+            _compact(running, manifest, work, target_file_bytes, report, progress)
+        report.seconds = time.perf_counter() - began - running.seconds
     return report
+
+
+def compact_table(
+    out: str | os.PathLike[str],
+    *,
+    spark: SparkSession | str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    target_file_bytes: int = TARGET_BYTES,
+    storage: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> Ingestion:
+    """Make few files out of many in the table of an ingest, without new sources. Return what was done.
+
+    The files of a partition, or of a table without partitions, become files of about ``target_file_bytes``. If the
+    table is sorted, all its rows are, and none of these files overlap in a partition. Readers see the former files
+    until all is done. Sources whose statements share a file are read again together when one of them changes. The
+    other keywords are those of `ingest`.
+    """
+    began = time.perf_counter()
+    store = _store(out, storage)
+    report = Ingestion(store.url)
+    with Manifest(store, None) as manifest, contextlib.ExitStack() as stack:
+        running = _Session(spark, conf, stack)
+        settings = manifest.settings
+        _check_compaction(settings["to"], target_file_bytes)
+        layout = settings["layout"]
+        manifest.recover()
+        manifest.publish()
+        work = _Work(store, uuid.uuid4().hex, "parquet", layout, _partition_column(settings["partition_by"], layout),
+                     _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP)  # fmt: skip
+        _compact(running, manifest, work, target_file_bytes, report, progress)
+        report.seconds = time.perf_counter() - began - running.seconds
+    return report
+
+
+def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
+    path = local_path(os.fspath(out))
+    return store_of(path if is_url(path) else os.path.abspath(path), storage)
+
+
+def _check_compaction(to: str, target_file_bytes: int) -> None:
+    if to != "parquet":
+        raise JellyOptionsError("only tables of Parquet can be compacted")
+    if target_file_bytes < 1:
+        raise ValueError("target_file_bytes must be at least 1")
 
 
 def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
@@ -231,8 +285,97 @@ def _task_name(task: list[Part]) -> str:
 
 # ---- the driver
 
+class _Session:
+    """The session of Spark, which is started when it is needed. ``seconds`` is how long that took."""
+
+    def __init__(
+        self, spark: SparkSession | str, conf: Mapping[str, str] | None, stack: contextlib.ExitStack
+    ) -> None:
+        self._make = partial(session, spark, conf)
+        self._stack = stack
+        self._running: SparkSession | None = None
+        self.seconds = 0.0
+
+    def get(self) -> SparkSession:
+        if self._running is None:
+            began = time.perf_counter()
+            self._running = self._stack.enter_context(self._make())
+            self.seconds = time.perf_counter() - began
+        return self._running
+
+
+def _compact(
+    running: _Session,
+    manifest: Manifest,
+    work: _Work,
+    target: int,
+    report: Ingestion,
+    progress: Callable[[int, int, int], object] | None,
+) -> None:
+    """Compact a table that is published, and publish it again."""
+    groups = plan(work.store, manifest.tasks, work.sort, target)
+    if not groups:
+        return
+    job = uuid.uuid4().hex
+    work = replace(work, job=job)
+    work.store.begin(job)
+    of_task: dict[str, int] = {}  # the group that a task belongs to
+    sizes: dict[str, int] = {}
+    tasks: list[Compaction] = []
+    for number, (_, _, pieces) in enumerate(groups):
+        for task in compacted(work.store, pieces, work.sort):
+            of_task[task.name] = number
+            sizes[task.name] = sum(piece.size for piece in task.pieces)
+            tasks.append(task)
+    made: list[list[dict[str, Any]]] = [[] for _ in groups]
+    bytes_read = statements = 0
+
+    def commit(done: dict[str, Any]) -> None:
+        nonlocal bytes_read, statements
+        made[of_task[done["task"]]].append(done)
+        bytes_read += sizes[done["task"]]
+        statements += done["statements"]
+        if progress is not None:
+            progress(bytes_read, sum(sizes.values()), statements)
+
+    if progress is not None:
+        progress(0, sum(sizes.values()), 0)
+    try:
+        _run(running.get(), job, work, tasks, commit)
+        reports = []
+        for (members, kept, _), parts in zip(groups, made, strict=True):
+            former = [manifest.tasks[name] for name in members]
+            before = {name: size for task in former for name, size in task["files"]}
+            rows = sum(task["statements"] for task in former)
+            reports.append({
+                "task": hashlib.blake2b(repr((job, members)).encode(), digest_size=8).hexdigest(),
+                "job": job,
+                "attempt": "",
+                "parts": [part for task in former for part in task["parts"]],
+                "on_error": "skip" if any(task["on_error"] == "skip" for task in former) else "fail",
+                "statements": rows,
+                "files": [[name, before[name]] for name in kept] + [file for part in parts for file in part["files"]],
+                "staged": [file for part in parts for file in part["staged"]],
+                "errors": [error for task in former for error in task["errors"]],
+                "replaces": members,
+                **({"sorted": manifest.settings["sort"]} if work.sort else {}),
+            })  # fmt: skip
+            report.compacted += len(before) - len(kept)
+            report.compacted_to += sum(len(part["files"]) for part in parts)
+            if not kept and rows != (now := sum(part["statements"] for part in parts)):
+                raise JellyError(f"compaction made {now} statements of {rows}", source=work.store.url)
+        manifest.replace(reports)
+    finally:
+        manifest.sweep()
+    manifest.publish()
+
+
 def _run(
-    spark: SparkSession, job: str, work: _Work, tasks: list[list[Part]], commit: Callable[[dict[str, Any]], None]
+    spark: SparkSession,
+    job: str,
+    work: _Work,
+    tasks: Sequence[list[Part] | Compaction],
+    commit: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
     from pyspark import InheritableThread
@@ -277,18 +420,18 @@ def _run(
 
 # ---- the executors
 
-def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
+def _run_task(work: _Work, task: list[Part] | Compaction) -> dict[str, Any]:
     """Read and write the parts of a task. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    name = _task_name(task)
+    name = _task_name(task) if isinstance(task, list) else task.name
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
     done: dict[str, Any] = {
         "task": name,
         "job": work.job,
         "attempt": attempt,
-        "parts": task_parts(task),
+        "parts": task_parts(task) if isinstance(task, list) else [],
         "on_error": "skip" if work.skip else "fail",
     }
     errors: list[JellyError] | None = [] if work.skip else None
@@ -296,7 +439,9 @@ def _run_task(work: _Work, task: list[Part]) -> dict[str, Any]:
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if work.to == "jelly":
+            if not isinstance(task, list):
+                done |= task.write(draft.folder, unique)
+            elif work.to == "jelly":
                 done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
             elif work.column is None:
                 done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)

@@ -41,6 +41,8 @@ class Ingestion:
     run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
     earlier run skipped in these sources.
 
+    ``compacted`` are the files that were merged, ``compacted_to`` those that were made of them.
+
     ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
     are in the table; ``pruned`` are such files whose statements this run has removed.
     """
@@ -53,6 +55,8 @@ class Ingestion:
     bytes_read: int = 0
     files: int = 0
     bytes_written: int = 0
+    compacted: int = 0
+    compacted_to: int = 0
     seconds: float = 0.0
     errors: list[IngestProblem] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
