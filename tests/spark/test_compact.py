@@ -135,10 +135,11 @@ def test_files_of_a_sorted_table_do_not_overlap(
     assert sum(keys, []) == sorted(sum(keys, []))
     assert rows(store) == expected(src)
     if isinstance(store, LocalStore):
-        # The statistics tell which one file to read.
+        # The statistics tell which row groups to read: one, or two where the predicate changes in one.
+        files = list(dataset.dataset(store.path).get_fragments())
         wanted = (dataset.field("predicate") == "a:p0") & (dataset.field("subject") == keys[0][5][1])
-        fragments = [part.subset(wanted) for part in dataset.dataset(store.path).get_fragments(wanted)]
-        assert [len(part.row_groups) for part in fragments if part.row_groups] == [1]
+        assert sum(len(file.row_groups) for file in files) >= 10
+        assert 1 <= sum(len(file.subset(wanted).row_groups) for file in files) <= 2
     assert compact_table(store.path, storage=dict(store.storage)).compacted == 0
     source(src, 6)
     assert run(store, src, sort=["predicate", "subject"], compact=True).compacted_to == 1
