@@ -144,8 +144,11 @@ def test_the_recipes(spark: Any, s3: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.nt").write_text('<a:s> <a:p> "o" .\n')
     names: dict[str, Any] = {"spark": spark}
-    for recipe in recipes:
-        text = recipe.replace("s3://bucket", f"s3://bucket/{tmp_path.name}").replace('"data"', repr(str(tmp_path / "data")))
-        text = text.replace('storage = {"anon": False}', f"storage = {s3!r}").replace("/tmp/state", str(tmp_path / "state"))
+    for text in recipes:
+        for there, here in {
+            "s3://bucket": f"s3://bucket/{tmp_path.name}", '"data"': repr(str(tmp_path / "data")),
+            'storage = {"anon": False}': f"storage = {s3!r}", "/tmp/state": str(tmp_path / "state"),
+        }.items():  # fmt: skip
+            text = text.replace(there, here)
         exec(compile(text, "docs/object-stores.md", "exec"), names)
     assert names["frame"].count() == 1
