@@ -195,12 +195,12 @@ def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
         return driver
 
     # In the end of a task, and while the table becomes visible.
-    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)][not LONG :]:
+    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)] if LONG else []:
         cluster.kill(start(pattern, number))
         proxy.go()
         assert find_files(out, storage=s3) == []
     for path in source.iterdir():
-        os.utime(path, (1, 1))  # all is to be done again
+        os.utime(path, (1, 1))  # after these, all is to be done again
     driver = start(r"PUT .*partNumber=", 3)
     for worker in cluster.workers[-2:]:
         cluster.kill(worker)

@@ -147,7 +147,7 @@ def test_the_recipes(spark: Any, s3: dict[str, Any], tmp_path: Path) -> None:
     for text in recipes:
         for there, here in {
             "s3://bucket": f"s3://bucket/{tmp_path.name}", '"data"': repr(str(tmp_path / "data")),
-            'storage = {"anon": False}': f"storage = {s3!r}", "/tmp/state": str(tmp_path / "state"),
+            'storage = {"anon": False}': f"storage = {s3!r}", '"state"': repr(str(tmp_path / "state")),
         }.items():  # fmt: skip
             text = text.replace(there, here)
         exec(compile(text, "docs/object-stores.md", "exec"), names)
