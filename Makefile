@@ -11,7 +11,7 @@ CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
 
-.PHONY: demo test pytest sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -19,10 +19,15 @@ demo: $(VENV)/ready
 # One after the other also under `make -j`: both build in jelly/_core.
 test:
 	$(MAKE) pytest
+	$(MAKE) lakehouse
 	$(MAKE) sanitize
 
 pytest: $(VENV)/ready
 	$(BIN)/pytest tests
+
+# With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
+lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest tests/lakehouse
 
 # The second copy of the package is found first through PYTHONPATH. bin/pytest and not python -m pytest: the latter puts
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
@@ -76,6 +81,11 @@ $(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
 
 $(VENV)/bench: $(VENV)/ready
 	$(PIP) install --quiet --group bench
+	touch $@
+
+$(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml
+	$(BIN)/python -m venv --without-pip $(VENV)/lakehouse
+	$(PIP) --python $(VENV)/lakehouse/bin/python install --quiet --group lakehouse
 	touch $@
 
 # All of the package, not the core alone: the copy must not mix with the modules beside the sources.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-__all__ = ["LAYOUTS", "Layout", "TableLayout", "find_layout", "guess_layout"]
+__all__ = ["BUILT", "LAYOUTS", "BuiltLayout", "Layout", "TableLayout", "find_layout", "guess_layout"]
 
 Layout: TypeAlias = Literal["flat", "ntriples"]
+# Several tables, which `jelly.spark.ingest` builds.
+BuiltLayout: TypeAlias = Literal["ids", "vertical", "wide"]
+BUILT: tuple[BuiltLayout, ...] = get_args(BuiltLayout)
 
 
 @dataclass(frozen=True, slots=True)

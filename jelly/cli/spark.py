@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from jelly._layouts import BUILT, LAYOUTS
 from jelly.cli.commands import cli
-from jelly.cli.common import Size, blank_node_options, layout_option, progress_bar, say, shape_option, show
+from jelly.cli.common import Size, blank_node_options, progress_bar, say, shape_option, show
 from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
 
@@ -86,7 +87,16 @@ def spark_() -> None:
     help="Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
 )
 @click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
-@layout_option
+@click.option(
+    "--layout", type=click.Choice([*LAYOUTS, *BUILT]), default="flat", show_default=True,
+    help="flat and ntriples: columns of one table; ids: tables of terms and triples; vertical: a table for each "
+    "predicate; wide: a table for each class.",
+)
+@click.option(
+    "--buckets", type=click.IntRange(1), default=16, show_default=True,
+    help="Partitions by hash of ids, vertical and wide, a power of 2.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, help="A number that ids depend on (default: 0).")
 @click.option(
     "--partition-by", type=click.Choice(["predicate", "graph"]),
     help="Write one Parquet directory per value, as Hive does.",
@@ -118,6 +128,15 @@ def ingest_(
       jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
       jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
       jelly spark ingest --compact --out s3://bucket/table
+      jelly spark ingest data/ --layout ids --out graph
+      jelly spark ingest data/ --layout vertical --out predicates
+      jelly spark ingest data/ --layout wide --out classes
+
+    \b
+    Tables in DIR:
+      ids       triples (subject, predicate, object, graph) and terms (id, kind, value, datatype, lang)
+      vertical  tables/NAME for each predicate, catalogue (which is which), statements (what they are made of)
+      wide      tables/NAME for each class, catalogue, report (what did not fit), statements
     """
     from jelly.spark._ingest import compact_table, ingest
 
@@ -146,6 +165,7 @@ def ingest_(
 
         show_report(done.as_dict())
     _tell("skipped broken input, {} errors:", [message(trouble.error()) for trouble in done.errors])
+    _tell("some statements are not in the tables as they are, see the table report:", done.misfits)
     _tell("left out, with the suffix of no format, {} files:", done.unknown)
     _tell("removed, because their sources are gone, the statements of {} files:", done.pruned)
     _tell("gone, but their statements are in the table until you use --prune, {} files:", done.vanished)

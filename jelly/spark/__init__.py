@@ -140,20 +140,45 @@ reads a file. The options for reading above apply, except ``frames``, ``fileColu
 written.
 
 For messages in columns see `from_jelly`, `to_jelly` and `from_ntriples`, which keep labels of blank nodes.
-``jelly spark ingest`` converts many files to Parquet without moving statements through the JVM, and
-``jelly spark stats`` counts them.
+`ingest`, or ``jelly spark ingest``, converts many files to Parquet without moving statements through the JVM: to one
+table, or to tables of numbers for terms, of predicates or of classes, see ``docs/tables.md``. `graphframe` and
+`graph_tables` make vertices and edges of them. ``jelly spark stats`` counts.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from jelly.spark._ingest import ingest
+    from jelly.spark._tables.graph import graph_tables, graphframe
+    from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
-__all__ = ["from_jelly", "from_ntriples", "register", "to_jelly"]
+__all__ = [
+    "from_jelly",
+    "from_ntriples",
+    "graph_tables",
+    "graphframe",
+    "ingest",
+    "register",
+    "term_id",
+    "to_jelly",
+]
+
+# What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
+_MODULES = {
+    "from_jelly": "_udf",
+    "from_ntriples": "_udf",
+    "graph_tables": "_tables.graph",
+    "graphframe": "_tables.graph",
+    "ingest": "_ingest",
+    "term_id": "_tables.ids",
+    "to_jelly": "_udf",
+}
 
 
 def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True) -> None:
@@ -195,9 +220,6 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
 
 
 def __getattr__(name: str) -> Any:
-    # These import pyspark.sql, which workers do not need.
-    if name in ("from_jelly", "from_ntriples", "to_jelly"):
-        from jelly.spark import _udf as udf
-
-        return getattr(udf, name)
+    if name in _MODULES:
+        return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,9 @@
 """Some rows of a Batch as a Batch of their own."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from jelly._core.base.batch cimport BatchData
 
 
 cdef int32_t move_term(BatchData* b, int32_t term, BatchData* target, int32_t* moved) noexcept nogil
+cdef object row_numbers(object rows, int64_t n)

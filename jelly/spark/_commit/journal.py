@@ -23,9 +23,11 @@ from jelly.spark._commit.store import SUCCESS, TEMPORARY, LocalStore, Staged, St
 from jelly.spark._commit.swap import finish, marker_of, swap
 from jelly.spark._partitions import Part
 
-__all__ = ["JOURNAL", "Manifest", "new_reports", "report_name", "task_parts"]
+__all__ = ["JOURNAL", "SCRATCH", "Manifest", "new_reports", "report_name", "task_parts"]
 
 JOURNAL = "_ingest.jsonl"
+# A directory of a task for files that only later tasks read: they are not published.
+SCRATCH = "_scratch"
 # Where journals of former versions have files that are not published yet.
 _READY = "_ready"
 _REPORTS = "_reports"
@@ -206,7 +208,8 @@ class Manifest:
                 self._add({"publish": "begin"})
                 self._save()
             self._lease.check()
-            files = [file for name in sorted(self._ready) for file in _staged(self.tasks[name])]
+            staged = [file for name in sorted(self._ready) for file in _staged(self.tasks[name])]
+            files = [file for file in staged if not _is_scratch(file.name)]
             swap(store, _JOB, files, self._former.difference(*map(_files, self.tasks.values())), resume=resume)
             for name in self._ready:
                 self.tasks[name].pop("staged", None)
@@ -219,6 +222,23 @@ class Manifest:
             store.sweep()
         elif store.read(SUCCESS) is None:
             finish(store, _JOB)
+
+    @property
+    def ready(self) -> set[str]:
+        """The tasks that are committed, but not published."""
+        return self._ready
+
+    def files(self, task: str, folder: str) -> list[tuple[str, int]]:
+        """The files that a task has written to a directory of a local table: where they are now, and their sizes."""
+        if task in self._ready:
+            found = [(file.name, file.place, file.size) for file in _staged(self.tasks[task])]
+        else:
+            found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
+        return [
+            (os.path.join(self.store.path, place), size)
+            for name, place, size in found
+            if name.partition("/")[0] == folder
+        ]
 
     # ---- sources
 
@@ -238,7 +258,12 @@ class Manifest:
 
     def drop(self, paths: Collection[str]) -> None:
         """Take the statements of some files, and of all files of the same tasks, out of the table."""
-        names = [name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])]
+        self.drop_tasks([
+            name for name, report in self.tasks.items() if any(part[0] in paths for part in report["parts"])
+        ])
+
+    def drop_tasks(self, names: Collection[str]) -> None:
+        """Take what some tasks have written out of the table."""
         if names:
             self._add(*({"drop": name} for name in names))
             self._save()
@@ -273,7 +298,12 @@ class Manifest:
 
 
 def _files(report: dict[str, Any]) -> set[str]:
-    return {name for name, _ in report["files"]}
+    """The files of a task that become part of the table."""
+    return {name for name, _ in report["files"] if not _is_scratch(name)}
+
+
+def _is_scratch(name: str) -> bool:
+    return name.startswith(f"{SCRATCH}/")
 
 
 def _staged(report: dict[str, Any]) -> list[Staged]:

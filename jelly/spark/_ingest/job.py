@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
@@ -20,12 +20,12 @@ from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
 from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
-from jelly._layouts import Layout, find_layout
+from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options import StreamOptions
 from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import Manifest, new_reports, report_name, task_parts
+from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports, report_name, task_parts
 from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
@@ -43,6 +43,8 @@ from jelly.spark._partitions import (
     split,
 )
 from jelly.spark._session import plain_error, session
+from jelly.spark._tables.buckets import BUCKETS
+from jelly.spark._tables.build import Step, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +72,7 @@ class _Work:
     job: str
     to: str
     layout: Layout
+    tables: Tables | None  # of a layout that is built
     column: str | None  # column of the partitions
     sort: tuple[str, ...]  # columns
     skip: bool
@@ -85,7 +88,7 @@ def ingest(
     spark: SparkSession | str = "local[*]",
     conf: Mapping[str, str] | None = None,
     to: Literal["parquet", "jelly"] = "parquet",
-    layout: Layout = "flat",
+    layout: Layout | BuiltLayout = "flat",
     partition_by: Literal["predicate", "graph"] | None = None,
     sort: Sequence[Literal["subject", "predicate", "object", "graph"]] = (),
     on_error: Literal["fail", "skip"] = "fail",
@@ -98,36 +101,102 @@ def ingest(
     storage: Mapping[str, Any] | None = None,
     blank_nodes: Mode = "scope",
     skolem_base: str | None = None,
+    buckets: int = BUCKETS,
+    seed: int = 0,
     compact: bool = False,
     target_file_bytes: int = TARGET_BYTES,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
-    """Convert files to Parquet (zstd) or seekable Jelly in the directory ``out``. Return what was done.
+    """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
 
-    ``src``, ``pattern``, ``format`` and ``storage`` are those of the data source. ``out`` is a directory that all
-    executors see, or a URL of any file system of fsspec, to which ``storage`` goes too. A run continues where the last
-    run ended, for any reason: finished sources are skipped, sources with another size or time of change are done again.
-    With ``on_error="fail"`` the first broken source ends the job, and finished tasks are kept for the next run; with
-    ``"skip"`` broken input is skipped and reported, by each run with these sources. A run with ``"fail"`` fails on what
-    an earlier run has skipped.
+    A run continues where the last run ended, for any reason: finished sources are skipped, sources with another size
+    or time of change are done again. Readers see the table as it was before until everything is done; then all new
+    files appear, and ``_SUCCESS`` is written last. It is missing as long as the table is not whole.
 
-    Readers see the table as it was before until everything is done; then all new files appear, and ``_SUCCESS`` is
-    written last. It is missing as long as the table is not whole.
+    Parameters
+    ----------
+    src : str, path or iterable of those
+        Files, directories, patterns or URLs, as for the data source "jelly".
+    out : str or path
+        The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
+        ``storage`` goes too. The layouts "ids", "vertical" and "wide" need a directory.
+    spark : SparkSession or str, default "local[*]"
+        A session, or the master to start one on. None is started if nothing is to do.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    to : {"parquet", "jelly"}, default "parquet"
+        The format.
+    layout : {"flat", "ntriples", "ids", "vertical", "wide"}, default "flat"
+        ``"flat"`` and ``"ntriples"`` make one table, with the columns of `jelly.read_arrow`. ``"ids"`` makes the tables
+        ``terms`` and ``triples``, with numbers for terms. ``"vertical"`` makes a table for each predicate, ``"wide"``
+        one for each class. See Notes.
+    partition_by : {"predicate", "graph"}, optional
+        Make directories as Hive does, ``predicate=.../``. Only for Parquet of one table.
+    sort : sequence of str, default ()
+        Sort the rows of a task by some of subject, predicate, object, graph, in runs of up to a million rows. In the
+        layout "ids" each bucket is sorted, by default by subject.
+    on_error : {"fail", "skip"}, default "fail"
+        With ``"fail"`` the first broken source ends the job, and finished tasks are kept for the next run. A source
+        that an earlier run has skipped counts as broken. With ``"skip"`` broken input is skipped and reported, by each
+        run with these sources.
+    skip_unknown : bool, default False
+        Leave out files with the suffix of no format, which are an error otherwise, before Spark starts.
+    allow_empty : bool, default False
+        Accept that there are no files to read.
+    prune : bool, default False
+        Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
+        changed, and are reported.
+    split_bytes : int, default 33554432
+        Bytes of sources per task; compressed files count eightfold.
+    pattern : str, optional
+        Read only files with such names.
+    format : str, optional
+        The format of all files. By default their suffixes tell.
+    storage : mapping, optional
+        Options of fsspec for URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, default "scope"
+        Labels of blank nodes, see the option ``blankNodes`` of the data source. All runs must use the same.
+    skolem_base : str, optional
+        What IRIs of "skolemize" begin with.
+    buckets : int, default 16
+        Partitions by the hash of a term, for the layouts "ids", "vertical" and "wide": a power of 2. All runs must use
+        the same. A worker holds a bucket of "vertical" and "wide" in memory.
+    seed : int, default 0
+        A number that the ids of the layout "ids" depend on. All runs must use the same.
+    compact : bool, default False
+        Make few files out of many afterwards, see `compact_table`.
+    target_file_bytes : int, default 134217728
+        Bytes of the files that this makes.
+    progress : callable, optional
+        Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
 
-    No files to read are an error without ``allow_empty``; so are files with the suffix of no format, before Spark
-    starts: ``skip_unknown`` leaves them out. Sources that are gone stay in the table. They are reported, and removed
-    with ``prune``, or if another source of the same task has changed.
+    Returns
+    -------
+    Ingestion
+        What was done: statements, files, bytes, seconds, problems.
 
-    ``spark`` is a session or the master to start one on, with the settings ``conf``; none is started if nothing is
-    to do. ``partition_by`` makes directories as in Hive, ``predicate=.../``. ``sort`` names what the rows of a task are
-    sorted by, in runs of up to a million rows. ``progress`` is called with the bytes of the sources done, bytes in all,
-    statements; and the same for a compaction. ``blank_nodes`` and ``skolem_base`` are the options ``blankNodes`` and
-    ``skolemBase`` of the data source; all runs into a directory must use the same.
+    Raises
+    ------
+    FileNotFoundError
+        If there are no files to read.
+    JellyError
+        If a source is broken, or the directory holds other files or was made with other settings.
+    JellyOptionsError
+        If options contradict each other.
 
-    ``compact`` makes few files out of many afterwards, of about ``target_file_bytes`` (see `compact_table`).
+    Notes
+    -----
+    An id is 63 bits of a hash of the term, the same in every directory with the same ``seed``, see `term_id`. Two terms
+    with one id are an error, never one term; another ``seed`` then helps. Among 100 million terms the chance is 1 to
+    2,000. Terms that no statement has any more stay in ``terms``.
 
+    Vertical and wide tables are built from a table ``statements``, which stays beside them. A rerun reads new sources
+    only, and builds the tables anew if there are any.
+
+    Examples
+    --------
     >>> def table(sources):
-    ...     return ingest(sources, "table", spark="local[2]").statements
+    ...     return ingest(sources, "table", spark="local[2]", layout="ids").statements
     """
     if to not in ("parquet", "jelly"):
         raise ValueError(f'to is {to!r}: expected "parquet" or "jelly"')
@@ -138,11 +207,19 @@ def ingest(
     if sort and to != "parquet":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
     if compact:
-        _check_compaction(to, target_file_bytes)
+        _check_compaction(to, layout, target_file_bytes)
     began = time.perf_counter()
     store = _store(out, storage)
-    column = _partition_column(partition_by, layout)
-    columns = _sort_columns(sort, layout)
+    tables = None
+    if layout in BUILT:
+        if to != "parquet" or partition_by is not None:
+            raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
+        if not isinstance(store, LocalStore):
+            raise JellyUnsupportedError(f'layout "{layout}" needs a directory that all executors see, not a URL')
+        tables = Tables(layout, buckets, seed, tuple(sort))
+    flat: Layout = "flat" if tables else cast("Layout", layout)
+    column = _partition_column(partition_by, flat)
+    columns = _sort_columns(sort, flat)
     files, left_out = find_sources(
         absolute(src),
         pattern=pattern,
@@ -158,6 +235,7 @@ def ingest(
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
     }  # fmt: skip
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
+    settings |= tables.settings() if tables else {}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
     with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
@@ -181,16 +259,23 @@ def ingest(
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(store, job, to, layout, column, columns, on_error == "skip", format, dict(storage or {}), labels)
-        if left:
+        work = _Work(
+            store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels
+        )
+        if left or (tables and tables.is_stale(manifest)):
             store.begin(job)
             total = sum(weights[part] for task in left for part in task)
 
-            def commit(done: dict[str, Any]) -> None:
+            def commit_step(done: dict[str, Any]) -> None:
                 manifest.commit(done)
+                sizes = [size for name, size in done["files"] if not name.startswith(SCRATCH)]
+                report.files += len(sizes)
+                report.bytes_written += sum(sizes)
+                report.terms += done.get("terms", 0)
+
+            def commit(done: dict[str, Any]) -> None:
+                commit_step(done)
                 report.statements += done["statements"]
-                report.files += len(done["files"])
-                report.bytes_written += sum(size for _, size in done["files"])
                 report.bytes_read += sum(weights[part] for part in tasks[done["task"]])
                 report.errors += [IngestProblem(**error) for error in done["errors"]]
                 if progress is not None:
@@ -200,7 +285,13 @@ def ingest(
             if progress is not None:
                 progress(0, total, 0)
             try:
-                _run(running.get(), job, work, left, commit)
+                if left:
+                    _run(running.get(), job, work, left, commit)
+                if tables:
+                    for steps in tables.steps(manifest, partial(_compute, running, job)):
+                        if steps:
+                            _run(running.get(), job, work, steps, commit_step)
+                    report.tables, report.misfits = tables.tables, tables.misfits
             finally:
                 manifest.sweep()
         manifest.publish()
@@ -221,10 +312,41 @@ def compact_table(
 ) -> Ingestion:
     """Make few files out of many in the table of an ingest, without new sources. Return what was done.
 
-    The files of a partition, or of a table without partitions, become files of about ``target_file_bytes``. If the
-    table is sorted, all its rows are, and none of these files overlap in a partition. Readers see the former files
-    until all is done. Sources whose statements share a file are read again together when one of them changes. The
-    other keywords are those of `ingest`.
+    If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
+    Readers see the former files until all is done. Sources whose statements share a file are read again together when
+    one of them changes.
+
+    Parameters
+    ----------
+    out : str or path
+        The directory or URL of the table, of the layout "flat" or "ntriples".
+    spark : SparkSession or str, default "local[*]"
+        A session, or the master to start one on. None is started if nothing is to do.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    target_file_bytes : int, default 134217728
+        Bytes of the files to make, about. Larger files stay as they are, unless the table is sorted.
+    storage : mapping, optional
+        Options of fsspec for a URL.
+    progress : callable, optional
+        Called with the bytes of the files done, bytes in all, statements.
+
+    Returns
+    -------
+    Ingestion
+        What was done: ``compacted`` files became ``compacted_to`` files.
+
+    Raises
+    ------
+    JellyError
+        If there is no table of an ingest, or it is in use.
+    JellyOptionsError
+        If it is a table that cannot be compacted.
+
+    Examples
+    --------
+    >>> def compacted(table):
+    ...     return compact_table(table, spark="local[2]").compacted
     """
     began = time.perf_counter()
     store = _store(out, storage)
@@ -232,11 +354,11 @@ def compact_table(
     with Manifest(store, None) as manifest, contextlib.ExitStack() as stack:
         running = _Session(spark, conf, stack)
         settings = manifest.settings
-        _check_compaction(settings["to"], target_file_bytes)
+        _check_compaction(settings["to"], settings["layout"], target_file_bytes)
         layout = settings["layout"]
         manifest.recover()
         manifest.publish()
-        work = _Work(store, uuid.uuid4().hex, "parquet", layout, _partition_column(settings["partition_by"], layout),
+        work = _Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
                      _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP)  # fmt: skip
         _compact(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
@@ -248,9 +370,9 @@ def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> St
     return store_of(path if is_url(path) else os.path.abspath(path), storage)
 
 
-def _check_compaction(to: str, target_file_bytes: int) -> None:
-    if to != "parquet":
-        raise JellyOptionsError("only tables of Parquet can be compacted")
+def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
+    if to != "parquet" or layout in BUILT:
+        raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
     if target_file_bytes < 1:
         raise ValueError("target_file_bytes must be at least 1")
 
@@ -279,7 +401,9 @@ def _weights(plan: list[list[Part]]) -> dict[Part, int]:
     return {part: part.file.size // number[part.file.path] for part in parts}
 
 
-def _task_name(task: list[Part]) -> str:
+def _task_name(task: list[Part] | Step | Compaction) -> str:
+    if not isinstance(task, list):
+        return task.name
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
@@ -370,11 +494,23 @@ def _compact(
     manifest.publish()
 
 
+def _compute(running: _Session, job: str, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """The results of a function for some items, computed by executors."""
+    if not items:
+        return []
+    context = running.get().sparkContext
+    context.setJobGroup(job, "jelly spark ingest", True)
+    try:
+        return context.parallelize(items, len(items)).map(function).collect()
+    except Exception as error:
+        raise plain_error(error) from None
+
+
 def _run(
     spark: SparkSession,
     job: str,
     work: _Work,
-    tasks: Sequence[list[Part] | Compaction],
+    tasks: Sequence[list[Part] | Step | Compaction],
     commit: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
@@ -383,7 +519,7 @@ def _run(
     context = spark.sparkContext
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
-    seen: set[str] = set()
+    left = set(map(_task_name, tasks))
     told: set[str] = set()
     tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
 
@@ -397,8 +533,8 @@ def _run(
     def settle(done: dict[str, Any]) -> None:
         if "error" in done:
             raise IngestProblem(**done["error"]).error()
-        if done["task"] not in seen:
-            seen.add(done["task"])
+        if done["task"] in left:
+            left.remove(done["task"])
             commit(done)
 
     thread: Thread = InheritableThread(target=collect, daemon=True)
@@ -420,12 +556,12 @@ def _run(
 
 # ---- the executors
 
-def _run_task(work: _Work, task: list[Part] | Compaction) -> dict[str, Any]:
-    """Read and write the parts of a task. Its report is also a file, for the driver of a later run."""
+def _run_task(work: _Work, task: list[Part] | Step | Compaction) -> dict[str, Any]:
+    """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    name = _task_name(task) if isinstance(task, list) else task.name
+    name = _task_name(task)
     attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
     done: dict[str, Any] = {
         "task": name,
@@ -439,8 +575,12 @@ def _run_task(work: _Work, task: list[Part] | Compaction) -> dict[str, Any]:
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if not isinstance(task, list):
+            if isinstance(task, Compaction):
                 done |= task.write(draft.folder, unique)
+            elif isinstance(task, Step):
+                done |= task.write(draft.folder)
+            elif work.tables is not None:
+                done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
             elif work.to == "jelly":
                 done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
             elif work.column is None:
@@ -457,6 +597,17 @@ def _run_task(work: _Work, task: list[Part] | Compaction) -> dict[str, Any]:
     done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
     work.store.write_json(report_name(work.job, attempt), done)
     return done
+
+
+def _batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
+    for part in task:
+        try:
+            yield from read_batches(
+                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
+            )
+        except JellyError as error:
+            error.source = error.source or part.file.path
+            raise
 
 
 def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:

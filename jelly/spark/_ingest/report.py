@@ -43,6 +43,9 @@ class Ingestion:
 
     ``compacted`` are the files that were merged, ``compacted_to`` those that were made of them.
 
+    ``terms`` are the terms that this run has added to the layout "ids", ``tables`` those that it has built of
+    "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables tells it.
+
     ``unknown`` are the files that ``skip_unknown`` left out. ``vanished`` are files that are gone, but whose statements
     are in the table; ``pruned`` are such files whose statements this run has removed.
     """
@@ -58,6 +61,9 @@ class Ingestion:
     compacted: int = 0
     compacted_to: int = 0
     seconds: float = 0.0
+    terms: int = 0
+    tables: int = 0
+    misfits: list[str] = field(default_factory=list)
     errors: list[IngestProblem] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     vanished: list[str] = field(default_factory=list)

@@ -17,7 +17,7 @@ from support.strategies import many, streams
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
 from jelly._core.algebra.changes import NetChanges, Transactions
-from jelly._core.algebra.content import row_hash
+from jelly._core.algebra.content import row_hash, term_hash
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
@@ -230,6 +230,42 @@ def test_ids_over_many_batches(made: Any) -> None:
     terms = dictionary.batch()
     terms.check()
     assert {(type(term), term): id for id, term in enumerate(terms.terms())} == known
+
+
+def test_terms_of_a_dictionary_as_rows() -> None:
+    dictionary = TermDictionary()
+    terms = [*dict.fromkeys(statement.o for statement in DIFFERENT), S]
+    dictionary.ids(batch_of([Triple(S, P, term) for term in terms], 3))
+    everything = dictionary.batch().terms()
+    wanted = [id for id, term in enumerate(everything) if not isinstance(term, str)][::-1]
+    batch = dictionary.batch(wanted)
+    batch.check()
+    assert batch.terms() == everything
+    assert [everything[id] for id in batch.o] == [everything[id] for id in wanted]
+    assert batch.s.tolist() == batch.p.tolist() == batch.o.tolist() == wanted
+    assert len(dictionary.batch([])) == len(dictionary.batch()) == 0
+    # It stays as it is when the dictionary grows.
+    dictionary.ids(batch_of([Triple(S, P, Literal(f"later {i}")) for i in range(5000)], 3))
+    assert batch.terms() == everything
+    for wrong in ([len(dictionary)], [-1]):
+        with pytest.raises(IndexError):
+            dictionary.batch(wrong)
+
+
+def test_hashes_of_terms_are_the_same_for_ever() -> None:
+    # Tables of ids are made of them: other hashes would be other ids.
+    batch = batch_of([
+        Quad(S, P, Literal("x", language="en"), BlankNode("b")), Quad(S, P, Literal("1", datatype="a:int"), None),
+        Quad(S, P, QuotedTriple(S, P, Literal("ä" * 20)), None),
+    ])  # fmt: skip
+    found = {batch.term(id): int(lo) for id, (lo, _) in enumerate(term_hash(batch, bytes(16)).tolist())}
+    expected = {
+        "<a:int>": 9453655727486170629,
+        '"1"^^<a:int>': 9911522585407709883,
+        '"x"@en': 13724030761486741543,
+        '<<( <a:s> <a:p> "ääääääääääääääääääää" )>>': 17109091990187987985,
+    }
+    assert {term: found[term] for term in expected} == expected
 
 
 def test_a_dictionary_grows() -> None:

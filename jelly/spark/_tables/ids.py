@@ -1,0 +1,242 @@
+"""Numbers for terms: the tables ``triples`` and ``terms``.
+
+The id of a term is 63 bits of a hash of it, so tasks need not agree on anything, and a term has the same id in every
+run. A task writes its triples as they will stay, and its distinct terms to a file beside them, in the order of
+their ids. Then each bucket is merged: the terms that the table does not have yet become a new file of it.
+
+Two terms with one id are found when they meet, in a task or in a bucket, because terms are compared as a whole; then
+the ingest fails. Among n terms the chance is about n * n / 2^64: 1 to 2,000 for 100 million terms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from jelly._core.algebra.dictionary import TermDictionary
+from jelly._core.base.batch import Batch
+from jelly.arrow import compute, from_batches, pa, parquet
+from jelly.errors import JellySyntaxError, JellyUnsupportedError
+from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, write_buckets
+
+__all__ = ["TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
+
+_PARTS = ("subject", "predicate", "object", "graph")
+TRIPLES = pa.schema([pa.field(name, pa.int64(), nullable=name == "graph") for name in _PARTS])
+TERMS = pa.schema([
+    pa.field("id", pa.int64(), nullable=False),
+    pa.field("kind", pa.string(), nullable=False),
+    pa.field("value", pa.string(), nullable=False),
+    pa.field("datatype", pa.string()),
+    pa.field("lang", pa.string()),
+])
+_FLAT = ("object_kind", "object", "datatype", "lang")
+
+# Maximum statements and bytes of text that a task numbers at once.
+_RUN_ROWS = 1 << 22
+_RUN_BYTES = 1 << 29
+# Terms that are merged at once, and terms of a row group: a later run reads those where it has terms.
+_MERGE_ROWS = 1 << 20
+_GROUP_ROWS = 1 << 16
+
+
+def term_id(term: str, *, seed: int = 0) -> int:
+    """The id of a term in tables of the layout "ids".
+
+    Parameters
+    ----------
+    term : str
+        The term in N-Triples syntax: ``<http://example.org/x>``, ``"text"@en``. Blank nodes have the labels of the
+        table, see ``blank_nodes`` of `ingest`.
+    seed : int, default 0
+        The seed of the table.
+
+    Returns
+    -------
+    int
+        Its id, whether or not the table has the term.
+
+    Raises
+    ------
+    JellySyntaxError
+        If it is not one term.
+
+    Examples
+    --------
+    >>> term_id("<http://xmlns.com/foaf/0.1/name>")
+    5482318226326722344
+    """
+    from jelly._io.reader import Reader
+
+    [batch] = Reader(f"<x:s> <x:p> {term} .".encode(), format="nt").batches()
+    if len(batch) != 1:
+        raise JellySyntaxError(f"expected one term in N-Triples syntax: {term!r}")
+    return int(hash_ids(batch, seed)[batch.o[0]])
+
+
+# ---- statements, by the tasks that read the sources
+
+def write_ids(
+    batches: Iterable[Batch], folder: str, name: str, *, scratch: str, buckets: int, seed: int, sort: Sequence[str] = ()
+) -> int:
+    """Write statements to ``triples`` in ``folder``, and their terms to ``scratch`` in it. Return the number of rows.
+
+    The rows of a bucket are sorted by ``sort``, by default by subject, which is the order of the buckets too.
+    """
+    rows = 0
+    for number, run in enumerate(_runs(batches)):
+        part = f"{name}-{number}" if number else name
+        run.write(folder, part, os.path.join(folder, scratch), buckets, seed, sort)
+        rows += run.rows
+    return rows
+
+
+class _Run:
+    """The statements of some Batches as numbers of a dictionary."""
+
+    def __init__(self) -> None:
+        self.rows = self.size = 0
+        self._terms = TermDictionary()
+        self._columns: tuple[list[np.ndarray], ...] = ([], [], [], [])
+
+    def add(self, batch: Batch) -> None:
+        # The last one is for -1, the default graph.
+        ids = np.append(self._terms.ids(batch), -1).astype(np.int32)
+        for column, found in zip(self._columns, (batch.s, batch.p, batch.o, batch.g), strict=True):
+            column.append(np.full(len(batch), -1, np.int32) if found is None else ids[found])
+        self.rows += len(batch)
+        self.size += len(batch.text)
+
+    def write(self, folder: str, name: str, scratch: str, buckets: int, seed: int, sort: Sequence[str]) -> None:
+        numbers = [np.concatenate(column) for column in self._columns]
+        hashes = np.append(hash_ids(self._terms.batch(), seed), 0)
+        self._write_terms(hashes, numbers, os.path.join(scratch, f"{name}.arrow"), buckets)
+        columns = dict(zip(_PARTS, (hashes[column] for column in numbers), strict=True))
+        if tuple(sort or ("subject",)) == ("subject",):
+            order = np.argsort(columns["subject"])
+        else:
+            order = np.lexsort([*(columns[by] for by in reversed(sort)), bucket_of(columns["subject"], buckets)])
+        arrays = [pa.array(columns[part][order]) for part in _PARTS[:3]]
+        arrays.append(pa.array(columns["graph"][order], mask=numbers[3][order] < 0))
+        in_bucket = bucket_of(arrays[0].to_numpy(), buckets)
+        write_buckets(pa.Table.from_arrays(arrays, schema=TRIPLES), in_bucket, folder, "triples", name)
+
+    def _write_terms(self, hashes: Ids, numbers: list[np.ndarray], path: str, buckets: int) -> None:
+        """The terms in the order of their ids, a record batch for each bucket. Datatypes are no terms by themselves."""
+        used = np.zeros(len(hashes), np.bool_)
+        for column in numbers:
+            used[column] = True
+        used[-1] = False
+        which = np.flatnonzero(used)
+        which = which[np.argsort(hashes[which])]
+        ids = hashes[which]
+        made = from_batches([self._terms.batch(which)], columns=_FLAT, batch_rows=max(len(which), 1)).read_all()
+        table = pa.Table.from_arrays([pa.array(ids), *made.combine_chunks().columns], schema=TERMS)
+        _check(table, np.flatnonzero(ids[1:] == ids[:-1]) + 1)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        ends = np.searchsorted(bucket_of(ids, buckets), np.arange(buckets + 1))
+        with pa.ipc.new_file(path, TERMS) as file:
+            for first, last in zip(ends[:-1], ends[1:], strict=True):
+                [part] = table.slice(first, last - first).combine_chunks().to_batches() or [_NO_TERMS]
+                file.write_batch(part)
+
+
+def _runs(batches: Iterable[Batch]) -> Iterator[_Run]:
+    run = _Run()
+    for batch in batches:
+        run.add(batch)
+        if run.rows >= _RUN_ROWS or run.size >= _RUN_BYTES:
+            yield run
+            run = _Run()
+    if run.rows:
+        yield run
+
+
+_NO_TERMS = pa.RecordBatch.from_pylist([], TERMS)
+
+
+# ---- terms, by the tasks that merge them
+
+def merge_terms(bucket: int, buckets: int, scratch: Sequence[str], known: Sequence[str], path: str) -> int:
+    """Write the terms of a bucket that are in files of ``scratch``, and not in ``known``, to the Parquet file ``path``.
+
+    Return their number; without terms there is no file. Files of ``known`` are read where there are new terms only.
+    """
+    parts = [pa.ipc.open_file(pa.memory_map(file)).get_batch(bucket) for file in scratch]
+    files = [parquet.ParquetFile(file, memory_map=True) for file in known]
+    ids = [part.column("id").to_numpy() for part in parts]
+    # Hashes are spread evenly, so that equal ranges of them are equal numbers of terms.
+    steps = -(-sum(map(len, parts)) // _MERGE_ROWS)
+    first, width = bucket << (ID_BITS - buckets.bit_length() + 1), (1 << ID_BITS) // buckets
+    bounds = [first + width * step // max(steps, 1) for step in range(steps)]
+    rows = 0
+    writer: parquet.ParquetWriter | None = None
+    cuts = [np.append(np.searchsorted(column, np.array(bounds, np.int64)), len(column)) for column in ids]
+    try:
+        for step in range(steps):
+            new = pa.Table.from_batches(
+                [part.slice(cut[step], cut[step + 1] - cut[step]) for part, cut in zip(parts, cuts, strict=True)], TERMS
+            )
+            found = _first_of_each(new, files)
+            if len(found):
+                if writer is None:
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    writer = parquet.ParquetWriter(path, TERMS, compression="zstd", use_dictionary=_DICTIONARIES)
+                writer.write_table(found, row_group_size=_GROUP_ROWS)
+                rows += len(found)
+    finally:
+        if writer is not None:
+            writer.close()
+        for file in files:
+            file.close()
+    return rows
+
+
+# Values and ids are different in all rows.
+_DICTIONARIES = ["kind", "datatype", "lang"]
+
+
+def _first_of_each(new: pa.Table, files: Sequence[parquet.ParquetFile]) -> pa.Table:
+    """The new terms in order, each once, without those of the files; an error if two terms have one id."""
+    wanted = np.unique(new["id"].to_numpy())
+    old = [table for file in files for table in _known(file, wanted)]
+    n_old = sum(map(len, old))
+    table = pa.concat_tables([*old, new])
+    ids = table["id"].to_numpy()
+    order = np.argsort(ids, kind="stable")  # of equal ones, those of files come first
+    table, ids = table.take(order), ids[order]
+    again = np.append(False, ids[1:] == ids[:-1])
+    _check(table, np.flatnonzero(again))
+    return table.filter(pa.array(~again & (order >= n_old)))
+
+
+def _known(file: parquet.ParquetFile, wanted: Ids) -> Iterator[pa.Table]:
+    """The terms of a file that have one of these ids, which are in order."""
+    for group in range(file.num_row_groups):
+        bounds = file.metadata.row_group(group).column(0).statistics
+        at = np.searchsorted(wanted, bounds.min)
+        if at == len(wanted) or wanted[at] > bounds.max:
+            continue
+        table = file.read_row_group(group)
+        yield table.filter(pa.array(np.isin(table["id"].to_numpy(), wanted, assume_unique=True)))
+
+
+def _check(terms: pa.Table, again: Ids) -> None:
+    """JellyUnsupportedError if a term, of those ``again`` that have the id of the term before, is another one."""
+    if not len(again):
+        return
+    some, others = terms.take(again), terms.take(again - 1)
+    same = np.ones(len(again), np.bool_)
+    for name in TERMS.names:
+        x, y = some[name], others[name]
+        both = compute.and_(compute.is_null(x), compute.is_null(y))
+        same &= compute.coalesce(compute.equal(x, y), both).to_numpy()
+    if same.all():
+        return
+    at = int(np.argmin(same))
+    shown = " and ".join(str(tuple(table.slice(at, 1).to_pylist()[0].values())[1:]) for table in (some, others))
+    raise JellyUnsupportedError(
+        f"two terms have the id {some['id'][at]}: {shown}; ingest everything into another directory, with another seed"
+    )

@@ -1,0 +1,66 @@
+"""Statements of the flat layout in buckets by subject, which vertical and wide tables are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly.arrow import from_batches, pa, parquet, schema
+from jelly.spark._tables.buckets import Ids, bucket_of, hash_ids, write_buckets
+
+__all__ = ["FOLDER", "groups_of", "read_statements", "write_statements"]
+
+FOLDER = "statements"
+# Maximum statements and bytes that a task sorts at once.
+_RUN_ROWS = 1 << 20
+_RUN_BYTES = 1 << 28
+
+# Columns of many rows have more than 2 GB.
+_LARGE = pa.schema([field.with_type(pa.large_string()) for field in schema("flat")])
+
+
+def write_statements(batches: Iterable[Batch], folder: str, name: str, *, buckets: int) -> int:
+    """Write statements in buckets by subject to ``statements`` in ``folder``. Return the number of rows."""
+    rows = run = 0
+    tables: list[pa.Table] = []
+    hashes: list[Ids] = []
+
+    def write() -> None:
+        nonlocal run
+        of_rows = bucket_of(np.concatenate(hashes), buckets)
+        order = np.argsort(of_rows, kind="stable")
+        part = f"{name}-{run}" if run else name
+        write_buckets(pa.concat_tables(tables).take(order), of_rows[order], folder, FOLDER, part)
+        tables.clear()
+        hashes.clear()
+        run += 1
+
+    for batch in batches:
+        if len(batch):
+            tables.append(from_batches([batch]).read_all())
+            hashes.append(hash_ids(batch)[batch.s])
+            rows += len(batch)
+        if sum(map(len, tables)) >= _RUN_ROWS or sum(table.nbytes for table in tables) >= _RUN_BYTES:
+            write()
+    if tables:
+        write()
+    return rows
+
+
+def read_statements(paths: Sequence[str]) -> pa.Table:
+    """The statements of some files."""
+    return pa.concat_tables([parquet.ParquetFile(path).read().cast(_LARGE) for path in paths] or [_LARGE.empty_table()])
+
+
+def groups_of(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
+    """Each value of a column, in order, with its rows."""
+    codes = rows[column].combine_chunks().dictionary_encode()
+    numbers = codes.indices.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    rows = rows.take(order)
+    ends = np.searchsorted(numbers[order], np.arange(len(codes.dictionary) + 1))
+    values = codes.dictionary.to_pylist()
+    for at in sorted(range(len(values)), key=values.__getitem__):
+        yield values[at], rows.slice(ends[at], ends[at + 1] - ends[at])
