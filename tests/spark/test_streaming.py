@@ -92,6 +92,7 @@ def test_without_streams_of_python_the_version_is_told(monkeypatch):
 
 # ---- a directory
 
+@pytest.mark.every_spark
 def test_a_directory_that_grows(spark, tmp_path):
     folder, out = tmp_path / "in", tmp_path / "out"
     for number in (0, 1, 2):
