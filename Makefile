@@ -10,7 +10,8 @@ QUIET := PYTHONWARNINGS="ignore:Editable installation"
 CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
-SPARK_VERSIONS := 4.1.4 4.2.1 4.3.0
+# Beside that of the lakehouse.
+SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
