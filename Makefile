@@ -10,8 +10,12 @@ QUIET := PYTHONWARNINGS="ignore:Editable installation"
 CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
+# Beside that of the lakehouse.
+SPARK_VERSIONS := 4.2.1 4.3.0
+# The tests of Spark that run with each version of it.
+EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -51,6 +55,12 @@ wheel: $(VENV)/pip
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest tests/lakehouse
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest $(EVERY_SPARK)
+
+spark-versions: $(VENV)/ready $(foreach version,$(SPARK_VERSIONS),$(VENV)/spark-$(version)/ready)
+	for version in $(SPARK_VERSIONS); do \
+	    PYTHONPATH="$(CURDIR)" $(VENV)/spark-$$version/bin/python -m pytest $(EVERY_SPARK) || exit; \
+	done
 
 # Steps of a pipeline on Spark, beside the same in plain PySpark.
 pipeline: $(VENV)/ready $(VENV)/lakehouse/ready
@@ -112,8 +122,13 @@ $(VENV)/bench: $(VENV)/ready
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml
-	$(BIN)/python -m venv --without-pip $(VENV)/lakehouse
-	$(PIP) --python $(VENV)/lakehouse/bin/python install --quiet --group lakehouse
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D)/bin/python install --quiet --group lakehouse
+	touch $@
+
+$(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D)/bin/python install --quiet --group spark pyspark==$*
 	touch $@
 
 # All of the package, not the core alone: the copy must not mix with the modules beside the sources.
