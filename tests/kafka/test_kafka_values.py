@@ -120,8 +120,8 @@ def test_many_are_what_each_is() -> None:
 
 def test_many_of_all_kinds() -> None:
     long = [Triple(IRI(f"a:{i}"), P, X) for i in range(150)]
-    messages = [QUADS, Message(TRIPLES), long, QUADS]
-    values = [TRIPLES, long, [], TRIPLES, None, QUADS, tuple(TRIPLES), iter(QUADS), *messages]
+    values: list[Any] = [TRIPLES, long, [], TRIPLES, None, QUADS, tuple(TRIPLES), iter(QUADS), QUADS]
+    values += [Message(TRIPLES), long, QUADS]
     expected = [TRIPLES, long, [], TRIPLES, None, QUADS, TRIPLES, QUADS, QUADS, TRIPLES, long, QUADS]
     assert [deserialize(value) for value in serialize.serialize_many(values)] == expected
     thousands = [TRIPLES, QUADS, None, long] * 700
