@@ -3,10 +3,11 @@
     make pipeline                                  # 5 million statements
     python bench/spark/pipeline.py --statements 1000000 --json figures.json --plot pipeline.svg
 
-The steps: dumps in four formats on an S3 server of this machine (moto) become a flat table and tables of ids in Parquet;
-the flat table becomes a Delta table, to which the patches of some days are applied; GraphX, the library below
-GraphFrames that Spark brings, ranks the people, and polars counts whom most people know. Plain PySpark gets the same statements as N-Triples in gzip, the only one of the
-formats that it can read, from the local disk, and parses them with regular expressions. Both must find the same.
+The steps: dumps in four formats on an S3 server of this machine (moto) become a flat table and tables of ids in
+Parquet; the flat table becomes a Delta table, to which the patches of some days are applied; GraphX, the library below
+GraphFrames that Spark brings, ranks the people, and polars counts whom most people know. Plain PySpark gets the same
+statements as N-Triples in gzip, the only one of the formats that it can read, from the local disk, and parses them with
+regular expressions. Both must find the same.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Reading::
 
     import jelly.spark
 
-    jelly.spark.register(spark)
+    jelly.spark.register(spark)  # an installed wheel needs this only for pushdown
     df = spark.read.format("jelly").load("data/*.jelly")
     df.where("predicate = 'http://xmlns.com/foaf/0.1/name'").groupBy("lang").count().show()
 
@@ -14,9 +14,10 @@ names that begin with ``_`` or ``.`` are skipped), a pattern, a list of those, o
 The suffix of a file gives its format and compression: Jelly, N-Triples, N-Quads, RDF Thrift, RDF Protobuf and, with the
 extra ``oxigraph`` on all nodes, Turtle, TriG, RDF/XML, JSON-LD and N3. IRIs must not be relative to the file.
 
-A Jelly file with an index (``seekable=True``, or ``jelly index``) is read by many tasks, any other file by one task;
-small files share a task. Spark does not tell Python data sources which columns and how many rows a query needs.
-Therefore name the columns, with ``.schema("subject string, object string")`` or the option: this is much faster.
+Many tasks read a Jelly file with an index (``seekable=True``, or ``jelly index``), and N-Triples and N-Quads that are
+not compressed; one task reads any other file; small files share a task. Spark does not tell Python data sources which
+columns and how many rows a query needs. Therefore name the columns, with ``.schema("subject string, object string")``
+or the option: this is much faster.
 
 Blank nodes of different files are different nodes, whatever their labels: ``_:b0`` becomes ``_:jf8a41b0c2d3e4f506_b0``,
 with a prefix for the file. It depends on the absolute path or URL of the file alone. So it is the same in all queries,
@@ -38,7 +39,8 @@ option              meaning
 ``skolemBase``      what IRIs of ``skolemize`` begin with: scheme and host, such as ``https://example.org``
 ``frames``          ``true``: also the columns ``frame`` (number in the file) and ``metadata`` (map of string to binary)
 ``fileColumn``      a name, such as ``file``: also a column with the path of the file. ``columns`` and ``.schema(...)``
-                    may name it, ``frame``, and ``row``, the number of the statement in the file, from 0
+                    may name it, ``frame``, and ``row``, the number of the statement in the file, from 0; one task
+                    reads a text then
 ``mode``            what to do with broken input: ``FAILFAST`` (default) fails the job and names the file;
                     ``DROPMALFORMED`` skips it: the line in N-Triples and N-Quads, the bytes up to the next keyframe in
                     Jelly, the rest of the file in other formats; ``PERMISSIVE`` skips it too, but adds a row of nulls
@@ -50,9 +52,21 @@ option              meaning
 ``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
 ``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``
 ``pushdown``        ``true``: evaluate the filters ``=`` and ``in`` on subject, predicate, object or graph on term
-                    ids, and on the file before it is opened. Needs the setting
+                    ids, and on the file and its directories before it is opened. Needs the setting
                     ``spark.sql.python.filterPushdown.enabled``; ``register(spark, pushdown=True)`` sets both
 =================== =================================================================================================
+
+Directories such as ``graph=http%3A%2F%2Fexample.org%2Fg`` give their graph to statements that have none. Statements
+that say another graph, ``predicate`` or ``subject`` than their directory are an error.
+
+==================== ================================================================================================
+option               meaning
+==================== ================================================================================================
+``partitions``       ``false``: such directories mean nothing
+``partitionColumns`` names of directories, such as ``day`` of ``day=1``, that are also columns
+``partitionFilter``  JSON: read only files in directories with these values: ``{"graph": "http://a/", "day": ["1"]}``
+``basePath``         the directory below which such names count (default: the path)
+==================== ================================================================================================
 
 An option that does not exist is an error. In SQL a view reads files; a table (``CREATE TABLE``) does not, because Spark
 does not pass its path on, unless each query does (``SELECT ... FROM name WITH (path = '...')``)::
@@ -105,9 +119,9 @@ Patches (``.jellyp``, ``.rdfp``, ``.trp``), as tables and as streams of the file
 The columns are those of `jelly.patch.read_arrow` with the position of each row: ``op`` (add or delete), ``patch``
 (number of the patch in its file), ``row`` (number of the row in its file, because rows have no order in Spark),
 ``file`` (path), then the columns of a layout. Aborted transactions, headers and namespaces are left out. One task reads
-a file. The options above apply, except ``frames``, ``fileColumn``, ``blankNodes``, ``pushdown`` and ``follow``: a patch
-names blank nodes by their labels, so they are kept, and statements that patches are made from or applied to must be
-read with ``blankNodes`` ``keep``. In modes other than ``FAILFAST`` the
+a file. The options above apply, except those of directories, ``frames``, ``fileColumn``, ``blankNodes``, ``pushdown``
+and ``follow``: a patch names blank nodes by their labels, so they are kept, and statements that patches are made from
+or applied to must be read with ``blankNodes`` ``keep``. In modes other than ``FAILFAST`` the
 rows before an error are kept, but not those of an incomplete transaction. ``bench/spark/patches.py`` applies a log of
 patches to a table of statements in files.
 
@@ -137,14 +151,15 @@ SPARQL results (``.srt``, ``.srp``, ``.srj``, ``.srx``, ``.tsv``), with a column
 
 The columns are those of `jelly.results.Results.arrow`: strings, null where a variable is unbound. The first file names
 them, unless ``.schema(...)`` or ``columns`` does; a variable that a file does not have is null in its rows. One task
-reads a file. The options for reading above apply, except ``frames``, ``fileColumn`` and ``pushdown``. Results are not
-written.
+reads a file. The options for reading above apply, except those of directories, ``frames``, ``fileColumn`` and
+``pushdown``. Results are not written.
 
 For messages in columns, such as values of Kafka, see `from_jelly`, `to_jelly`, `from_ntriples` and `jelly_headers`;
 labels of blank nodes are kept. ``docs/kafka.md`` has a query with Kafka at both ends.
 `ingest`, or ``jelly spark ingest``, converts many files to Parquet without moving statements through the JVM: to one
 table, or to tables of numbers for terms, of predicates or of classes, see ``docs/tables.md``. `graphframe` and
-`graph_tables` make vertices and edges of them. ``jelly spark stats`` counts.
+`graph_tables` make vertices and edges of them. ``jelly spark stats`` counts. ``docs/spark.md`` tells
+how files become tasks, and what makes queries fast.
 """
 
 from __future__ import annotations

@@ -1,0 +1,41 @@
+"""docs/spark.md: its code runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jelly
+import jelly.spark
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
+
+
+def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = b"<http://example.org/a> <http://example.org/knows> <http://example.org/b> .\n" * 100
+    for path in ("data/people.nt", "table/day=1/graph=http%3A%2F%2Fexample.org%2Fg/x.nt"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(lines)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 6
+    # Relative paths are those of the processes of Spark.
+    code = "\n".join(blocks).replace('load("', f'load("{tmp_path}/')
+    try:
+        exec(code, {"spark": spark})
+    finally:
+        for kind in ("filter", "limit"):
+            spark.conf.set(f"spark.sql.python.{kind}Pushdown.enabled", "false")
+        jelly.spark.register(spark)
+
+
+def test_the_page_names_options_that_exist() -> None:
+    from jelly.spark._source import _OPTIONS
+
+    text = PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r'option\("(\w+)"', text)) | {"splitBytes", "partitionColumns", "basePath", "fileColumn"}
+    assert named <= set(_OPTIONS)
+    assert all(f"`{name}`" in text or f'"{name}"' in text for name in named)
