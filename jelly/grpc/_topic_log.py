@@ -30,7 +30,7 @@ from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._patches import as_frames, check_whole
+from jelly.grpc._patches import as_frames, check_whole, encode_patches
 from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
 
 __all__ = ["PATCH_SUFFIX", "SUFFIX", "Deleted", "Missed", "Topic"]
@@ -286,20 +286,22 @@ class Topic:
         segment.frames.append(frame)
         return segment, data
 
-    def fill(self, items: Iterable[Any], options: StreamOptions | None = None) -> None:
+    def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
         """Append many items.
 
         Parameters
         ----------
-        items : iterable of bytes, Batch, Frame or statements
-            The items, see `FrameWriter`.
-        options : StreamOptions, optional
+        items : iterable of bytes, Batch, Frame, Patch or statements
+            The items, see `FrameWriter`, or with PatchOptions `encode_patches`.
+        options : StreamOptions or PatchOptions, optional
             Options of the stream.
         """
-        decoder = FrameDecoder()
-        for frame in encode_frames(items, options):
+        patch = isinstance(options, PatchOptions)
+        frames = encode_patches(items, options) if isinstance(options, PatchOptions) else encode_frames(items, options)
+        decoder = FrameDecoder(patch=patch)
+        for frame in frames:
             batch = decoder.decode(frame)
-            if self.end == 0 and decoder.options is not None:
+            if decoder.options is not None and (self.options is None or self.end == 0):
                 self.offer(decoder.options)
             self.append(batch)
 
