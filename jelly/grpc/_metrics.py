@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from jelly.errors import JellyOptionsError
 from jelly.grpc._broker import Broker
 from jelly.grpc._topic_info import info_of
 
@@ -118,7 +119,7 @@ class Monitor:
         self.is_stopping = False
         host, _, port = address.rpartition(":")
         if not port.isdigit() or not host:
-            raise ValueError(f"{address!r} is no address: expected HOST:PORT")
+            raise JellyOptionsError(f"{address!r} is no address: expected HOST:PORT")
         monitor = self
 
         class Answer(BaseHTTPRequestHandler):
