@@ -204,7 +204,8 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
         raise click.UsageError("--cert and --key go together")
 
     pairs = [_pair(file) for file in files]
-    settings = settings_of([file for _, file in pairs], None, given["limits"])
+    of_statements = [file for _, file in pairs if not _is_patch(None, file)]
+    settings = dict(zip(of_statements, settings_of(of_statements, None, given["limits"]), strict=True))
     people = None
     if tokens is not None:
         lines = [line.split() for line in tokens if line.strip() and not line.startswith("#")]
@@ -220,8 +221,8 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     )  # fmt: skip
     with contextlib.ExitStack() as stack:
         stack.enter_context(closing(topics))
-        for (name, file), each in zip(pairs, settings, strict=True):
-            _load(topics, name, file, each)
+        for name, file in pairs:
+            _load(topics, name, file, settings.get(file))
         broker = Broker(topics)
         monitor = stack.enter_context(Monitor(broker, given["metrics"])) if given["metrics"] else None
         server = AsyncServer(
@@ -242,20 +243,26 @@ def _pair(text: str) -> tuple[str, str]:
     return name, file
 
 
-def _load(topics: Any, name: str, file: str, settings: dict[str, Any]) -> None:
-    """Fill a topic from a file, unless the store already has the topic."""
+def _load(topics: Any, name: str, file: str, settings: dict[str, Any] | None) -> None:
+    """Fill a topic from a file, one of patches without settings, unless the store already has the topic."""
     topic = topics.get(name, create=True)
     if topic.end:
         say(f"topic {name}: {topic.end:,} messages in the store, {file} is not loaded")
         return
-    with jelly.Reader(file, **settings) as reader, progress_bar(f"Loading {name}") as progress:
-        topic.fill(*_batches(reader, progress))
+    with progress_bar(f"Loading {name}") as progress:
+        if settings is None:
+            with patches.PatchReader(file) as source:
+                items, options = _batches(source, progress)
+                topic.fill(items, options or patches.PatchOptions())
+        else:
+            with jelly.Reader(file, **settings) as reader:
+                topic.fill(*_batches(reader, progress))
     say(f"topic {name}: {topic.end:,} messages from {file}")
 
 
 def _batches(
-    reader: jelly.Reader, progress: Callable[[int, int | None, int | None], object] | None
-) -> tuple[Iterator[Any], jelly.StreamOptions | None]:
+    reader: Any, progress: Callable[[int, int | None, int | None], object] | None
+) -> tuple[Iterator[Any], Any]:
     """The Batches of a reader, with an update of the progress after each, and the options of the stream."""
     batches = reader.source.watched(reader.batches(), progress)
     first = list(islice(batches, 1))  # the options come before it

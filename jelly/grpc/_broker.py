@@ -243,10 +243,12 @@ class Broker(AsyncHandler):
             topic.watch(wake)
             self.subscribers += 1
             try:
+                frames: list[bytes] | None = await _first(call, reading)
                 await call.send_metadata({FIRST: str(reading.number)})
                 while until is None or reading.number < until:
-                    news.clear()
-                    frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
+                    if frames is None:
+                        news.clear()
+                        frames = reading.take() if reading.is_quick else await asyncio.to_thread(reading.take)
                     for frame in frames:
                         if reading.is_plain:
                             yield frame
@@ -260,6 +262,7 @@ class Broker(AsyncHandler):
                             break
                     if not frames and until is None:
                         await news.wait()
+                    frames = None
             except Missed as error:
                 if not reading.has_begun:
                     raise
@@ -267,6 +270,17 @@ class Broker(AsyncHandler):
             finally:
                 self.subscribers -= 1
                 topic.unwatch(wake)
+
+
+async def _first(call: Subscription, reading: _Reading) -> list[bytes]:
+    """The first messages; the oldest may be dropped before they are read."""
+    while True:
+        try:
+            return await asyncio.to_thread(reading.take)
+        except Missed:
+            if isinstance(call.start, int):
+                raise
+            reading.number = reading.topic.first
 
 
 def _served(topic: Topic, call: Subscription) -> StreamOptions | PatchOptions:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from jelly.errors import JellyOptionsError
 from jelly.grpc._broker import Broker
 from jelly.grpc._topic_info import info_of
 
@@ -117,7 +119,7 @@ class Monitor:
         self.is_stopping = False
         host, _, port = address.rpartition(":")
         if not port.isdigit() or not host:
-            raise ValueError(f"{address!r} is no address: expected HOST:PORT")
+            raise JellyOptionsError(f"{address!r} is no address: expected HOST:PORT")
         monitor = self
 
         class Answer(BaseHTTPRequestHandler):
@@ -138,11 +140,14 @@ class Monitor:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
+        class Listening(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            daemon_threads = True
+
         try:
-            self._server = ThreadingHTTPServer((host.strip("[]"), int(port)), Answer)
+            self._server = Listening((host.strip("[]"), int(port)), Answer)
         except OSError as error:
             raise OSError(error.errno, f"cannot listen there: {error.strerror}", address) from None
-        self._server.daemon_threads = True
         self.address = f"{host}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="jelly-metrics", daemon=True)
 

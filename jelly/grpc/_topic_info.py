@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._options import PatchOptions, StreamOptions
+from jelly.errors import JellyError
 from jelly.grpc._protocol import fields_of, put_varint, unpack_options, unpack_patch_options
 from jelly.grpc._topic_log import Topic
 
@@ -122,10 +124,9 @@ def unpack_info(data: Any) -> TopicInfo:
             values["name"] = value.decode()
         elif tag == _OWNER_TAG:
             values["owner"] = value.decode()
-        elif tag == _OPTIONS_TAG:
-            values["options"] = unpack_options(value)
-        elif tag == _PATCH_OPTIONS_TAG:
-            values["options"] = unpack_patch_options(value)
+        elif tag in (_OPTIONS_TAG, _PATCH_OPTIONS_TAG):
+            with contextlib.suppress(JellyError):  # those that no writer may choose
+                values["options"] = (unpack_options if tag == _OPTIONS_TAG else unpack_patch_options)(value)
     values["patches"] = bool(values.get("patches"))
     if age := values.pop("keep_seconds", 0):
         values["keep_age"] = float(age)

@@ -30,7 +30,7 @@ from jelly._core.jelly.frame_reader import DELIMITED, split_frames
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
-from jelly.grpc._patches import as_frames, check_whole
+from jelly.grpc._patches import as_frames, check_whole, encode_patches
 from jelly.grpc._protocol import accept_options, accept_patch_options, check_content, put_varint, take_varint
 
 __all__ = ["PATCH_SUFFIX", "SUFFIX", "Deleted", "Missed", "Topic"]
@@ -81,10 +81,11 @@ class _File:
 class _Segment:
     """Messages from ``first`` on, the first of them a keyframe. In a file they begin at byte ``offset``."""
 
-    __slots__ = ("count", "file", "first", "frames", "newest", "offset", "size", "statements")
+    __slots__ = ("began", "count", "file", "first", "frames", "newest", "offset", "size", "statements")
 
-    def __init__(self, first: int, file: _File | None = None, offset: int = 0) -> None:
+    def __init__(self, first: int, began: float, file: _File | None = None, offset: int = 0) -> None:
         self.first = first
+        self.began = began
         self.file = file
         self.offset = offset
         self.count = 0
@@ -286,46 +287,56 @@ class Topic:
         segment.frames.append(frame)
         return segment, data
 
-    def fill(self, items: Iterable[Any], options: StreamOptions | None = None) -> None:
+    def fill(self, items: Iterable[Any], options: StreamOptions | PatchOptions | None = None) -> None:
         """Append many items.
 
         Parameters
         ----------
-        items : iterable of bytes, Batch, Frame or statements
-            The items, see `FrameWriter`.
-        options : StreamOptions, optional
+        items : iterable of bytes, Batch, Frame, Patch or statements
+            The items, see `FrameWriter`, or with PatchOptions `encode_patches`.
+        options : StreamOptions or PatchOptions, optional
             Options of the stream.
         """
-        decoder = FrameDecoder()
-        for frame in encode_frames(items, options):
+        patch = isinstance(options, PatchOptions)
+        frames = encode_patches(items, options) if isinstance(options, PatchOptions) else encode_frames(items, options)
+        decoder = FrameDecoder(patch=patch)
+        for frame in frames:
             batch = decoder.decode(frame)
-            if self.end == 0 and decoder.options is not None:
+            if decoder.options is not None and (self.options is None or self.end == 0):
                 self.offer(decoder.options)
             self.append(batch)
 
     def _writable(self, now: float) -> _Segment:
         """The last segment, or a new segment if it is full or its encoder is gone."""
         last = self._segments[-1] if self._segments else None
-        full = last is None or last.count >= SEGMENT_MESSAGES or last.size >= SEGMENT_BYTES
-        if last is not None and not full and self._encoder is not None:
+        if (
+            last is not None
+            and self._encoder is not None
+            and last.count < SEGMENT_MESSAGES
+            and last.size < SEGMENT_BYTES
+            and not self._is_full(last.file or last, now)
+        ):
             return last
         if self._options is None:
             raise JellyOptionsError(f"topic {self.name!r} has no stream options yet")
         file = self._writable_file(now) if self.path is not None else None
         self._encoder = FrameEncoder(self._options, keyframe=True)
-        segment = _Segment(self._next, file, file.size if file is not None else 0)
+        segment = _Segment(self._next, now, file, file.size if file is not None else 0)
         self._segments.append(segment)
         return segment
 
+    def _is_full(self, unit: _File | _Segment, now: float) -> bool:
+        """Whether a file, or segment in memory, is large or old enough to be dropped as a whole some time."""
+        if unit.size == 0:
+            return False
+        if self.keep_bytes is not None and unit.size >= min(FILE_BYTES, self.keep_bytes // FILES):
+            return True
+        return self.keep_age is not None and now - unit.began >= self.keep_age / FILES
+
     def _writable_file(self, now: float) -> _File:
-        """The last file, or a new one if it is large or old enough to be deleted as a whole some time."""
+        """The last file, or a new one if it is full."""
         file = self._files[-1] if self._files else None
-        if (
-            file is None
-            or file.torn
-            or (file.size and self.keep_bytes is not None and file.size >= min(FILE_BYTES, self.keep_bytes // FILES))
-            or (file.size and self.keep_age is not None and now - file.began >= self.keep_age / FILES)
-        ):
+        if file is None or file.torn or self._is_full(file, now):
             file = self._roll()
         if file.handle is None:
             file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
@@ -621,7 +632,7 @@ class Topic:
         if not is_own:
             raise JellyFormatError(f"not a log of the topic {self.name!r}", offset=at, source=str(file.path))
         if _has_options(frame):
-            self._segments.append(_Segment(self._next, file, at))
+            self._segments.append(_Segment(self._next, 0.0, file, at))
         rows = len(batch) - isinstance(options, PatchOptions)
         segment = self._segments[-1]
         segment.count += 1

@@ -66,6 +66,34 @@ def test_replay_and_what_comes(serve):
                 list(client.subscribe("t", start=start))
 
 
+def test_the_earliest_message_is_dropped_meanwhile(serve, monkeypatch):
+    """Between the question which is the oldest and reading it: the subscriber gets the one that is the oldest then."""
+    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 4)
+    topics = jg.Topics(keep=8)
+    server = serve(topics)
+    with jg.Client(server.address) as client:
+        client.publish(messages("quads", 8), topic="t", options=OPTIONS)
+        topic, read = topics.get("t"), jg.Topic.read
+
+        def late(self, number):
+            monkeypatch.setattr(jg.Topic, "read", read)
+            topic.fill(messages("quads", 40, start=8), OPTIONS)
+            return read(self, number)
+
+        for start in (None, "earliest"):
+            monkeypatch.setattr(jg.Topic, "read", late)
+            before = topic.first
+            feed = client.subscribe("t", start=start)
+            frames = iter(feed)
+            next(frames)
+            assert topic.first > before
+            assert feed.number == topic.first + 1
+            feed.close()
+        monkeypatch.setattr(jg.Topic, "read", late)
+        with pytest.raises(jelly.JellyServiceError, match="OUT_OF_RANGE"):
+            list(client.subscribe("t", start=topic.first))
+
+
 def test_a_hundred_subscribers(serve):
     server = serve(max_message_bytes=1 << 20)
     given = messages("quads", 60)
@@ -198,11 +226,14 @@ def test_kill_9_while_publishing(tmp_path):
     """After each restart every acknowledged message is there once and in order; of the others a beginning at most."""
     acknowledged, sent, restarts = [], 0, 0
     while restarts < KILLS:
-        process, address = serve_command("--store", str(tmp_path))
+        # With a limit each restart begins another file.
+        limit = ["--keep-age", "1d"] if restarts % 2 else []
+        process, address = serve_command("--store", str(tmp_path), *limit)
         with jg.Client(address, retries=0) as client:
             if restarts:
                 there = numbers(client.subscribe("t", follow=False))
-                assert [n for n in there if n in set(acknowledged)] == acknowledged
+                known = set(acknowledged)
+                assert [n for n in there if n in known] == acknowledged
                 assert there == sorted(set(there))
                 assert len(there) - len(acknowledged) <= 40 * restarts
             # From another thread, in the middle of something.
@@ -219,5 +250,6 @@ def test_kill_9_while_publishing(tmp_path):
         assert end(process) == -signal.SIGKILL
         restarts += 1
     assert len(acknowledged) > 20
+    assert len(list(tmp_path.glob("*.jelly"))) > (KILLS > 3)
     with jg.Topics(tmp_path) as topics:
         assert len(acknowledged) <= topics.get("t").end <= sent

@@ -81,8 +81,7 @@ def test_metrics_and_health(serve, tmp_path):
         assert get(monitor.address, "/health") == (503, '{"status": "stopping"}\n')
         with pytest.raises(OSError, match="cannot listen there"):
             jg.Monitor(server.handler, monitor.address)
-    with pytest.raises(ValueError, match="expected HOST:PORT"):
-        jg.Monitor(server.handler, "here")
+    assert "'here' is no address: expected HOST:PORT" in command("serve", "--metrics", "here", code=1)
     server.close()
     topics.close()
 

@@ -371,34 +371,38 @@ def test_a_broker_that_is_killed_keeps_whole_patches(tmp_path):
 
 @pytest.mark.parametrize("form", ["jellyp", "rdfp"])
 def test_the_commands(form, tmp_path):
-    pytest.importorskip("click", reason="the command needs click")
+    testing = pytest.importorskip("click.testing", reason="the command needs click")
+    from jelly.cli.service import cli
+
     file = tmp_path / f"changes.{form}"
     given = [patch(i) for i in range(4)]
     with jelly.patch.PatchWriter(str(file)) as writer:
         for one in given:
             writer.write(one)
     expected = given if form == "jellyp" else [Patch([row for one in given for row in one])]
-    process, address = serve_command()
+    process, address = serve_command("--topic", f"loaded={file}")
 
-    def command(*arguments: str, code: int = 0) -> tuple[str, str]:
-        made = spawn("-m", "jelly", *arguments)
-        out, err = made.communicate(timeout=30)
-        assert made.returncode == code, err
-        assert "Traceback" not in err
-        return out, err
+    def command(*arguments: str, code: int = 0) -> str:
+        done = testing.CliRunner().invoke(cli, arguments)
+        assert done.exit_code == code, done.output
+        return done.output
 
     try:
-        _, err = command("publish", str(file), "--to", address, "--topic", "t")
+        err = command("publish", str(file), "--to", address, "--topic", "t")
         operations = sum(map(len, given))
         assert f"{len(expected)} patches, {operations} operations acknowledged" in err
         got = tmp_path / "got.jellyp"
-        _, err = command("subscribe", address, "t", "-o", str(got))
+        err = command("subscribe", address, "t", "-o", str(got))
         assert f"{len(expected)} patches, {operations} operations" in err
         assert jelly.patch.loads(got.read_bytes()) == expected
-        out, _ = command("subscribe", address, "t", "--to", "rdfp", "-n", "1")
+        with jg.Client(address) as client:
+            assert list(client.subscribe_patches("loaded", follow=False)) == expected
+        printing = spawn("-m", "jelly", "subscribe", address, "t", "--to", "rdfp", "-n", "1")
+        out, err = printing.communicate(timeout=30)
+        assert printing.returncode == 0, err
         (first,) = jelly.patch.loads(out.encode(), format="rdfp")
         assert first == expected[0]
-        _, err = command("subscribe", address, "t", code=1)
+        err = command("subscribe", address, "t", code=1)
         assert "topic 't' holds patches" in err
         assert "--to rdfp" in err
     finally:
