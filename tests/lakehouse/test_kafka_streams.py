@@ -24,8 +24,8 @@ from jelly.patch import Add, Delete, Patch
 
 S, P, G = IRI("http://example.org/s"), IRI("http://example.org/p"), IRI("http://example.org/g")
 RECORDS = 120
-# Spark 4.1.1 fails once more when it has repeated a batch: its report of the progress wants offsets that it did not look
-# up. The batch is complete, and the next start goes on.
+# Spark 4.1.1 fails once more when it has repeated a batch: its report of the progress wants offsets that it did not
+# look up. The batch is complete, and the next start goes on.
 STARTS = 3
 HEADERS = "array<struct<key string, value binary>>"
 

@@ -527,7 +527,7 @@ def _run(
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
     left = set(map(_task_name, tasks))
-    files = {part.file for task in tasks if not isinstance(task, Step) for part in task}
+    files = {part.file for task in tasks if isinstance(task, list) for part in task}
     told: set[str] = set()
     tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
 
