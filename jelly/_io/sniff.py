@@ -88,7 +88,7 @@ def _is_jelly(head: bytes) -> bool:
 
 
 def is_jelly_patch(head: bytes) -> bool:
-    r"""Whether it is a frame of Jelly-Patch: its options begin with the statement type, a number.
+    """Whether it is a frame of Jelly-Patch: its options begin with the statement type, a number.
 
     >>> is_jelly_patch(b"\\n\\x0c\\n\\n\\x08\\x02\\x10\\x01"), is_jelly_patch(b"\\n\\x0c\\n\\n\\x10\\x01")
     (True, False)

@@ -175,7 +175,7 @@ def test_the_journal_knows_parts_of_text(tmp_path: Path) -> None:
     path.write_bytes(b"<a:s> <a:p> <a:o> .\n" * 1000)
     plan = split(find_files(path), 5000)
     other = split(find_files(path), 7000)
-    with Manifest(str(tmp_path / "out"), {"sort": [], "blank_nodes": "scope"}) as manifest:
+    with Manifest(store_of(str(tmp_path / "out"), {}), {"sort": [], "blank_nodes": "scope"}) as manifest:
 
         def done(task: list[Part]) -> None:
             name = f"{task[0].first}"
