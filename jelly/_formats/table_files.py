@@ -121,7 +121,7 @@ class _Out(io.RawIOBase):
         return len(data)
 
 
-def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
+def write_table_file(path: str | os.PathLike[str], data: Any, *, group_rows: int = GROUP_ROWS) -> int:
     """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
     the number of rows. The file gets its name only when it is complete."""
     kind = table_kind(path)
@@ -139,7 +139,7 @@ def write_table_file(path: str | os.PathLike[str], data: Any) -> int:
                 held.append(batch)
                 n += len(batch)
                 size += batch.nbytes
-                if not each and n < GROUP_ROWS and size < GROUP_BYTES:
+                if not each and n < group_rows and size < GROUP_BYTES:
                     continue
                 write(pa.Table.from_batches(held, stream.schema))
                 held, n, size = [], 0, 0

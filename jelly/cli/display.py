@@ -48,7 +48,9 @@ def progress(what: str, in_bytes: bool = False) -> Iterator[Callable[[int, int |
         if bar is None or task is None:
             if time.monotonic() - began < PATIENCE:
                 return
-            bar = Progress(*_columns(total, in_bytes), console=Console(stderr=True), transient=True)
+            # The estimate counts all of a job: its tasks may end minutes apart.
+            columns = _columns(total, in_bytes)
+            bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=86400)
             task = bar.add_task(what, total=total)
             bar.start()
         counts = ""

@@ -10,7 +10,7 @@ import click
 
 from jelly._layouts import BUILT, LAYOUTS
 from jelly.cli.commands import cli
-from jelly.cli.common import blank_node_options, progress_bar, say, shape_option, show
+from jelly.cli.common import Size, blank_node_options, progress_bar, say, shape_option, show
 from jelly.cli.errors import message, printable
 from jelly.cli.reading import from_option
 
@@ -31,10 +31,17 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [name.strip() for name in value.split(",")] if value else []
 
 
+def _sources(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """At least one, but for a compaction."""
+    if not value and not ctx.params.get("compact"):
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value
+
+
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every job."""
     options = [
-        click.argument("sources", metavar="SRC...", nargs=-1, required=True),
+        click.argument("sources", metavar="SRC...", nargs=-1, callback=_sources),
         from_option,
         click.option(
             "--glob", "pattern", metavar="PATTERN",
@@ -77,7 +84,7 @@ def spark_() -> None:
 @_common
 @click.option(
     "--out", required=True, metavar="DIR",
-    help="Output directory, which all executors must be able to access.",
+    help="Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
 )
 @click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
 @click.option(
@@ -98,10 +105,17 @@ def spark_() -> None:
     "--sort", metavar="NAME,...", callback=_names,
     help="Sort the rows of each task by subject, predicate, object or graph: smaller files that are searched faster.",
 )
+@click.option(
+    "--compact", is_flag=True, is_eager=True,
+    help="Then make few files out of many, sorted as a whole with --sort. Without SRC: of the table as it is.",
+)
+@click.option(
+    "--target-size", type=Size(), default="128M", show_default=True, help="Bytes of the files that --compact makes."
+)
 @click.option("--prune", is_flag=True, help="Remove the statements of sources that are gone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def ingest_(
-    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, **given: Any
+    sources: tuple[str, ...], from_format: str | None, skip_errors: bool, as_json: bool, target_size: int, **given: Any
 ) -> None:
     """Decode files and write them as tables, on the executors, without moving statements through the JVM.
 
@@ -113,6 +127,7 @@ def ingest_(
       jelly spark ingest data/ --out table
       jelly spark ingest 'logs/*.nq.gz' more.jelly --out table --partition-by predicate --json
       jelly spark ingest data/ --to jelly --out packed --master spark://host:7077
+      jelly spark ingest --compact --out s3://bucket/table
       jelly spark ingest data/ --layout ids --out graph
       jelly spark ingest data/ --layout vertical --out predicates
       jelly spark ingest data/ --layout wide --out classes
@@ -123,18 +138,26 @@ def ingest_(
       vertical  tables/NAME for each predicate, catalogue (which is which), statements (what they are made of)
       wide      tables/NAME for each class, catalogue, report (what did not fit), statements
     """
-    from jelly.spark._ingest import ingest
+    from jelly.spark._ingest import compact_table, ingest
 
-    with progress_bar("Ingesting", in_bytes=True) as progress:
-        done = ingest(
-            sources,
-            given.pop("out"),
-            spark=given.pop("master"),
-            on_error="skip" if skip_errors else "fail",
-            format=from_format,
-            progress=progress,
-            **given,
-        )
+    out, master = given.pop("out"), given.pop("master")
+    with progress_bar("Ingesting" if sources else "Compacting", in_bytes=True) as progress:
+        if sources:
+            done = ingest(
+                sources,
+                out,
+                spark=master,
+                on_error="skip" if skip_errors else "fail",
+                format=from_format,
+                target_file_bytes=target_size,
+                progress=progress,
+                **given,
+            )
+        else:
+            done = compact_table(
+                out, spark=master, conf=given["conf"], target_file_bytes=target_size, storage=given["storage"],
+                progress=progress,
+            )  # fmt: skip
     if as_json:
         click.echo(json.dumps(done.as_dict(), indent=2))
     else:

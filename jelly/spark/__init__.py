@@ -65,7 +65,9 @@ Writing::
 
 The columns are those of a layout, in any order; with ``graph`` or ``g`` the files hold quads, else triples. Each task
 writes a part file, which is seekable unless it is compressed. The files appear when the whole job is complete, followed
-by ``_SUCCESS``; if the job fails, no file is left. All nodes must share the directory.
+by ``_SUCCESS``; if the job fails, no file is left. All nodes must share the directory. A URL of any file system of
+fsspec is written to as well, such as ``s3://bucket/out``, with the option ``storage``; ``docs/object-stores.md`` says
+what each guarantees.
 
 =================== =================================================================================================
 ``mode(...)``       ``append`` or ``overwrite``. Spark refuses ``error``, its default, and ``ignore`` for data sources
@@ -82,7 +84,7 @@ Streaming in both directions (Spark 4.2), with the options above::
 Each file is read once, oldest first, and must be complete when it appears: write it under another name and rename it.
 With ``follow`` the path is one local Jelly file that grows. It is read frame by frame; incomplete frames wait for the
 next batch, and the query fails if the file is truncated or replaced. The sink creates a directory ``batch=<number>``
-for each batch with one rename, so that readers see complete batches; after a crash no batch is lost or written twice.
+for each batch at once, so that readers see complete batches; after a crash no batch is lost or written twice.
 Each query needs a directory of its own.
 
 ====================== ==============================================================================================

@@ -161,6 +161,10 @@ def _is_data(names: Iterable[str]) -> bool:
     return not last.endswith(SUFFIX)
 
 
+def _is_marker(name: str) -> bool:
+    return name.startswith(MARKER) and name.endswith(".json")
+
+
 def _local(path: str) -> list[File] | None:
     """The files at a local path; None if it does not exist."""
     if os.path.isdir(path):
@@ -181,12 +185,12 @@ def _inside(path: str) -> list[File]:
     found: list[File] = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-        for name in filter(lambda name: _is_data([name]) or name.startswith(MARKER), names):
+        for name in filter(lambda name: _is_data([name]) or _is_marker(name), names):
             # Other processes may remove files meanwhile.
             with suppress(FileNotFoundError):
                 found.append(_stat(os.path.join(folder, name)))
     for name in os.listdir(path):
-        if name.startswith(MARKER):  # perhaps it is there only now
+        if _is_marker(name):  # perhaps it is there only now
             with suppress(FileNotFoundError):
                 found.append(_stat(os.path.join(path, name)))
     return found
@@ -198,7 +202,7 @@ def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -
     while True:
         files = listing()
         hidden: dict[str, Any] = {}
-        for marker in (file.path for file in files if file.name.startswith(MARKER)):
+        for marker in (file.path for file in files if _is_marker(file.name)):
             with suppress(FileNotFoundError), open_file(storage, marker) as opened:
                 hidden[marker] = json.load(opened)["hide"]
         # A listing counts if the markers say the same before and after it.
@@ -214,7 +218,7 @@ def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -
             path = path.rpartition("/")[0]
         return bool(path)
 
-    data = [file for file in files if not file.name.startswith(MARKER)]
+    data = [file for file in files if not _is_marker(file.name)]
     return [file for file in data if not is_hidden(file.path.replace(os.sep, "/"))] if names else data
 
 
@@ -235,7 +239,7 @@ def _remote(url: str, storage: Mapping[str, Any]) -> list[File] | None:
         files = [File(*entry) for entry in listed]
         if len(files) == 1 and files[0].path.rstrip("/").count("/") <= depth:
             return files
-        return [file for file in files if _is_data(file.path.split("/")[depth + 1 :]) or file.name.startswith(MARKER)]
+        return [file for file in files if _is_data(file.path.split("/")[depth + 1 :]) or _is_marker(file.name)]
 
     try:
         return _that_count(listing, storage)

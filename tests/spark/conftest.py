@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from cluster import need_spark
+from object_store import Proxy, s3_server, storage_of
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +47,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[dict[str, Any]]:
+    """The options of the file system for an S3 server on loopback, which has the bucket "bucket"."""
+    if os.environ.get("CI") != "true":
+        pytest.importorskip("moto")
+    s3fs = pytest.importorskip("s3fs")
+    with s3_server() as server:
+        storage = storage_of(server)
+        s3fs.S3FileSystem(**storage).mkdir("bucket")
+        yield storage
+
+
+@pytest.fixture
+def proxy(s3: dict[str, Any]) -> Iterator[Proxy]:
+    """A way to that server that can hold requests."""
+    running = Proxy(s3["endpoint_url"])
+    try:
+        yield running
+    finally:
+        running.close()

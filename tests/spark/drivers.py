@@ -154,18 +154,19 @@ def rest(spark: Any, *arguments: str) -> Any:
 
 
 def run_slowly(folder: str, work: Any, task: Any) -> Any:
-    """A task of an ingest that has written its files, and waits before it tells of them until ``go`` is there."""
+    """A task of an ingest that stops in the middle of its file until ``go`` is there."""
     from pyspark import TaskContext
 
-    from jelly.spark import _ingest as room
+    from jelly.spark._ingest import job as room
 
     context = TaskContext.get()
     assert context is not None
     # Partitions 0 and 1 are done at once.
     name, held = f"{context.partitionId()}-{context.attemptNumber()}", context.partitionId() > 1
-    tell = room.write_whole
+    read = room._record_batches
 
-    def wait(path: str, text: str) -> None:
+    def wait(*given: Any) -> Iterator[Any]:
+        yield from read(*given)
         if held:
             Path(folder, f"waits-{name}").touch()
             end = time.monotonic() + 60
@@ -173,21 +174,30 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
                 if time.monotonic() > end:
                     raise TimeoutError("nobody said go")
                 time.sleep(0.02)
-        tell(path, text)
 
-    room.write_whole = wait
+    room._record_batches = wait
     try:
         return room._run_task(work, task)
     finally:
-        room.write_whole = tell
+        room._record_batches = read
 
 
 def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
     """An ingest that stops in the middle until it may go on."""
-    from jelly.spark import _ingest as room
+    from jelly.spark._ingest import job as room
 
     room._run_task = partial(run_slowly, folder)
     return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
+
+
+def plain_ingest(spark: Any, source: str, out: str, storage: str) -> Any:
+    """An ingest to a store, a task for each file."""
+    from jelly.spark._commit import swap
+    from jelly.spark._ingest import ingest
+
+    swap.LEASE = 2.0
+    done = ingest(source, out, spark=spark, layout="ntriples", split_bytes=1, storage=json.loads(storage))
+    return done.as_dict()
 
 
 def main() -> None:

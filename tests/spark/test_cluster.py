@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,16 @@ import pyarrow.parquet as parquet
 import pytest
 from cluster import Cluster, cluster  # noqa: F401
 from drivers import digest
+from object_store import Proxy
 from support.shared import shared
 
 import jelly
-from jelly.spark._partitions import find_files
+from jelly.spark._commit.store import SUCCESS, store_of
+from jelly.spark._partitions import find_files, open_file
 
 pytestmark = pytest.mark.slow
+
+LONG = bool(os.environ.get("JELLY_LONG"))
 
 
 def library(*paths: Path) -> list[int]:
@@ -152,8 +158,8 @@ def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Clu
         return folder, driver
 
     folder, driver = start("first")
-    committed = out / "_ingest.jsonl"
-    cluster.wait(driver, "two tasks committed", lambda: len(committed.read_text().splitlines()) == 3)
+    cluster.wait(driver, "two tasks that are done", lambda: len(list(out.glob("_temporary/*/_reports/*"))) == 2)
+    assert len(list(out.glob("_temporary/*/*/.*.part"))) == 2  # of their files there is a part
     cluster.kill(driver)
     (folder / "go").touch()
     assert not (out / "_SUCCESS").exists()
@@ -162,11 +168,53 @@ def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Clu
     (folder / "go").touch()
     result = cluster.finish(driver)
     cluster.add_worker()
-    # Of the two that had written their files and not told, none was taken; or both, if they told before they ended.
+    # Of the two in the middle of their files none was taken; or both, if they came to an end before they ended.
     assert 2 <= result["done_before"] <= 4
     batches = [batch for path in parts_of(out) for batch in parquet.ParquetFile(path).iter_batches()]
     assert digest(batches) == tuple(library(*sorted(source.iterdir())))
     assert len(parts_of(out)) == 8
     assert (out / "_SUCCESS").exists()
     assert not (out / "_temporary").exists()
+    cluster.wait_for_workers(2, 30)
+
+
+def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
+    cluster: Cluster, s3: dict[str, Any], proxy: Proxy, tmp_path: Path  # noqa: F811
+) -> None:
+    source, out = tmp_path / "in", f"s3://bucket/{tmp_path.name}"
+    source.mkdir()
+    for number in range(4):
+        rows = ((jelly.IRI(f"a:{number}"), jelly.IRI("a:p"), jelly.Literal(f"{number} {i}")) for i in range(2_000))
+        jelly.write(source / f"{number}.jelly", rows)
+    storage = json.dumps({**s3, "endpoint_url": proxy.url})
+
+    def start(pattern: str, number: int) -> Any:
+        proxy.hold(pattern, number, reaches=False)
+        driver = cluster.driver("drivers", "plain_ingest", source, out, storage)
+        cluster.wait(driver, "a request to hold", proxy.held.is_set)
+        return driver
+
+    # In the end of a task, and while the table becomes visible.
+    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)] if LONG else []:
+        cluster.kill(start(pattern, number))
+        proxy.go()
+        assert find_files(out, storage=s3) == []
+    for path in source.iterdir():
+        os.utime(path, (1, 1))  # after these, all is to be done again
+    driver = start(r"PUT .*partNumber=", 3)
+    for worker in cluster.workers[-2:]:
+        cluster.kill(worker)
+    proxy.go()
+    for _ in range(2):
+        cluster.add_worker()
+    result = cluster.finish(driver)
+    assert result["statements"] == 8_000
+    found = []
+    for file in find_files(out, storage=s3):
+        with open_file(s3, file.path) as opened:
+            found += list(parquet.ParquetFile(opened).iter_batches())
+    assert digest(found) == tuple(library(*sorted(source.iterdir())))
+    store = store_of(out, s3)
+    assert {name for name in store.files() if name.startswith("_")} == {"_ingest.jsonl", SUCCESS}
+    assert store.missing([]) == []
     cluster.wait_for_workers(2, 30)

@@ -510,8 +510,8 @@ def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> Non
     seen: list[tuple[int, int, int]] = []
     out = tmp_path / "out"
     done = ingest(src, out, spark=spark, split_bytes=SMALL, progress=lambda *now: seen.append(now))
-    assert done.tasks == len(seen) == len(split(find_files(absolute(src)), SMALL))
-    assert seen[-1] == (done.bytes_read, done.bytes_read, 20_600)
+    assert done.tasks == len(seen) - 1 == len(split(find_files(absolute(src)), SMALL))
+    assert (seen[0], seen[-1]) == ((0, done.bytes_read, 0), (done.bytes_read, done.bytes_read, 20_600))
     assert rows(out) == expected(src)
     table = spark.read.parquet(str(out))
     assert table.columns == ["subject", "predicate", "object", "object_kind", "datatype", "lang", "graph"]
@@ -613,7 +613,19 @@ def test_the_progress_of_an_ingest_has_bytes(
     with common.progress_bar("Ingesting", in_bytes=True) as progress:
         done = ingest(src, tmp_path / "out", spark=HERE, split_bytes=SMALL, progress=progress)
     size = f"{done.bytes_read / 1000:.1f}"
-    assert f"{size}/{size} kB" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
+    assert f"{size}/{size} kB" in shown
+    assert f"0.0/{size} kB" in shown  # from the beginning, as the first task may take long
+    # The time that is left, from the rate of all tasks so far, though they end minutes apart.
+    began = display.time.monotonic()
+    with monkeypatch.context() as patch:
+        now = [began]
+        patch.setattr("rich.progress.get_time", lambda: now[0], raising=False)
+        with display.progress("Ingesting", in_bytes=True) as update:
+            for done_bytes in (0, 100, 200):
+                update(done_bytes, 1000, 1)
+                now[0] += 300
+    assert re.search(r" (40|39|41):\d\d", re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())[len(shown):])
 
 
 def test_the_command_stats(spark: Any, src: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from object_store import s3  # noqa: F401
 
 from jelly.errors import JellyError
 from jelly.spark._commit import store as room
@@ -175,7 +174,7 @@ def test_small_files(store: Store) -> None:
     assert set(store.content()) == set()
 
 
-def test_errors_tell_no_secrets(s3: dict[str, Any]) -> None:  # noqa: F811
+def test_errors_tell_no_secrets(s3: dict[str, Any]) -> None:
     wrong = s3 | {"endpoint_url": "http://127.0.0.1:1", "config_kwargs": {"retries": {"max_attempts": 0}}}
     for given in (store_of("s3://nobucket/x", s3), store_of("s3://bucket/x", wrong)):
         with pytest.raises(OSError, match=r"s3://(no)?bucket/x: ") as caught:
@@ -193,7 +192,7 @@ def test_errors_tell_no_secrets(s3: dict[str, Any]) -> None:  # noqa: F811
             store_of("ftp://me:password@host/x", {"deep": {"token": "hidden-word"}}).read("y")
 
 
-def test_large_files_are_uploaded_in_parts(s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_large_files_are_uploaded_in_parts(s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_of("s3://bucket/large", s3)
     monkeypatch.setattr(room, "_PART", 5 << 20)
     data = os.urandom((11 << 20) + 5)

@@ -41,12 +41,15 @@ Key = tuple[int, float, int, int | None]  # size and time of change of the file,
 class Manifest:
     """The journal of a store, locked by one ingest at a time. Use it in ``with``.
 
-    JellyError if the store holds other files, was made with other settings, or is in use by another ingest.
+    JellyError if the store holds other files, was made with other settings, or is in use by another ingest. None stands
+    for the settings that it was made with, which ``settings`` are then.
     """
 
-    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+    def __init__(self, store: Store, settings: dict[str, Any] | None) -> None:
         self.store = store
         data = store.read(JOURNAL)
+        if data is None and settings is None:
+            raise JellyError(f"there is no table of an ingest: it has no {JOURNAL}", source=store.url)
         if data is None and set(store.files()) - {LOCK, PROBE}:
             raise JellyError(f"the directory is not empty and has no {JOURNAL} of an ingest", source=store.url)
         if isinstance(store, LocalStore):
@@ -60,6 +63,7 @@ class Manifest:
             self._ready: set[str] = set()
             self._former: set[str] = set()
             self._dropped: set[str] = set()  # the sources of the latter
+            self._replaced: dict[str, list[dict[str, Any]]] = {}  # by the task that has their statements now
             self._is_publishing = False
             self._read(settings)
         except BaseException:
@@ -76,7 +80,7 @@ class Manifest:
         finally:
             self._lease.release()
 
-    def _read(self, settings: dict[str, Any]) -> None:
+    def _read(self, settings: dict[str, Any] | None) -> None:
         text = (self.store.read(JOURNAL) or b"").decode()
         # A line that a crash cut off is of a former version: the report of its task still exists.
         text = text[: text.rfind("\n") + 1]
@@ -91,6 +95,9 @@ class Manifest:
                 "the journal is damaged: use another directory", source=f"{self.store.url}/{JOURNAL}"
             ) from None
         self._lines = lines
+        self.settings = known if settings is None else settings
+        if settings is None:
+            return
         if known != settings and not self.tasks and not self._former:
             # Nothing was made with other settings, or may still be.
             self.store.sweep()
@@ -110,14 +117,24 @@ class Manifest:
             self._dropped |= {part[0] for part in report["parts"]}
         elif "lost" in line:
             self._ready.discard(line["lost"])
-            self._dropped |= {part[0] for part in self.tasks.pop(line["lost"])["parts"]}
+            report = self.tasks.pop(line["lost"])
+            former = self._replaced.pop(line["lost"], None)
+            if former is None:
+                self._dropped |= {part[0] for part in report["parts"]}
+            for before in former or ():
+                self.tasks[before["task"]] = before
+                self._former -= _files(before)
         elif "publish" in line:
             self._is_publishing = line["publish"] == "begin"
             if not self._is_publishing:
                 self._ready.clear()
                 self._former.clear()
                 self._dropped.clear()
+                self._replaced.clear()
         else:
+            if "replaces" in line:
+                self._replaced[line["task"]] = [self.tasks.pop(name) for name in line["replaces"]]
+                self._former |= {name for report in self._replaced[line["task"]] for name in _files(report)}
             self.tasks[line["task"]] = line
             self._ready.add(line["task"])
 
@@ -144,7 +161,9 @@ class Manifest:
         found: list[dict[str, Any]] = []
         done = self._done()
         for report in new_reports(self.store, None, set()):
-            if "error" not in report and not any(_known(part, done) for part in report["parts"]):
+            if "error" in report or "is_part" in report:  # a part of a compaction does not count on its own
+                continue
+            if not any(_known(part, done) for part in report["parts"]):
                 found.append(report)
                 for path, *key in report["parts"]:
                     done.setdefault(path, set()).add(tuple(key))
@@ -175,9 +194,9 @@ class Manifest:
             if len(self._unsaved) >= _UNSAVED:
                 self._save()
 
-    def replace(self, names: Collection[str], reports: Collection[dict[str, Any]]) -> None:
-        """Put tasks in the place of others that have the same statements."""
-        self._add(*({"drop": name} for name in names), *reports)
+    def replace(self, reports: Collection[dict[str, Any]]) -> None:
+        """Put tasks in the place of those that they replace, which have the same statements."""
+        self._add(*reports)
         self._save()
 
     def publish(self) -> None:
@@ -194,6 +213,7 @@ class Manifest:
             swap(store, _JOB, files, self._former.difference(*map(_files, self.tasks.values())), resume=resume)
             for name in self._ready:
                 self.tasks[name].pop("staged", None)
+                self.tasks[name].pop("replaces", None)
             self._add({"publish": "end"})
             # What came before does not matter any more.
             self._lines = [self._lines[0], *self.tasks.values(), {"publish": "end"}]

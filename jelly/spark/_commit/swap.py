@@ -85,6 +85,9 @@ def tidy(store: Store, job: str) -> None:
         raise JellyError(f"the job {job} has begun and is not in {store.url}: is the directory writable?")
     for name, (_, changed) in store.files().items():
         if name.startswith(MARKER) and now - changed > LEASE:
+            if not name.endswith(".json"):  # its writer has died
+                store.delete([name])
+                continue
             dead = name[len(MARKER) : -len(".json")]
             roll_back(store, dead)
             jobs[dead] = min(changed, now - ABANDONED - 1)

@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from threading import Thread
@@ -22,11 +22,12 @@ from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._options import StreamOptions
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports, report_name, task_parts
 from jelly.spark._commit.store import LocalStore, Store, store_of
+from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._partitions import (
     BATCH_ROWS,
@@ -48,7 +49,7 @@ from jelly.spark._tables.build import Step, Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ingest"]
+__all__ = ["compact_table", "ingest"]
 
 # Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
@@ -56,6 +57,8 @@ _REMOTE_TICK = 2.0
 # Maximum files of partitions that a task keeps open.
 _OPEN_FILES = 256
 _MAX_PARTITIONS = 1 << 16
+# Bytes of the files that a compaction makes.
+TARGET_BYTES = 1 << 27
 # Maximum rows and bytes that a task sorts at once.
 _RUN_ROWS = 1 << 20
 _RUN_BYTES = 1 << 28
@@ -100,6 +103,8 @@ def ingest(
     skolem_base: str | None = None,
     buckets: int = BUCKETS,
     seed: int = 0,
+    compact: bool = False,
+    target_file_bytes: int = TARGET_BYTES,
     progress: Callable[[int, int, int], object] | None = None,
 ) -> Ingestion:
     """Convert files to tables in Parquet (zstd), or to seekable Jelly. Executors read and write them.
@@ -158,8 +163,12 @@ def ingest(
         the same. A worker holds a bucket of "vertical" and "wide" in memory.
     seed : int, default 0
         A number that the ids of the layout "ids" depend on. All runs must use the same.
+    compact : bool, default False
+        Make few files out of many afterwards, see `compact_table`.
+    target_file_bytes : int, default 134217728
+        Bytes of the files that this makes.
     progress : callable, optional
-        Called with the bytes of the sources done, bytes in all, statements.
+        Called with the bytes of the sources done, bytes in all, statements; and the same for a compaction.
 
     Returns
     -------
@@ -197,9 +206,10 @@ def ingest(
         raise JellyOptionsError("partitions are for Parquet only: a Jelly file holds all columns")
     if sort and to != "parquet":
         raise JellyOptionsError("only Parquet can be sorted: the statements of a Jelly file have their order")
+    if compact:
+        _check_compaction(to, layout, target_file_bytes)
     began = time.perf_counter()
-    target = local_path(os.fspath(out))
-    store = store_of(target if is_url(target) else os.path.abspath(target), storage)
+    store = _store(out, storage)
     tables = None
     if layout in BUILT:
         if to != "parquet" or partition_by is not None:
@@ -227,7 +237,8 @@ def ingest(
     settings |= {} if skolem_base is None else {"skolem_base": skolem_base}
     settings |= tables.settings() if tables else {}
     report = Ingestion(store.url, unknown=[file.path for file in left_out])
-    with Manifest(store, settings) as manifest:
+    with Manifest(store, settings) as manifest, contextlib.ExitStack() as stack:
+        running = _Session(spark, conf, stack)
         manifest.recover()
         paths = {file.path for file in files}
         gone = {path for path in (manifest.sources | manifest.owed) - paths if not exists(path, storage)}
@@ -271,23 +282,99 @@ def ingest(
                     progress(report.bytes_read, total, report.statements)
 
             tasks = {_task_name(task): task for task in left}
+            if progress is not None:
+                progress(0, total, 0)
             try:
-                waiting = time.perf_counter()
-                with session(spark, conf) as running:
-                    began += time.perf_counter() - waiting
-                    if left:
-                        _run(running, job, work, left, commit)
-                    if tables:
-                        for steps in tables.steps(manifest, partial(_compute, running, job)):
-                            if steps:
-                                _run(running, job, work, steps, commit_step)
-                        report.tables, report.misfits = tables.tables, tables.misfits
-                    report.seconds = time.perf_counter() - began
+                if left:
+                    _run(running.get(), job, work, left, commit)
+                if tables:
+                    for steps in tables.steps(manifest, partial(_compute, running, job)):
+                        if steps:
+                            _run(running.get(), job, work, steps, commit_step)
+                    report.tables, report.misfits = tables.tables, tables.misfits
             finally:
                 manifest.sweep()
         manifest.publish()
-    report.seconds = report.seconds or time.perf_counter() - began
+        if compact:
+            _compact(running, manifest, work, target_file_bytes, report, progress)
+        report.seconds = time.perf_counter() - began - running.seconds
     return report
+
+
+def compact_table(
+    out: str | os.PathLike[str],
+    *,
+    spark: SparkSession | str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    target_file_bytes: int = TARGET_BYTES,
+    storage: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> Ingestion:
+    """Make few files out of many in the table of an ingest, without new sources. Return what was done.
+
+    If the table is sorted, all rows of a partition are, or of a table without partitions, and no files of it overlap.
+    Readers see the former files until all is done. Sources whose statements share a file are read again together when
+    one of them changes.
+
+    Parameters
+    ----------
+    out : str or path
+        The directory or URL of the table, of the layout "flat" or "ntriples".
+    spark : SparkSession or str, default "local[*]"
+        A session, or the master to start one on. None is started if nothing is to do.
+    conf : mapping, optional
+        Settings of Spark for a session that is started.
+    target_file_bytes : int, default 134217728
+        Bytes of the files to make, about. Larger files stay as they are, unless the table is sorted.
+    storage : mapping, optional
+        Options of fsspec for a URL.
+    progress : callable, optional
+        Called with the bytes of the files done, bytes in all, statements.
+
+    Returns
+    -------
+    Ingestion
+        What was done: ``compacted`` files became ``compacted_to`` files.
+
+    Raises
+    ------
+    JellyError
+        If there is no table of an ingest, or it is in use.
+    JellyOptionsError
+        If it is a table that cannot be compacted.
+
+    Examples
+    --------
+    >>> def compacted(table):
+    ...     return compact_table(table, spark="local[2]").compacted
+    """
+    began = time.perf_counter()
+    store = _store(out, storage)
+    report = Ingestion(store.url)
+    with Manifest(store, None) as manifest, contextlib.ExitStack() as stack:
+        running = _Session(spark, conf, stack)
+        settings = manifest.settings
+        _check_compaction(settings["to"], settings["layout"], target_file_bytes)
+        layout = settings["layout"]
+        manifest.recover()
+        manifest.publish()
+        work = _Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
+                     _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP)  # fmt: skip
+        _compact(running, manifest, work, target_file_bytes, report, progress)
+        report.seconds = time.perf_counter() - began - running.seconds
+    return report
+
+
+def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
+    path = local_path(os.fspath(out))
+    return store_of(path if is_url(path) else os.path.abspath(path), storage)
+
+
+def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:
+    if to != "parquet" or layout in BUILT:
+        raise JellyOptionsError("only tables of Parquet in the layouts flat and ntriples can be compacted")
+    if target_file_bytes < 1:
+        raise ValueError("target_file_bytes must be at least 1")
 
 
 def _partition_column(partition_by: str | None, layout: Layout) -> str | None:
@@ -314,19 +401,104 @@ def _weights(plan: list[list[Part]]) -> dict[Part, int]:
     return {part: part.file.size // number[part.file.path] for part in parts}
 
 
-def _task_name(task: list[Part] | Step) -> str:
-    if isinstance(task, Step):
+def _task_name(task: list[Part] | Step | Compaction) -> str:
+    if not isinstance(task, list):
         return task.name
     return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
 
 
 # ---- the driver
 
-def _compute(spark: SparkSession, job: str, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+class _Session:
+    """The session of Spark, which is started when it is needed. ``seconds`` is how long that took."""
+
+    def __init__(
+        self, spark: SparkSession | str, conf: Mapping[str, str] | None, stack: contextlib.ExitStack
+    ) -> None:
+        self._make = partial(session, spark, conf)
+        self._stack = stack
+        self._running: SparkSession | None = None
+        self.seconds = 0.0
+
+    def get(self) -> SparkSession:
+        if self._running is None:
+            began = time.perf_counter()
+            self._running = self._stack.enter_context(self._make())
+            self.seconds = time.perf_counter() - began
+        return self._running
+
+
+def _compact(
+    running: _Session,
+    manifest: Manifest,
+    work: _Work,
+    target: int,
+    report: Ingestion,
+    progress: Callable[[int, int, int], object] | None,
+) -> None:
+    """Compact a table that is published, and publish it again."""
+    groups = plan(work.store, manifest.tasks, work.sort, target)
+    if not groups:
+        return
+    job = uuid.uuid4().hex
+    work = replace(work, job=job)
+    work.store.begin(job)
+    of_task: dict[str, int] = {}  # the group that a task belongs to
+    sizes: dict[str, int] = {}
+    tasks: list[Compaction] = []
+    for number, (_, _, pieces) in enumerate(groups):
+        for task in compacted(work.store, pieces, work.sort):
+            of_task[task.name] = number
+            sizes[task.name] = sum(piece.size for piece in task.pieces)
+            tasks.append(task)
+    made: list[list[dict[str, Any]]] = [[] for _ in groups]
+    bytes_read = statements = 0
+
+    def commit(done: dict[str, Any]) -> None:
+        nonlocal bytes_read, statements
+        made[of_task[done["task"]]].append(done)
+        bytes_read += sizes[done["task"]]
+        statements += done["statements"]
+        if progress is not None:
+            progress(bytes_read, sum(sizes.values()), statements)
+
+    if progress is not None:
+        progress(0, sum(sizes.values()), 0)
+    try:
+        _run(running.get(), job, work, tasks, commit)
+        reports = []
+        for (members, kept, _), parts in zip(groups, made, strict=True):
+            former = [manifest.tasks[name] for name in members]
+            before = {name: size for task in former for name, size in task["files"]}
+            rows = sum(task["statements"] for task in former)
+            reports.append({
+                "task": hashlib.blake2b(repr((job, members)).encode(), digest_size=8).hexdigest(),
+                "job": job,
+                "attempt": "",
+                "parts": [part for task in former for part in task["parts"]],
+                "on_error": "skip" if any(task["on_error"] == "skip" for task in former) else "fail",
+                "statements": rows,
+                "files": [[name, before[name]] for name in kept] + [file for part in parts for file in part["files"]],
+                "staged": [file for part in parts for file in part["staged"]],
+                "errors": [error for task in former for error in task["errors"]],
+                "replaces": members,
+                **({"sorted": manifest.settings["sort"]} if work.sort else {}),
+            })  # fmt: skip
+            report.compacted += len(before) - len(kept)
+            report.compacted_to += sum(len(part["files"]) for part in parts)
+            if not kept and rows != (now := sum(part["statements"] for part in parts)):
+                raise JellyError(f"compaction made {now} statements of {rows}", source=work.store.url)
+        manifest.replace(reports)
+    finally:
+        manifest.sweep()
+    manifest.publish()
+
+
+def _compute(running: _Session, job: str, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     """The results of a function for some items, computed by executors."""
     if not items:
         return []
-    context = spark.sparkContext
+    context = running.get().sparkContext
     context.setJobGroup(job, "jelly spark ingest", True)
     try:
         return context.parallelize(items, len(items)).map(function).collect()
@@ -338,7 +510,7 @@ def _run(
     spark: SparkSession,
     job: str,
     work: _Work,
-    tasks: Sequence[list[Part] | Step],
+    tasks: Sequence[list[Part] | Step | Compaction],
     commit: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run the tasks and commit each as soon as it has ended, so that a later failure loses no work."""
@@ -384,7 +556,7 @@ def _run(
 
 # ---- the executors
 
-def _run_task(work: _Work, task: list[Part] | Step) -> dict[str, Any]:
+def _run_task(work: _Work, task: list[Part] | Step | Compaction) -> dict[str, Any]:
     """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
     from pyspark import TaskContext
 
@@ -395,7 +567,7 @@ def _run_task(work: _Work, task: list[Part] | Step) -> dict[str, Any]:
         "task": name,
         "job": work.job,
         "attempt": attempt,
-        "parts": [] if isinstance(task, Step) else task_parts(task),
+        "parts": task_parts(task) if isinstance(task, list) else [],
         "on_error": "skip" if work.skip else "fail",
     }
     errors: list[JellyError] | None = [] if work.skip else None
@@ -403,7 +575,9 @@ def _run_task(work: _Work, task: list[Part] | Step) -> dict[str, Any]:
         with work.store.task(work.job, attempt) as draft:
             # A name of its own in each run, so that no file of the table is ever replaced.
             unique = f"{name}-{work.job[:8]}"
-            if isinstance(task, Step):
+            if isinstance(task, Compaction):
+                done |= task.write(draft.folder, unique)
+            elif isinstance(task, Step):
                 done |= task.write(draft.folder)
             elif work.tables is not None:
                 done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)

@@ -41,6 +41,8 @@ class Ingestion:
     run without the start of Spark. ``errors`` are the skipped problems with ``on_error="skip"``, also those that an
     earlier run skipped in these sources.
 
+    ``compacted`` are the files that were merged, ``compacted_to`` those that were made of them.
+
     ``terms`` are the terms that this run has added to the layout "ids", ``tables`` those that it has built of
     "vertical" and "wide", ``misfits`` what does not fit into wide tables: the run that builds the tables tells it.
 
@@ -56,6 +58,8 @@ class Ingestion:
     bytes_read: int = 0
     files: int = 0
     bytes_written: int = 0
+    compacted: int = 0
+    compacted_to: int = 0
     seconds: float = 0.0
     terms: int = 0
     tables: int = 0

@@ -1,0 +1,98 @@
+"""Jobs without Spark that get killed: ``python store_jobs.py NAME SETTINGS``, with the settings as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from jelly.spark._commit.batch import commit_batch, job_of, part_of
+from jelly.spark._commit.job import Output
+from jelly.spark._commit.store import LocalStore
+from jelly.spark._ingest import job as room
+
+COLUMNS = ("s", "p", "o")
+
+
+def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
+    """In the place of Spark: one task after the other."""
+    for task in tasks:
+        commit(room._run_task(work, task))
+
+
+def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
+    room._run = run_here
+    return room.ingest(src, out, spark=object(), split_bytes=1, storage=storage, **settings)
+
+
+def batches(first: int, n: int) -> Any:
+    for number in range(first, first + n):
+        yield pa.record_batch([["<a:s>"], ["<a:p>"], [f'"{number}"']], list(COLUMNS))
+
+
+def job(out: str, first: int, overwrite: bool = False, storage: Any = None) -> None:
+    """Three part files of five rows each."""
+    output = Output(out, f"job{first}", COLUMNS, overwrite, storage=storage or {}).begin()
+    output.commit([output.write(part, "1", batches(first + 5 * part, 5)) for part in range(3)])
+
+
+def batch(out: str, number: int, query: str = "query", storage: Any = None) -> bool:
+    """A batch of a streaming query, of three part files."""
+    output = Output(out, job_of(query, number), COLUMNS, storage=storage or {}, path=part_of(number))
+    output.store.begin(output.job)
+    written = [output.write(part, time.monotonic_ns(), batches(100 * number + 5 * part, 5)) for part in range(3)]
+    return commit_batch(output.store, number, query, written)
+
+
+# ---- the moment to be killed in
+
+def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
+    """Stop for good in the nth call of a function of the local store whose arguments match, and leave a sign."""
+    import os
+    import re
+
+    place, attribute = (os, "replace") if name == "replace" else (LocalStore, name)
+    if name == "batches":
+        place, attribute = room, "_record_batches"
+    do: Callable[..., Any] = getattr(place, attribute)
+    left = number
+
+    def stop() -> None:
+        Path(sign).touch()
+        time.sleep(120)
+        os._exit(3)
+
+    def stopping(*given: Any) -> Any:
+        nonlocal left
+        if name == "batches":
+            return read(*given)
+        left -= re.search(pattern, repr(given)) is not None
+        if left == 0:
+            left = -1
+            stop()
+        return do(*given)
+
+    def read(*given: Any) -> Any:
+        nonlocal left
+        left -= 1
+        yield from do(*given)
+        if left == 0:
+            stop()
+
+    setattr(place, attribute, stopping)
+
+
+def main() -> None:
+    name, settings = sys.argv[1], json.loads(sys.argv[2])
+    if stop := settings.pop("stop", None):
+        stop_before(*stop)
+    globals()[name](**settings)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Compaction of tables: what becomes of the files, what readers see, and changes of sources after it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as dataset
+import pyarrow.parquet as parquet
+import pytest
+import store_jobs
+from click.testing import CliRunner
+
+import jelly
+from jelly.cli.spark import cli
+from jelly.spark._commit.store import SUCCESS, LocalStore, Store, store_of
+from jelly.spark._ingest import compact, compact_table, ingest
+from jelly.spark._ingest import job as room
+from jelly.spark._ingest.compact import plan, sorted_rows
+from jelly.spark._partitions import find_files, open_file
+
+HERE: Any = object()  # in the place of a session
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks run in this process, one after the other."""
+    monkeypatch.setattr(room, "_run", store_jobs.run_here)
+    monkeypatch.setattr(room._Session, "get", lambda self: HERE)
+
+
+def source(folder: Path, number: int, version: int = 1, n: int = 60) -> None:
+    """A file with statements of three predicates in no order."""
+    folder.mkdir(exist_ok=True)
+    chosen = random.Random(number)
+    lines = [f'<a:{chosen.randrange(10**6)}> <a:p{i % 3}> "{number} {version} {i}" .\n' for i in range(n)]
+    (folder / f"{number}.nt").write_text("".join(lines))
+
+
+def expected(folder: Path) -> Counter[Any]:
+    found = [row for path in folder.iterdir() for row in jelly.read_arrow(path).read_all().to_pylist()]
+    return Counter((row["subject"], row["object"]) for row in found)
+
+
+def tables(store: Store) -> dict[str, pa.Table]:
+    """The files that a reader sees."""
+    found = {}
+    for file in find_files(store.path, storage=store.storage):
+        with open_file(store.storage, file.path) as opened:
+            found[file.path[len(store.path) + 1 :]] = parquet.ParquetFile(opened).read()
+    return found
+
+
+def rows(store: Store) -> Counter[Any]:
+    return Counter(
+        (row["subject"], row["object"]) for table in tables(store).values() for row in table.to_pylist()
+    )
+
+
+@pytest.fixture(params=["local", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "s3":
+        return store_of(f"s3://bucket/{tmp_path.name}", request.getfixturevalue("s3"))
+    return store_of(str(tmp_path / "out"))
+
+
+def run(store: Store, src: Path, **settings: Any) -> Any:
+    return ingest(src, store.path, spark=HERE, split_bytes=1, storage=dict(store.storage), **settings)
+
+
+def test_a_file_for_each_partition(store: Store, tmp_path: Path) -> None:
+    src = tmp_path / "src"
+    for number in range(5):
+        source(src, number)
+    run(store, src, partition_by="predicate")
+    assert len(tables(store)) == 15
+    seen: list[tuple[int, int, int]] = []
+    done = compact_table(store.path, storage=dict(store.storage), progress=lambda *now: seen.append(now))
+    assert (done.compacted, done.compacted_to) == (15, 3)
+    assert seen[-1] == (seen[0][1], seen[0][1], 300)
+    assert sorted(name.split("/")[0] for name in tables(store)) == [f"predicate=a%3Ap{i}" for i in range(3)]
+    assert rows(store) == expected(src)
+    assert SUCCESS in store.files()
+    again = compact_table(store.path, storage=dict(store.storage))
+    assert (again.compacted, again.compacted_to) == (0, 0)
+
+    # What is done is known by its sources, and a changed one takes the others of its files with it.
+    assert run(store, src, partition_by="predicate").sources == 0
+    source(src, 5)
+    source(src, 2, version=2)
+    third = run(store, src, partition_by="predicate", compact=True)
+    assert third.sources == 6
+    assert rows(store) == expected(src)
+    assert len(tables(store)) == 3
+    (src / "0.nt").unlink()
+    run(store, src, partition_by="predicate", prune=True)
+    assert rows(store) == expected(src)
+
+
+def test_files_of_a_size(store: Store, tmp_path: Path) -> None:
+    src = tmp_path / "src"
+    for number in range(6):
+        source(src, number)
+    run(store, src)
+    before = store.files()
+    size = max(size for name, (size, _) in before.items() if name.startswith("part-"))
+    done = compact_table(store.path, storage=dict(store.storage), target_file_bytes=2 * size + 2)
+    assert (done.compacted, done.compacted_to, len(tables(store))) == (6, 3, 3)
+    assert rows(store) == expected(src)
+    # A changed source takes only those of its file with it.
+    source(src, 2, version=2)
+    assert run(store, src).sources == 2
+    assert rows(store) == expected(src)
+
+
+def test_files_of_a_sorted_table_do_not_overlap(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "RUN_ROWS", 100)
+    monkeypatch.setattr(compact, "SORTED_GROUP_ROWS", 50)
+    src = tmp_path / "src"
+    for number in range(6):
+        source(src, number, n=100)
+    run(store, src, sort=["predicate", "subject"])
+    size = sum(size for name, (size, _) in store.files().items() if name.startswith("part-"))
+    done = compact_table(store.path, storage=dict(store.storage), target_file_bytes=size // 4)
+    assert (done.compacted, done.compacted_to) == (6, 5)
+    found = list(tables(store).values())
+    assert min(map(len, found)) > 60
+    keys = [[(row["predicate"], row["subject"]) for row in table.to_pylist()] for table in found]
+    keys.sort()
+    assert sum(keys, []) == sorted(sum(keys, []))
+    assert rows(store) == expected(src)
+    if isinstance(store, LocalStore):
+        # The statistics tell which row groups to read: one, or two where the predicate changes in one.
+        files = list(dataset.dataset(store.path).get_fragments())
+        wanted = (dataset.field("predicate") == "a:p0") & (dataset.field("subject") == keys[0][5][1])
+        assert sum(len(file.row_groups) for file in files) >= 10
+        assert 1 <= sum(len(file.subset(wanted).row_groups) for file in files) <= 2
+    assert compact_table(store.path, storage=dict(store.storage)).compacted == 0
+    source(src, 6)
+    assert run(store, src, sort=["predicate", "subject"], compact=True).compacted_to == 1
+    [table] = tables(store).values()
+    assert [row["predicate"] for row in table.to_pylist()] == sorted(table["predicate"].to_pylist())
+    assert rows(store) == expected(src)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+def test_rows_are_sorted_in_runs(size: int) -> None:
+    chosen = random.Random(size)
+    first, second = ["a", "b", None, "é", ""], ["", "x", "\U0001f600", "\uffff", None]
+    values = [(chosen.choice(first), chosen.choice(second)) for _ in range(997)]
+    batches = [
+        pa.record_batch([[a for a, _ in some], [b for _, b in some], list(range(at, at + len(some)))], ["a", "b", "n"])
+        for at in range(0, len(values), 31)
+        for some in [values[at : at + 31]]
+    ]
+    made = pa.Table.from_batches(list(sorted_rows(batches, ["a", "b"], rows=size)))
+    keys = list(zip(made["a"].to_pylist(), made["b"].to_pylist(), strict=True))
+    assert keys == sorted(values, key=lambda key: [(value is None, (value or "").encode()) for value in key])
+    assert sorted(made["n"].to_pylist()) == list(range(997))
+    assert [values[n] for n in made["n"].to_pylist()] == keys
+    assert list(sorted_rows([], ["a"])) == []
+
+
+def test_readers_see_the_old_table_or_the_new_one(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    src = tmp_path / "src"
+    for number in range(3):
+        source(src, number)
+    run(store, src)
+    whole, before = expected(src), set(tables(store))
+    kind = type(store)
+    seen = []
+    for do in (kind.publish, kind.delete, kind.write):
+
+        def look(self: Store, given: Any, *more: Any, do: Any = do) -> None:
+            do(self, given, *more)
+            seen.append((rows(store) == whole, set(tables(store)) == before))
+
+        monkeypatch.setattr(kind, do.__name__, look)
+    compact_table(store.path, storage=dict(store.storage))
+    assert all(is_whole for is_whole, _ in seen)
+    assert {is_old for _, is_old in seen} == {True, False}
+
+
+def test_a_compaction_that_is_lost_is_taken_back(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a store aborts uploads that wait for long, and the sources are gone meanwhile."""
+    src = tmp_path / "src"
+    for number in range(3):
+        source(src, number)
+    run(store, src)
+    whole, before = expected(src), set(tables(store))
+
+    def die(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room.Manifest, "publish", lambda self, do=room.Manifest.publish: (
+            die() if self._ready else do(self)
+        ))  # fmt: skip
+        with pytest.raises(KeyboardInterrupt):
+            compact_table(store.path, storage=dict(store.storage))
+    assert set(tables(store)) == before
+    store.sweep()
+    for path in src.iterdir():
+        path.unlink()
+    done = compact_table(store.path, storage=dict(store.storage))
+    assert (done.compacted, done.compacted_to) == (3, 1)
+    assert rows(store) == whole
+
+
+def test_what_cannot_be_compacted(tmp_path: Path) -> None:
+    source(tmp_path / "src", 1)
+    with pytest.raises(jelly.JellyError, match=r"no table of an ingest: it has no _ingest.jsonl"):
+        compact_table(tmp_path / "src")
+    with pytest.raises(jelly.JellyOptionsError, match="only tables of Parquet"):
+        ingest(tmp_path / "src", tmp_path / "out", to="jelly", compact=True)
+    ingest(tmp_path / "src", tmp_path / "out", to="jelly", spark=HERE)
+    with pytest.raises(jelly.JellyOptionsError, match="only tables of Parquet"):
+        compact_table(tmp_path / "out")
+    with pytest.raises(ValueError, match="at least 1"):
+        ingest(tmp_path / "src", tmp_path / "none", compact=True, target_file_bytes=0)
+    assert plan(store_of("nowhere"), {}, (), 100) == []
+
+
+def test_the_command(tmp_path: Path) -> None:
+    src, out = tmp_path / "src", str(tmp_path / "out")
+    for number in range(2):
+        source(src, number)
+    run(store_of(out), src)
+    done = CliRunner().invoke(cli, ["spark", "ingest", "--compact", "--target-size", "1M", "--out", out, "--json"])
+    assert done.exit_code == 0, done.output
+    assert '"compacted": 2' in done.stdout
+    assert len(tables(store_of(out))) == 1
+    source(src, 2)
+    more = CliRunner().invoke(cli, ["spark", "ingest", str(src), "--compact", "--out", out])
+    assert more.exit_code == 0, more.output
+    assert len(tables(store_of(out))) == 1
+    nothing = CliRunner().invoke(cli, ["spark", "ingest", "--out", out])
+    assert (nothing.exit_code, "Missing argument 'SRC...'" in nothing.stderr) == (2, True)

@@ -1,0 +1,317 @@
+"""Jobs that are killed (kill -9) inside a write, locally and on S3: nothing is lost, doubled or half seen.
+
+JELLY_LONG=1 kills them in all moments, else in some.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+import store_jobs
+from cluster import TESTS, wait_for
+from object_store import SECRET, Proxy
+
+import jelly
+from jelly.spark._commit import swap as swapping
+from jelly.spark._commit.store import SUCCESS, S3Store, Store, store_of
+from jelly.spark._ingest import job as room
+from jelly.spark._partitions import find_files, open_file
+
+LONG = bool(os.environ.get("JELLY_LONG"))
+LIMIT = 60
+
+# Where a request to S3, or a call of the local store, is the nth of its kind.
+S3_MOMENTS = [
+    ("a part of an upload", r"PUT .*partNumber=", 2),
+    ("the start of an upload", r"POST .*\?uploads", 3),
+    ("a marker", r"PUT .*/_commit-", 1),
+    ("the first completion", r"POST .*uploadId=", 1),
+    ("a later completion", r"POST .*uploadId=", 2),
+]
+INGEST_MOMENTS = [
+    *S3_MOMENTS,
+    ("a report", r"PUT .*/_reports/", 2),
+    ("the journal before publishing", r"PUT .*/_ingest.jsonl", 2),
+    ("a removal", r"DELETE .*/part-", 1),
+    ("the marker of the removal", r"PUT .*/_commit-", 2),
+    ("the journal after publishing", r"PUT .*/_ingest.jsonl", 3),
+    ("the end", r"PUT .*/_SUCCESS", 1),
+]
+LOCAL_MOMENTS = [
+    ("a file", "batches", "", 2),
+    ("the journal", "replace", "_ingest.jsonl'", 2),
+    ("a report", "replace", "_reports", 2),
+    ("a marker", "replace", "_commit-ingest.json'", 1),
+    ("the first renaming", "replace", r"/out/part-", 1),
+    ("a later renaming", "replace", r"/out/part-", 2),
+    ("the marker of the removal", "replace", "_commit-ingest.json'", 2),
+    ("a removal", "delete", "part-", 1),
+    ("the end", "replace", "_SUCCESS'", 1),
+]
+
+
+def some(moments: list[Any], *chosen: str) -> list[Any]:
+    """The moments to test, with names."""
+    return [pytest.param(*moment[1:], id=moment[0]) for moment in moments if LONG or moment[0] in chosen]
+
+
+@contextmanager
+def running(name: str, **settings: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A job in a process of its own, which does not outlive the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", str(TESTS / "spark" / "store_jobs.py"), name, json.dumps(settings)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (TESTS.parent, TESTS, TESTS / "spark")))},
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def kill_when(process: subprocess.Popen[bytes], moment: Callable[[], bool]) -> None:
+    """Kill a process at a moment that it must come to."""
+    wait_for("moment to kill", lambda: moment() or process.poll() is not None, LIMIT, 0.01)
+    assert process.stderr is not None
+    assert process.poll() is None, process.stderr.read().decode()[-3000:]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead jobs are known to be dead after a moment, and tasks are run in this process."""
+    monkeypatch.setattr(swapping, "LEASE", 0.2)
+    monkeypatch.setattr(room, "_run", store_jobs.run_here)
+
+
+def rows(store: Store) -> Counter[Any]:
+    """What a reader of this package sees."""
+    found: Counter[Any] = Counter()
+    for file in find_files(store.path, storage=store.storage):
+        if file.name.endswith(".parquet"):
+            with open_file(store.storage, file.path) as opened:
+                found.update(row["object"] for row in parquet.read_table(opened).to_pylist())
+        elif file.name.startswith("part-"):
+            with open_file(store.storage, file.path) as opened:
+                found.update(str(statement.o) for statement in jelly.read(opened))
+    return found
+
+
+def is_clean(store: Store, *kept: str) -> None:
+    """There is nothing but data, what a table keeps, and no secret."""
+    names = {name for name in store.files() if name.startswith("_")}
+    assert names - set(kept) == {SUCCESS} - set(kept)
+    for name in names:
+        assert SECRET.encode() not in (store.read(name) or b"")
+    if isinstance(store, S3Store):
+        with store._files() as (fs, root):
+            assert store._uploads(fs, root) == []
+
+
+# ---- ingest
+
+def sources(folder: Path, *versions: int) -> Counter[str]:
+    """Files with statements; their number is the version of each."""
+    folder.mkdir(exist_ok=True)
+    for number, version in enumerate(versions):
+        path = folder / f"{number}.nt"
+        text = "".join(f'<a:{number}> <a:p> "{number} {version} {i}" .\n' for i in range(50))
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+    return Counter(f"{number} {version} {i}" for number, version in enumerate(versions) for i in range(50))
+
+
+def check_ingest(store: Store, src: Path, tmp_path: Path, kill: Callable[..., None]) -> None:
+    before = sources(src, 1, 1, 1)
+    store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
+    assert rows(store) == before
+    after = sources(src, 1, 2, 2, 2)
+    kill(src=str(src))
+    assert rows(store) in (before, after)
+    if SUCCESS in store.files():  # then readers that know nothing of markers see one of them too
+        assert sum(name.startswith("part-") for name in store.files()) in (3, 4)
+    done = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
+    assert rows(store) == after
+    assert done.done_before + done.sources == 4
+    is_clean(store, "_ingest.jsonl", "_ingest.lock")
+    again = store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
+    assert (again.sources, rows(store)) == (0, after)
+
+
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    LOCAL_MOMENTS, "a file", "a later renaming"
+))  # fmt: skip
+def test_an_ingest_into_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill(**settings: Any) -> None:
+        with running("ingest", out=str(out), stop=[call, pattern, number, str(sign)], **settings) as process:
+            kill_when(process, sign.exists)
+
+    check_ingest(store_of(str(out)), tmp_path / "src", tmp_path, kill)
+
+
+@pytest.mark.parametrize("reaches", [True, False] if LONG else [False])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    INGEST_MOMENTS, "a part of an upload", "a later completion"
+))  # fmt: skip
+def test_an_ingest_into_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+
+    def kill(**settings: Any) -> None:
+        kill_in_request(proxy, s3, "ingest", pattern, number, reaches, out=store.path, **settings)
+
+    check_ingest(store, tmp_path / "src", tmp_path, kill)
+
+
+def kill_in_request(
+    proxy: Proxy, s3: dict[str, Any], name: str, pattern: str, nth: int, reaches: bool, **settings: Any
+) -> None:
+    """Kill a job while a request is on its way, which then reaches the server, or not."""
+    proxy.hold(pattern, nth, reaches)
+    with running(name, storage={**s3, "endpoint_url": proxy.url}, **settings) as process:
+        kill_when(process, proxy.held.is_set)
+    before = len(proxy.seen)
+    proxy.go()
+    if reaches:
+        wait_for("request handed on", lambda: proxy.handed_on, LIMIT)
+    assert len(proxy.seen) == before
+
+
+# ---- batch jobs and streams
+
+def numbers(first: int, n: int = 15) -> Counter[str]:
+    return Counter(f'"{number}"' for number in range(first, first + n))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    [*S3_MOMENTS, ("a removal", r"DELETE .*/part-", 1)], "a later completion", "a removal"
+))  # fmt: skip
+def test_a_job_into_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    pattern: str, number: int, overwrite: bool,
+) -> None:  # fmt: skip
+    if "DELETE" in pattern and not overwrite:
+        pytest.skip("nothing is removed")
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+    store_jobs.job(store.path, 0, storage=s3)
+    old = numbers(0)
+    assert rows(store) == old
+    kill_in_request(proxy, s3, "job", pattern, number, True, out=store.path, first=100, overwrite=overwrite)
+    check_after_a_job(store, monkeypatch, overwrite, "DELETE" in pattern)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    [("a marker", "replace", "_commit-", 1), ("a later renaming", "replace", "/out/part-", 2),
+     ("a removal", "delete", "part-", 1)], "a later renaming",
+))  # fmt: skip
+def test_a_job_into_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, pattern: str, number: int, overwrite: bool
+) -> None:
+    if call == "delete" and not overwrite:
+        pytest.skip("nothing is removed")
+    store, sign = store_of(str(tmp_path / "out")), tmp_path / "sign"
+    store_jobs.job(store.path, 0)
+    with running(
+        "job", out=store.path, first=100, overwrite=overwrite, stop=[call, pattern, number, str(sign)]
+    ) as process:
+        kill_when(process, sign.exists)
+    check_after_a_job(store, monkeypatch, overwrite, call == "delete")
+
+
+def check_after_a_job(store: Store, monkeypatch: pytest.MonkeyPatch, overwrite: bool, was_committed: bool) -> None:
+    old = numbers(0)
+    assert rows(store) == (numbers(100) if was_committed else old)
+    assert SUCCESS not in store.files() or not was_committed
+    monkeypatch.setattr(swapping, "ABANDONED", -1.0)
+    monkeypatch.setattr(swapping, "LEASE", -1.0)
+    # The user does it again.
+    store_jobs.job(store.path, 200, overwrite=overwrite, storage=dict(store.storage))
+    assert rows(store) == (numbers(200) if overwrite else old + numbers(200))
+    is_clean(store)
+    assert {name for name in store.files() if not name.startswith("_")} == {
+        file.path[len(store.path) + 1 :] for file in find_files(store.path, storage=store.storage)
+    }
+
+
+@pytest.mark.parametrize("reaches", [True, False] if LONG else [True])
+@pytest.mark.parametrize(("pattern", "number"), some(
+    [*S3_MOMENTS, ("the end", r"PUT .*/batch(=|%3D)1/_SUCCESS", 1)], "a later completion", "the end"
+))  # fmt: skip
+def test_a_batch_of_a_stream_into_s3(
+    s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
+) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+    assert store_jobs.batch(store.path, 0, storage=s3)
+    first, both = numbers(0), numbers(0) + numbers(100)
+    kill_in_request(proxy, s3, "batch", pattern, number, reaches, out=store.path, number=1)
+    assert rows(store) == first
+    is_there = store.read(f"batch=1/{SUCCESS}") is not None
+    # Spark runs the batch again.
+    assert store_jobs.batch(store.path, 1, storage=s3) is not is_there
+    assert rows(store) == both
+    assert not store_jobs.batch(store.path, 1, storage=s3)
+    assert rows(store) == both
+    is_clean(store, SUCCESS)
+    with pytest.raises(jelly.JellyError, match="was written by another query, query"):
+        store_jobs.batch(store.path, 1, "other", storage=s3)
+
+
+@pytest.mark.parametrize(("call", "pattern", "number"), some(
+    [("a later renaming", "replace", "part-", 2), ("the end", "replace", "_SUCCESS'", 1)], "a later renaming"
+))  # fmt: skip
+def test_a_batch_of_a_stream_into_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+    store, sign = store_of(str(tmp_path / "out")), tmp_path / "sign"
+    assert store_jobs.batch(store.path, 0)
+    with running("batch", out=store.path, number=1, stop=[call, pattern, number, str(sign)]) as process:
+        kill_when(process, sign.exists)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_temporary", "batch=0"]
+    assert store_jobs.batch(store.path, 1)
+    assert rows(store) == numbers(0) + numbers(100)
+    is_clean(store, SUCCESS)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["batch=0", "batch=1"]
+
+
+# ---- two at a time
+
+def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swapping, "LEASE", 1.0)
+    out = f"s3://bucket/{tmp_path.name}"
+    sources(tmp_path / "src", 1)
+    seen: list[str] = []
+
+    def second(*given: Any) -> None:
+        with pytest.raises(jelly.JellyError, match="another ingest is writing"):
+            store_jobs.ingest(out, str(tmp_path / "src"), storage=s3)
+        seen.append("refused")
+
+    store_jobs.ingest(out, str(tmp_path / "src"), storage=s3, progress=second)
+    assert seen == ["refused"]
+    # One that was taken for dead does not publish.
+    sources(tmp_path / "src", 2)
+
+    def takes_over(*given: Any) -> None:
+        store = store_of(out, s3)
+        store.write("_ingest.lock", b"somebody else")
+
+    with pytest.raises(jelly.JellyError, match="another ingest has taken over"):
+        store_jobs.ingest(out, str(tmp_path / "src"), storage=s3, progress=takes_over)
+    assert rows(store_of(out, s3)) == Counter(f"0 1 {i}" for i in range(50))
