@@ -57,11 +57,11 @@ def bucket_of(hashes: Ids, buckets: int) -> Ids:
     return found
 
 
-def write_buckets(table: pa.Table, buckets: Ids, folder: str, kind: str, name: str) -> None:
+def write_buckets(table: pa.Table, buckets: Ids, folder: str, kind: str, name: str, **options: Any) -> None:
     """Write rows that are in the order of their buckets, to ``<kind>/bucket=<number>/part-<name>.parquet``."""
     for bucket, first, last in _runs(buckets):
-        write_parquet(os.path.join(folder, kind, f"bucket={bucket}", f"part-{name}.parquet"),
-                      table.slice(first, last - first))  # fmt: skip
+        path = os.path.join(folder, kind, f"bucket={bucket}", f"part-{name}.parquet")
+        write_parquet(path, table.slice(first, last - first), **options)
 
 
 def _runs(values: Ids) -> Iterator[tuple[int, int, int]]:
@@ -73,6 +73,6 @@ def _runs(values: Ids) -> Iterator[tuple[int, int, int]]:
 
 
 def write_parquet(path: str, table: pa.Table, rows: int = GROUP_ROWS, **options: Any) -> None:
-    """Write a table to a file with row groups of so many rows. Its directory is made."""
+    """Write a table to a file with row groups of so many rows. Its directory is made. ``options`` are of pyarrow."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     parquet.write_table(table, path, row_group_size=rows, compression="zstd", **options)

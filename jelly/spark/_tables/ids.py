@@ -121,7 +121,9 @@ class _Run:
         arrays = [pa.array(columns[part][order]) for part in _PARTS[:3]]
         arrays.append(pa.array(columns["graph"][order], mask=numbers[3][order] < 0))
         in_bucket = bucket_of(arrays[0].to_numpy(), buckets)
-        write_buckets(pa.Table.from_arrays(arrays, schema=TRIPLES), in_bucket, folder, "triples", name)
+        table = pa.Table.from_arrays(arrays, schema=TRIPLES)
+        # Of the other columns a dictionary has nearly as many values as they have rows.
+        write_buckets(table, in_bucket, folder, "triples", name, use_dictionary=["predicate", "graph"])
 
     def _write_terms(self, hashes: Ids, numbers: list[np.ndarray], path: str, buckets: int) -> None:
         """The terms in the order of their ids, a record batch for each bucket. Datatypes are no terms by themselves."""
