@@ -153,12 +153,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark._ingest import ingest
+    from jelly.spark._ingest import compact_table, ingest
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
 __all__ = [
+    "compact_table",
     "from_jelly",
     "from_ntriples",
     "graph_tables",
@@ -171,6 +172,7 @@ __all__ = [
 
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
 _MODULES = {
+    "compact_table": "_ingest",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
     "graph_tables": "_tables.graph",
