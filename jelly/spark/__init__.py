@@ -170,7 +170,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jelly.spark._ingest import ingest
+    from jelly.spark._ingest import compact_table, ingest
     from jelly.spark._lakehouse import changes, merge
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
@@ -178,6 +178,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "changes",
+    "compact_table",
     "from_jelly",
     "from_ntriples",
     "graph_tables",
@@ -193,6 +194,7 @@ __all__ = [
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
 _MODULES = {
     "changes": "_lakehouse",
+    "compact_table": "_ingest",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
     "graph_tables": "_tables.graph",

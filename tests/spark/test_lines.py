@@ -19,6 +19,7 @@ import jelly
 from jelly._tools.blank_node_scope import BlankNodes
 from jelly.spark import _partitions as room
 from jelly.spark._commit.journal import Manifest, task_parts
+from jelly.spark._commit.store import store_of
 from jelly.spark._partitions import Part, find_files, read_part, split
 from jelly.spark._parts.lines import Lines, cut_evenly
 from jelly.spark._stats import _count
