@@ -176,7 +176,7 @@ class Broker(AsyncHandler):
     async def _end(self, call: Publication, topic: Topic | None) -> None:
         """Make sure of what was published, or refuse a stream of nothing."""
         if topic is not None:
-            await asyncio.to_thread(self.topics.acknowledge, topic)
+            await asyncio.to_thread(self.topics.acknowledge, topic, call.lost)
         elif call.messages == 0:
             raise Refusal("INVALID_ARGUMENT", "the stream has no frame")
         else:
@@ -192,6 +192,7 @@ class Broker(AsyncHandler):
             raise Refusal("RESOURCE_EXHAUSTED", error.reason) from None
         if topic is None:
             raise Refusal("NOT_FOUND", f"there is no topic {call.topic!r}")
+        call.lost = topic.lost
         return topic
 
     def on_subscribe_patch(self, call: Subscription) -> AsyncGenerator[bytes, None]:

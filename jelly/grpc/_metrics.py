@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import socket
 import threading
@@ -15,6 +16,8 @@ from jelly.grpc._broker import Broker
 from jelly.grpc._topic_info import info_of
 
 __all__ = ["Monitor", "metrics_text"]
+
+log = logging.getLogger("jelly.grpc")
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 # Seconds after which a client that sends nothing is dropped.
@@ -143,6 +146,9 @@ class Monitor:
         class Listening(ThreadingHTTPServer):
             address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
             daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                log.debug("a request failed", exc_info=True)  # the client went away, for example
 
         try:
             self._server = Listening((host.strip("[]"), int(port)), Answer)

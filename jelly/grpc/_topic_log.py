@@ -145,6 +145,7 @@ class Topic:
         self.owner = owner
         self.statements = 0
         self.failure = ""  # of the last write
+        self.lost = 0  # times that what was written could not be put on the disk
         self._options = options
         self._lock = threading.Lock()
         self._segments: list[_Segment] = []
@@ -326,7 +327,9 @@ class Topic:
         return segment
 
     def _is_full(self, unit: _File | _Segment, now: float) -> bool:
-        """Whether a file, or segment in memory, is large or old enough to be dropped as a whole some time."""
+        """Whether a file, or segment in memory, is damaged, or large or old enough to be dropped as a whole."""
+        if isinstance(unit, _File) and unit.torn:
+            return True
         if unit.size == 0:
             return False
         if self.keep_bytes is not None and unit.size >= min(FILE_BYTES, self.keep_bytes // FILES):
@@ -336,7 +339,7 @@ class Topic:
     def _writable_file(self, now: float) -> _File:
         """The last file, or a new one if it is full."""
         file = self._files[-1] if self._files else None
-        if file is None or file.torn or self._is_full(file, now):
+        if file is None or self._is_full(file, now):
             file = self._roll()
         if file.handle is None:
             file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
@@ -345,17 +348,28 @@ class Topic:
     def _roll(self) -> _File:
         """Begin a new file, whose name has the number of the next message."""
         assert self.path is not None
+        if self._files:
+            last = self._files[-1]
+            if last.handle is not None and last.synced < last.size and not last.torn:
+                self._fsync(last, last.handle.fileno())
         number = f"{NUMBER}{self._next:020}" if self._next else ""
         file = _File(self.path.with_name(f"{self.path.stem}{number}{self.path.suffix}"), self._next)
         file.handle = open(file.path, "ab", buffering=0)  # noqa: SIM115 - closed by close
         if self._files:
-            last = self._files[-1]
-            if last.handle is not None and last.synced < last.size:
-                os.fsync(last.handle.fileno())
-            last.close()
+            self._files[-1].close()
         self._files.append(file)
         self._encoder = None
         return file
+
+    def _fsync(self, file: _File, descriptor: int) -> None:
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # The system may forget what it could not write, and say nothing the next time: that file is left alone.
+            file.torn = True
+            self.failure = error.strerror or str(error)
+            self.lost += 1
+            raise
 
     def _write(self, file: _File, data: bytes, now: float) -> None:
         try:
@@ -516,12 +530,7 @@ class Topic:
             size = file.size
             copy = os.dup(file.handle.fileno())  # appending goes on meanwhile, and may begin another file
         try:
-            os.fsync(copy)
-        except OSError as error:
-            # The system may forget what it could not write, and say nothing the next time: that file is left alone.
-            file.torn = True
-            self.failure = error.strerror or str(error)
-            raise
+            self._fsync(file, copy)
         finally:
             os.close(copy)
         if not file.is_named and hasattr(os, "O_DIRECTORY"):
@@ -535,10 +544,12 @@ class Topic:
 
     def close(self) -> None:
         """Write all messages to disk and close the file."""
-        self.sync()
-        with self._lock:
-            for file in self._files:
-                file.close()
+        try:
+            self.sync()
+        finally:
+            with self._lock:
+                for file in self._files:
+                    file.close()
 
     def delete(self) -> None:
         """Delete all messages and files. Subscriptions end with an error, and nothing can be appended any more."""

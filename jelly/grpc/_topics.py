@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -157,17 +158,28 @@ class Topics:
                 except OSError as error:
                     topic.failure = error.strerror or str(error)
                     log.error("topic %r: %s", topic.name, error)
+                except Exception:
+                    log.exception("topic %r", topic.name)
 
-    def acknowledge(self, topic: Topic) -> None:
+    def acknowledge(self, topic: Topic, lost: int = 0) -> None:
         """Do what must be done before a publication is acknowledged.
 
         Parameters
         ----------
         topic : Topic
             The topic.
+        lost : int, default 0
+            Its ``lost`` when the publication began.
+
+        Raises
+        ------
+        OSError
+            If not all of it is on the disk.
         """
         if self.sync == "always":
             topic.sync()
+            if topic.lost != lost:  # for another publication, or when another file began
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def check(self) -> str:
         """Check whether the store can be written to.
@@ -289,7 +301,10 @@ class Topics:
             self._keeper.join()
         with self._lock:
             for topic in self._topics.values():
-                topic.close()
+                try:
+                    topic.close()
+                except OSError as error:
+                    log.error("topic %r: %s", topic.name, error)
             if self._held is not None:
                 self._held.close()
 

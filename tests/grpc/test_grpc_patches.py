@@ -428,13 +428,18 @@ def test_the_classes_of_protoc(tmp_path, serve):
         "    request = broker_pb2.PatchSubscribe(topic='t', requested_options={'max_name_table_size': 50})\n"
         "    got = list(stub.SubscribePatch(request, timeout=20, metadata=[('jelly-follow', '0')]))\n"
         "    stub.PublishPatch(iter(got), timeout=20, metadata=[('jelly-topic', 'again')])\n"
+        "    topics = broker_pb2_grpc.TopicServiceStub(channel)\n"
+        "    told = topics.ListTopics(broker_pb2.TopicRequest(), timeout=20).topics\n"
+        "    print(*[(one.name, one.patches, one.end, one.patch_options.stream_type) for one in told])\n"
+        "    print(topics.DeleteTopic(broker_pb2.TopicRequest(name='t'), timeout=20).end)\n"
         "    print(len(got), got[0].rows[0].options.max_name_table_size, got[0].rows[-1].WhichOneof('row'))\n"
     )
     with jg.Client(server.address) as client:
         client.publish_patches(patches(4), topic="t")
         process = spawn("-c", code, str(proto), server.address)
         out, err = process.communicate(timeout=30)
-        assert out.split() == ["4", "50", "transaction_commit"], err
+        told = "('again', True, 4, 1) ('t', True, 4, 1)"
+        assert out.splitlines() == [told, "4", "4 50 transaction_commit"], err
         assert list(client.subscribe_patches("again", follow=False)) == patches(4)
 
 

@@ -118,9 +118,13 @@ def test_reflection_and_health(serve):
                 requests = [
                     reflection_pb2.ServerReflectionRequest(list_services=""),
                     reflection_pb2.ServerReflectionRequest(file_containing_symbol=name),
+                    reflection_pb2.ServerReflectionRequest(file_containing_symbol="jelly.v1.TopicService"),
                 ]
                 stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-                services, files = stub.ServerReflectionInfo(iter(requests), timeout=10)
-                assert name in [service.name for service in services.list_services_response.service]
+                services, files, extension = stub.ServerReflectionInfo(iter(requests), timeout=10)
+                names = {service.name for service in services.list_services_response.service}
+                assert {name, "jelly.v1.PatchStreamService", "jelly.v1.TopicService"} <= names
+                found = extension.file_descriptor_response.file_descriptor_proto
+                assert "broker.proto" in [FileDescriptorProto.FromString(one).name for one in found]
                 file = FileDescriptorProto.FromString(files.file_descriptor_response.file_descriptor_proto[0])
                 assert [method.name for method in file.service[0].method] == ["SubscribeRdf", "PublishRdf"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -276,14 +277,87 @@ def test_a_disk_that_fails(serve, tmp_path, monkeypatch):
             with pytest.raises(jelly.JellyServiceError, match="INTERNAL"):
                 client.publish(messages("quads", 5, start=5), topic="t", options=OPTIONS)
             assert topics.check() == os.strerror(errno.EIO)
-        client.publish(messages("quads", 8, start=10), topic="t", options=OPTIONS)
+
+        def beginning():
+            yield from messages("quads", 4, start=10)
+            until(lambda: topics.get("t").end == 14)
+            with monkeypatch.context() as broken:
+                broken.setattr(os, "fsync", fail)
+                with pytest.raises(jelly.JellyServiceError, match="INTERNAL"):
+                    client.publish(messages("quads", 1, start=14), topic="t", options=OPTIONS)
+            # This one begins another file, whose fsync succeeds; what was in the first may be lost all the same.
+            yield from messages("quads", 1, start=15)
+
+        with pytest.raises(jelly.JellyServiceError, match="INTERNAL"):
+            client.publish(beginning(), topic="t", options=OPTIONS)
+        client.publish(messages("quads", 2, start=16), topic="t", options=OPTIONS)
         assert topics.check() == ""
         assert numbers(client.subscribe("t", follow=False)) == [*range(18)]
-    assert len(list(tmp_path.glob("t@*.jelly"))) == 1
+    assert len(list(tmp_path.glob("t@*.jelly"))) == 2
     server.close()
     topics.close()
     with jg.Topics(tmp_path) as again:
         assert read(again.get("t")) == [*range(18)]
+
+
+def test_no_room_for_another_file(tmp_path, monkeypatch):
+    """The message is refused, and the next one begins the file."""
+    topic = make(tmp_path / "t.jelly", keep_bytes=10_000)
+    fill(topic, 0, 5)
+
+    def full(*arguments, **settings):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    stored = 5
+    with monkeypatch.context() as none_left:
+        none_left.setattr(jelly.grpc._topic_log, "open", full, raising=False)
+        with pytest.raises(OSError, match="No space left"):  # noqa: PT012
+            for stored in range(5, 50):
+                fill(topic, stored, stored + 1)
+        assert topic.failure
+        assert read(topic) == [*range(stored)]
+    assert 5 < stored < 40
+    fill(topic, stored, 60)
+    assert not topic.failure
+    assert read(topic) == [*range(topic.first, 60)]
+    topic.close()
+
+
+def test_random_lives_of_a_topic(tmp_path, clock, monkeypatch):
+    """Publications, time, restarts and crashes that tear the last file: what is there is what a model says."""
+    monkeypatch.setattr(jelly.grpc._topic_log, "SEGMENT_MESSAGES", 4)
+    for seed in range(200 if os.environ.get("JELLY_LONG") else 6):
+        random = Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        limits = {"keep_bytes": random.choice([None, 6000]), "keep_age": random.choice([None, 100])}
+        topic = make(folder / "t.jelly", **limits)
+        sent: list[int] = []  # the number in each message, by its number in the topic
+        for _ in range(60):
+            event = random.random()
+            if event < 0.6:
+                for _ in range(random.randrange(1, 9)):
+                    fill(topic, len(sent) + 1000, len(sent) + 1001)
+                    sent.append(len(sent) + 1000)
+            elif event < 0.75:
+                clock.now += random.choice([5, 40, 300])
+                topic.trim()
+            elif event < 0.85:
+                topic.close()
+                topic = make(folder / "t.jelly", **limits)
+            elif sent and topic.end > topic.first:
+                topic.close()
+                last = max(folder.glob("t*.jelly"), key=lambda path: path.name.partition("@")[2])
+                data = last.read_bytes()
+                last.write_bytes(data[: max(len(data) - random.randrange(1, 300), 0)])
+                topic = make(folder / "t.jelly", **limits)
+                del sent[topic.end :]
+            assert topic.end == len(sent)
+            assert read(topic) == sent[topic.first :]
+            assert topic.size == sum(path.stat().st_size for path in folder.glob("t*.jelly"))
+            number = random.randrange(topic.first, topic.end + 1)
+            assert read(topic, number) == sent[number:]
+        topic.close()
 
 
 @pytest.mark.parametrize("stored", [False, True])
