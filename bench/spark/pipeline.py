@@ -191,10 +191,26 @@ class Plain(Pipeline):
 
 
 DAYS = 3
+WARMING = 20_000  # statements
 
 
 def measure(statements: int, folder: Path) -> dict[str, Any]:
-    """The seconds of each step on both sides, and what was there."""
+    """The seconds of each step on both sides, and what was there, after a round with little to warm Spark up."""
+    os.environ |= {name: environment()[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON", "PYTHONPATH")}
+    places = {"spark.driver.extraClassPath": need_jars(), "spark.local.dir": str(folder / "spark")}
+    spark = session("local[2]", **CONF, **places)
+    jelly.spark.register(spark)
+    with s3_server() as server:
+        store = s3fs.S3FileSystem(**storage_of(server))
+        print("to warm up", file=sys.stderr)
+        both_sides(spark, store, storage_of(server), WARMING, folder / "warming")
+        print("measured", file=sys.stderr)
+        figures = both_sides(spark, store, storage_of(server), statements, folder / "measured")
+    spark.stop()
+    return figures
+
+
+def both_sides(spark: Any, store: Any, storage: dict[str, Any], statements: int, folder: Path) -> dict[str, Any]:
     dumps, patches, plain = folder / "dumps", folder / "patches", folder / "plain"
     for path in (dumps, patches, plain):
         path.mkdir(parents=True)
@@ -206,21 +222,14 @@ def measure(statements: int, folder: Path) -> dict[str, Any]:
     for day in days:
         convert_patches(day, plain / f"{day.stem}.rdfp")
     print(f"the dumps took {time.perf_counter() - began:.1f} s", file=sys.stderr)
-    places = {"spark.driver.extraClassPath": need_jars(), "spark.local.dir": str(folder / "spark")}
-    spark = session("local[2]", **CONF, **places)
-    jelly.spark.register(spark)
-    spark.range(1).select(F.rand()).collect()
-    with s3_server() as server:
-        storage = storage_of(server)
-        store = s3fs.S3FileSystem(**storage)
-        store.mkdir("lake")
-        store.put(f"{dumps}/", "lake/dumps/", recursive=True)
-        store.put(f"{patches}/", "lake/patches/", recursive=True)
-        print("jelly", file=sys.stderr)
-        ours, found = Ours(spark, folder / "ours", "s3://lake", storage).run()
+    bucket = folder.name
+    store.mkdir(bucket)
+    store.put(f"{dumps}/", f"{bucket}/dumps/", recursive=True)
+    store.put(f"{patches}/", f"{bucket}/patches/", recursive=True)
+    print("jelly", file=sys.stderr)
+    ours, found = Ours(spark, folder / "ours", f"s3://{bucket}", storage).run()
     print("plain PySpark", file=sys.stderr)
     theirs, expected = Plain(spark, folder / "theirs", plain).run()
-    spark.stop()
     if found != expected:
         raise SystemExit(f"the two sides found different things:\n{found}\n{expected}")
     return {
@@ -265,7 +274,6 @@ def main() -> None:
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--plot", help="plot them to this file (.svg, .png)")
     given = parser.parse_args()
-    os.environ |= {name: environment()[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON", "PYTHONPATH")}
     folder = Path(tempfile.mkdtemp(prefix="jelly-pipeline-"))
     try:
         figures = measure(given.statements, folder)
