@@ -10,8 +10,12 @@ QUIET := PYTHONWARNINGS="ignore:Editable installation"
 CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
+# Beside that of the lakehouse.
+SPARK_VERSIONS := 4.2.1 4.3.0
+# The tests of Spark that run with each version of it.
+EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse spark-versions sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -28,6 +32,12 @@ pytest: $(VENV)/ready
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest tests/lakehouse
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest $(EVERY_SPARK)
+
+spark-versions: $(VENV)/ready $(foreach version,$(SPARK_VERSIONS),$(VENV)/spark-$(version)/ready)
+	for version in $(SPARK_VERSIONS); do \
+	    PYTHONPATH="$(CURDIR)" $(VENV)/spark-$$version/bin/python -m pytest $(EVERY_SPARK) || exit; \
+	done
 
 # The second copy of the package is found first through PYTHONPATH. bin/pytest and not python -m pytest: the latter puts
 # this directory, with the normal build, before it. --capture=sys: a report of the sanitizers goes to the real stderr.
@@ -84,8 +94,13 @@ $(VENV)/bench: $(VENV)/ready
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml
-	$(BIN)/python -m venv --without-pip $(VENV)/lakehouse
-	$(PIP) --python $(VENV)/lakehouse/bin/python install --quiet --group lakehouse
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D)/bin/python install --quiet --group lakehouse
+	touch $@
+
+$(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D)/bin/python install --quiet --group spark pyspark==$*
 	touch $@
 
 # All of the package, not the core alone: the copy must not mix with the modules beside the sources.

@@ -109,7 +109,7 @@ a file. The options above apply, except ``frames``, ``fileColumn``, ``blankNodes
 names blank nodes by their labels, so they are kept, and statements that patches are made from or applied to must be
 read with ``blankNodes`` ``keep``. In modes other than ``FAILFAST`` the
 rows before an error are kept, but not those of an incomplete transaction. ``bench/spark/patches.py`` applies a log of
-patches to a table of statements.
+patches to a table of statements in files.
 
 Changes can be written as patches. The columns are those of `jelly.patch.write_arrow`: ``op``, optionally ``patch``
 (integers), and those of a layout::
@@ -119,16 +119,17 @@ Changes can be written as patches. The columns are those of `jelly.patch.write_a
 
 Each task writes a ``.jellyp`` file in the order of its rows: one patch, or with a column ``patch`` one patch per
 number, in ascending order. Part files are numbered like their tasks, so that after ``repartitionByRange`` the patches
-are in order across files. Everything else is as above, including the sink of a stream. For example, from the change
-data feed of another table, batch by batch::
+are in order across files. Everything else is as above, including the sink of a stream.
 
-    def publish(feed, number):
-        op = F.when(F.col("_change_type").isin("insert", "update_postimage"), "add").otherwise("delete")
-        changes = feed.select(op.alias("op"), F.col("_commit_version").alias("patch"), "s", "p", "o").coalesce(1)
-        changes.sortWithinPartitions("patch", F.desc("op")).write.format("jelly-patch").mode("overwrite") \\
-            .save(f"log/{number:012}")
+`merge` applies patches to a table of Delta or Iceberg, exactly once, and `changes` makes patches of the change feed of
+such a table::
 
-    feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
+    jelly.spark.merge(changes, "catalog.db.statements", transaction=("daily", 20260131))
+
+    feed = spark.read.option("readChangeFeed", "true").option("startingVersion", 5).table("statements")
+    jelly.spark.changes(feed).write.format("jelly-patch").mode("append").save("log")
+
+``docs/lakehouse.md`` has the recipes, for streams too, and says which version of Spark has Delta, Iceberg and Kafka.
 
 SPARQL results (``.srt``, ``.srp``, ``.srj``, ``.srx``, ``.tsv``), with a column for each variable::
 
@@ -154,16 +155,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from jelly.spark._ingest import ingest
+    from jelly.spark._lakehouse import changes, merge
     from jelly.spark._tables.graph import graph_tables, graphframe
     from jelly.spark._tables.ids import term_id
     from jelly.spark._udf import from_jelly, from_ntriples, to_jelly
 
 __all__ = [
+    "changes",
     "from_jelly",
     "from_ntriples",
     "graph_tables",
     "graphframe",
     "ingest",
+    "merge",
     "register",
     "term_id",
     "to_jelly",
@@ -171,11 +175,13 @@ __all__ = [
 
 # What is imported when it is first used: workers do not need pyspark.sql, nor the data source an ingest.
 _MODULES = {
+    "changes": "_lakehouse",
     "from_jelly": "_udf",
     "from_ntriples": "_udf",
     "graph_tables": "_tables.graph",
     "graphframe": "_tables.graph",
     "ingest": "_ingest",
+    "merge": "_lakehouse",
     "term_id": "_tables.ids",
     "to_jelly": "_udf",
 }

@@ -28,7 +28,7 @@ def test_what_a_workflow_names_is_there(path: Path) -> None:
             assert ("run" in step) != ("uses" in step), step
             assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step.get("uses", "a/b@v1")), step
             command = step.get("run", "")
-            for target in re.findall(r"^make (\w+)", command, re.M):
+            for target in re.findall(r"^make ([\w-]+)", command, re.M):
                 assert re.search(rf"^{target}:", makefile, re.M), target
             for group in re.findall(r"--group (\w+)", command):
                 assert re.search(rf"^{group} = \[", project, re.M), group

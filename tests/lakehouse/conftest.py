@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,23 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spark"))
 
-from cluster import environment, session
+from cluster import environment, forgive_spark, session
 from jars import need_jars
+
+# On Python 3.10 the main run has no PySpark.
+collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    forgive_spark(config)
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session with two slots and a small heap."""
     jars = need_jars()
-    os.environ |= {name: environment()[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON", "PYTHONPATH")}
+    wanted = ("JAVA_TOOL_OPTIONS", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "PYTHONPATH")
+    os.environ |= {name: environment()[name] for name in wanted}
     conf = {
         # Not spark.jars, which copies them for each session.
         "spark.driver.extraClassPath": jars,
@@ -37,6 +46,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.ice.type": "hadoop",
         "spark.sql.catalog.ice.warehouse": tmp_path_factory.mktemp("iceberg"),
+        # Many small queries: compiling them takes longer than running them.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
         # Of the log of a table, which is small here; the default is 50.
         "spark.databricks.delta.snapshotPartitions": "1",
     }

@@ -45,6 +45,16 @@ def need_spark() -> None:
     pytest.skip(missing)
 
 
+def forgive_spark(config: pytest.Config) -> None:
+    """Ignore the sockets that ``DataFrame.collect`` of PySpark 4.1 leaves open: elsewhere a warning is an error."""
+    with contextlib.suppress(ImportError):
+        import pyspark
+
+        if pyspark.__version__.startswith("4.1."):
+            ignored = "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
+            config.addinivalue_line("filterwarnings", ignored)
+
+
 def wait_for(what: str, done: Callable[[], Any], seconds: float, step: float = 0.05) -> Any:
     """What ``done()`` gives as soon as it is true."""
     end = time.monotonic() + seconds

@@ -13,8 +13,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from cluster import need_spark
+from cluster import forgive_spark, need_spark
 from object_store import Proxy, s3_server, storage_of
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    forgive_spark(config)
 
 
 @pytest.fixture(scope="session")

@@ -506,6 +506,7 @@ def test_counts_that_are_merged_are_those_of_the_whole(src: Path) -> None:
 
 # ---- in Spark
 
+@pytest.mark.every_spark
 def test_ingest_and_stats_in_spark(spark: Any, src: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int, int]] = []
     out = tmp_path / "out"

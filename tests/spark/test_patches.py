@@ -160,6 +160,7 @@ def table(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.every_spark
 def test_what_is_written_is_what_is_read(spark: Any, log: Path, tmp_path: Path) -> None:
     wanted = read_arrow(log / "c.jellyp", layout="ntriples").read_all().to_pylist()
     df = spark.read.format("jelly-patch").option("layout", "ntriples").load(f"{log}/c.jellyp")

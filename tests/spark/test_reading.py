@@ -83,6 +83,7 @@ def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layou
     assert table.cast(wanted.schema).equals(wanted)
 
 
+@pytest.mark.every_spark
 def test_one_file_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "n.jelly"
     jelly.write(path, numbers(30_000, graph=True), seekable=True, keyframe_rows=2000)
@@ -101,6 +102,7 @@ def test_one_file_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
     assert rows(df) == expected(path, columns=["object"])
 
 
+@pytest.mark.every_spark
 def test_formats_compressions_and_places(reader: Any, tmp_path: Path) -> None:
     text = b'<a:s> <a:p> "1"@en <a:g> .\n'
     (tmp_path / "day=1" / "_temporary").mkdir(parents=True)
@@ -265,6 +267,7 @@ def test_where_keeps_what_meets_the_condition(statements: list[Any], data: Any) 
     assert found == [row for row in whole if row[column] in values]
 
 
+@pytest.mark.every_spark
 def test_filters_are_pushed_down(spark: Any, tmp_path: Path) -> None:
     people = b"".join(
         b'<a:%d> <a:name> "n%d" <a:g%d> .\n<a:%d> <a:knows> <a:%d> <a:g0> .\n<a:%d> <a:likes> _:x .\n'

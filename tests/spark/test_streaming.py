@@ -92,7 +92,10 @@ def test_without_streams_of_python_the_version_is_told(monkeypatch):
 
 # ---- a directory
 
+
+@pytest.mark.every_spark
 def test_a_directory_that_grows(spark, tmp_path):
+    pytest.importorskip("pyspark.sql.streaming.datasource", reason="streams need Spark 4.2")
     folder, out = tmp_path / "in", tmp_path / "out"
     for number in (0, 1, 2):
         (folder / f"day={number}").mkdir(parents=True)

@@ -27,8 +27,8 @@ def test_the_recipes(
     known: dict[str, Any] = {"spark": spark}
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
         # Spark has a directory of its own. Few files, to be quick.
-        block = re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block).replace("layout=layout)", "layout=layout, buckets=1)")
-        exec(block, known)
+        code = re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block)
+        exec(code.replace("layout=layout)", "layout=layout, buckets=1)"), known)
     assert sorted(known["names"]) == [("a:ann", "Ann"), ("a:bob", "Bob"), ("a:cleo", "Cleo")]
     assert sorted(known["friends"].rows()) == [("a:ann", 2), ("a:bob", 1)]
     assert max(known["sources"].max(), known["targets"].max()) == 2

@@ -189,6 +189,7 @@ def kafka(spark: Any) -> Any:
     return spark.createDataFrame([*rows, (b"none", None, 9)], "key binary, value binary, offset long")
 
 
+@pytest.mark.every_spark
 def test_from_jelly(kafka: Any) -> None:
     from jelly.spark import from_jelly
 
@@ -201,6 +202,7 @@ def test_from_jelly(kafka: Any) -> None:
     assert flat.count() == sum(map(len, MESSAGES))
 
 
+@pytest.mark.every_spark
 def test_to_jelly_of_groups_and_back(kafka: Any) -> None:
     from jelly.spark import from_jelly, to_jelly
 

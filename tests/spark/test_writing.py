@@ -142,6 +142,7 @@ except OSError as error:
 
 # ---- through Spark
 
+@pytest.mark.every_spark
 @pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
 def test_what_is_written_is_what_is_read(session: Any, df: Any, tmp_path: Path, compression: str) -> None:
     out = tmp_path / "out"

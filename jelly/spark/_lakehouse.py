@@ -1,0 +1,344 @@
+"""Patches applied to tables of Delta and Iceberg, and changes of such tables as patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from jelly._layouts import TableLayout, guess_layout
+from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+
+try:
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions
+except ImportError:
+    raise MissingExtraError("Spark needs pyspark 4.1: python -m pip install 'jelly-rdf[spark]'") from None
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# Functions of Spark that are missing in the types of PySpark.
+F: Any = functions
+
+__all__ = ["changes", "merge"]
+
+# In the summary of a snapshot of Iceberg, before the name of the transaction.
+_ICEBERG = "jelly.merge."
+# What `jelly._tools.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
+_SCOPED = "^_:jf[0-9a-f]{16}_"
+_SKOLEMIZED = "/[.]well-known/genid/jf[0-9a-f]{16}_"
+
+_ADDED = ("insert", "update_postimage", "update_after")
+_DELETED = ("delete", "update_preimage", "update_before")
+# The column with the number of a commit: of Delta, of Iceberg.
+_VERSIONS = ("_commit_version", "_change_ordinal")
+
+
+def merge(
+    patches: DataFrame,
+    table: str,
+    *,
+    order: Sequence[str] = ("file", "row"),
+    transaction: tuple[str, int] | None = None,
+    create: Literal["delta", "iceberg"] | None = None,
+    check_blank_nodes: bool = True,
+    checkpoint: str | None = None,
+    trigger: Mapping[str, Any] | None = None,
+) -> bool | StreamingQuery:
+    """Apply a log of patches to a table of statements in Delta or Iceberg, exactly once.
+
+    Of each statement the last operation holds: if it is an addition, the statement is in the table afterwards, else it
+    is not. All patches are applied in one commit.
+
+    Parameters
+    ----------
+    patches : DataFrame
+        Changes as ``jelly-patch`` reads them: ``op`` (add or delete), the columns of a layout, and those of ``order``.
+        It may be a stream.
+    table : str
+        The name of the table as in SQL, such as ``catalog.db.statements`` or ``delta.`/data/statements```.
+    order : sequence of str, default ("file", "row")
+        The columns that put the changes in order, the first counts most. By default the files are applied in the order
+        of their paths.
+    transaction : (str, int), optional
+        Name of the log and number of this part of it, for patches that are no stream. The number is recorded in the
+        commit. If the table has this or a higher number of the name, nothing is changed.
+    create : {"delta", "iceberg"}, optional
+        Make the table in this format, with the columns of the layout, if it does not exist.
+    check_blank_nodes : bool, default True
+        Raise an error if the patches have blank nodes with labels as in files, but the table has those of
+        ``blankNodes`` ``scope`` or ``skolemize``, which no patch would find. This reads the subjects of the table.
+    checkpoint : str, optional
+        For a stream: the directory where Spark keeps its state.
+    trigger : mapping, optional
+        For a stream: the arguments of ``DataStreamWriter.trigger``, such as ``{"availableNow": True}``.
+
+    Returns
+    -------
+    bool or StreamingQuery
+        False if the transaction had been applied before or there is no change, else True. Of a stream the query, which
+        has started.
+
+    Raises
+    ------
+    JellyOptionsError
+        If columns are missing, a change does not fit the table, or the blank nodes do not fit.
+    JellyError
+        If the table does not exist, or is neither of Delta nor of Iceberg.
+
+    Notes
+    -----
+    A statement is compared by all columns, and null equals null. Thus the same patches may be applied again, and
+    nothing changes, as long as no other patches came between. ``transaction`` holds then, too; each batch of a stream
+    has one by itself: the id of the query, which the checkpoint keeps, and the number of the batch. Delta keeps it in
+    its log (``txnAppId``). Iceberg keeps it in the summary of the snapshot, so until the snapshot expires.
+
+    While a transaction is applied, the session has settings for it: nothing else may be written in the same session.
+
+    Examples
+    --------
+    >>> def daily(spark, day):
+    ...     patches = spark.read.format("jelly-patch").load(f"log/{day:%Y-%m-%d}")
+    ...     return merge(patches, "statements", transaction=("daily", day.toordinal()), create="delta")
+    """
+    settings: dict[str, Any] = {"order": order, "create": create, "check_blank_nodes": check_blank_nodes}
+    if not patches.isStreaming:
+        if checkpoint is not None or trigger is not None:
+            raise JellyOptionsError("checkpoint and trigger are for a stream of patches, these are no stream")
+        return _merge(patches, table, transaction=transaction, **settings)
+    if checkpoint is None or transaction is not None:
+        raise JellyOptionsError(
+            "a stream of patches needs a checkpoint, and no transaction: each batch is a transaction by itself"
+        )
+    query: Future[str] = Future()
+
+    def apply(batch: DataFrame, number: int) -> None:
+        _merge(batch, table, transaction=(query.result(), number), **settings)
+
+    writer = patches.writeStream.foreachBatch(apply).option("checkpointLocation", checkpoint)
+    started = writer.trigger(**trigger).start() if trigger else writer.start()
+    query.set_result(str(started.id))
+    return started
+
+
+def changes(feed: DataFrame) -> DataFrame:
+    """The changes of a table as patches, one for each commit, in order.
+
+    Parameters
+    ----------
+    feed : DataFrame
+        The change feed of a Delta table (``option("readChangeFeed", "true")``), or a changelog view of an Iceberg
+        table. The table has the columns of a layout, and each statement once. Of a stream pass each batch of
+        ``foreachBatch``.
+
+    Returns
+    -------
+    DataFrame
+        ``op`` (add or delete), ``patch`` (number of the commit) and the columns of the layout, in order: a row before
+        an update is a deletion, and a patch deletes before it adds. It can be written as ``jelly-patch``.
+
+    Raises
+    ------
+    JellyOptionsError
+        If it is a stream or has not the columns of a change feed.
+
+    Examples
+    --------
+    >>> def publish(batch, number):  # overwritten if Spark repeats the batch
+    ...     changes(batch).write.format("jelly-patch").mode("overwrite").save(f"log/{number:012}")
+    >>> def follow(spark):
+    ...     feed = spark.readStream.option("readChangeFeed", "true").table("statements")
+    ...     return feed.writeStream.foreachBatch(publish).option("checkpointLocation", "state").start()
+    """
+    if feed.isStreaming:
+        raise JellyOptionsError("the rows of a stream have no order: call changes() in foreachBatch, for each batch")
+    version = next((name for name in _VERSIONS if name in feed.columns), None)
+    if version is None or "_change_type" not in feed.columns:
+        raise JellyOptionsError(
+            f"no change feed: expected the columns _change_type and {' or '.join(_VERSIONS)}, found {_told(feed)}. "
+            'Read the table with option("readChangeFeed", "true")'
+        )
+    layout = guess_layout(feed.columns)
+    _need(layout.required, feed, "the change feed")
+    kind = F.lower("_change_type")
+    op = (
+        F.when(kind.isin(*_ADDED), "add")
+        .when(kind.isin(*_DELETED), "delete")
+        .otherwise(F.raise_error(F.concat(F.lit("unknown _change_type "), kind)))
+    )
+    columns = [name for name in layout.parts if name in feed.columns]
+    found = feed.select(op.alias("op"), F.col(version).cast("long").alias("patch"), *columns)
+    return found.repartitionByRange("patch").sortWithinPartitions("patch", F.desc("op"))
+
+
+def _merge(
+    patches: DataFrame,
+    table: str,
+    *,
+    order: Sequence[str],
+    transaction: tuple[str, int] | None,
+    create: str | None,
+    check_blank_nodes: bool,
+) -> bool:
+    spark = patches.sparkSession
+    layout = guess_layout(patches.columns)
+    _need(("op", *order, *layout.required), patches, "the patches")
+    if create is not None:
+        _create(spark, table, create, layout)
+    try:
+        statements = spark.table(table)
+        format = _format(spark, table)
+    except AnalysisException as error:
+        reason = str(error).partition("\n")[0]
+        raise JellyError(f'cannot open the table {table}, which create="delta" would make: {reason}') from error
+    _need(layout.required, statements, f"the table {table}")
+    if format == "iceberg":
+        spark.sql(f"refresh table {table}")  # what other sessions wrote, which Iceberg keeps from this one for a while
+        if transaction is not None and _iceberg_number(spark, table, transaction[0]) >= transaction[1]:
+            return False
+    net = _net(patches, layout, statements, order).persist()
+    try:
+        term = layout.column("subject")
+        fit = net.agg(
+            F.max(term).alias("high"), F.min(term).alias("low"), F.max("jelly_problem").alias("problem"),
+            F.max(_file_label(layout)).alias("label"),
+        ).first()  # fmt: skip
+        assert fit is not None
+        if fit["problem"] is not None:
+            raise JellyOptionsError(f"a change does not fit the table {table}: {fit['problem']}")
+        if fit["high"] is None:
+            return False
+        if check_blank_nodes and fit["label"] is not None:
+            _check_blank_nodes(statements, layout, table, fit["label"])
+        with _recorded(spark, format, transaction):
+            columns = [name for name in layout.parts if name in statements.columns]
+            told = spark.sql(_statement(table, columns, layout, fit["low"], fit["high"]), net=net)
+            # Delta answers with a row of numbers, or with none where it has the transaction.
+            return format != "delta" or bool(told.collect())
+    finally:
+        net.unpersist()
+
+
+def _told(df: DataFrame) -> str:
+    return ", ".join(df.columns)
+
+
+def _need(names: Sequence[str], df: DataFrame, what: str) -> None:
+    missing = [name for name in names if name not in df.columns]
+    if missing:
+        raise JellyOptionsError(f"{what} must have the columns {', '.join(missing)}, found only {_told(df)}")
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _create(spark: SparkSession, table: str, format: str, layout: TableLayout) -> None:
+    if format not in ("delta", "iceberg"):
+        raise JellyOptionsError(f'create is {format!r}: expected "delta" or "iceberg"')
+    columns = ", ".join(f"{_quoted(name)} string" for name in layout.columns)
+    spark.sql(f"create table if not exists {table} ({columns}) using {format}")
+
+
+def _format(spark: SparkSession, table: str) -> str:
+    """The format of a table, delta or iceberg; JellyError for any other."""
+    rows = spark.sql(f"describe table extended {table}").where("lower(col_name) = 'provider'").collect()
+    format = str(rows[0]["data_type"]).lower() if rows else "a view"
+    if format not in ("delta", "iceberg"):
+        raise JellyError(f"{table} is {format}: patches can be merged into tables of Delta and Iceberg")
+    return format
+
+
+def _net(patches: DataFrame, layout: TableLayout, statements: DataFrame, order: Sequence[str]) -> DataFrame:
+    """Each changed statement once, with ``jelly_add`` (bool) and ``jelly_problem``, the reason why it does not fit."""
+    known = [name for name in layout.parts if name in patches.columns]
+    absent = [name for name in known if name not in statements.columns]
+    op = F.lower("op")
+    added, deleted = op.isin("add", "insert", "a"), op.isin("delete", "d")
+    problem = F.when(
+        op.isNull() | ~(added | deleted),
+        F.concat(F.lit("operation "), F.coalesce("op", F.lit("null")), F.lit(", expected add or delete")),
+    )
+    for name in absent:
+        problem = problem.when(
+            F.col(name).isNotNull(), F.concat(F.lit(f"the table has no column {name} for "), F.col(name))
+        )
+    rows = patches.select(
+        *known, added.alias("added"), problem.alias("problem"), F.struct(*order).alias("place")
+    )  # fmt: skip
+    net = rows.groupBy(*known).agg(
+        F.max_by("added", "place").alias("jelly_add"), F.max("problem").alias("jelly_problem")
+    )
+    lacking = [name for name in layout.parts if name in statements.columns and name not in known]
+    return net.withColumns({name: F.lit(None).cast("string") for name in lacking})
+
+
+def _file_label(layout: TableLayout) -> Column:
+    """The label of a blank node as in a file; null for statements without one."""
+    subject, object = (F.col(layout.column(part)) for part in ("subject", "object"))
+    # A literal may have such a text, too, but not in N-Triples.
+    is_node = F.lit(True) if layout.syntax == "ntriples" else F.col(layout.column("object_kind")) != "literal"
+    node: Column = F.coalesce(
+        F.when(subject.startswith("_:") & ~subject.rlike(_SCOPED), subject),
+        F.when(is_node & object.startswith("_:") & ~object.rlike(_SCOPED), object),
+    )
+    return node
+
+
+def _check_blank_nodes(statements: DataFrame, layout: TableLayout, table: str, label: str) -> None:
+    subject = F.col(layout.column("subject"))
+    found = statements.where(subject.rlike(f"{_SCOPED}|{_SKOLEMIZED}")).select(subject).first()
+    if found is not None:
+        raise JellyOptionsError(
+            f"the patches name blank nodes as files do, such as {label}, but {table} has nodes of other names, such as "
+            f"{found[0]}: statements that patches are applied to must be read with blankNodes keep. "
+            "If the nodes fit all the same: check_blank_nodes=False"
+        )
+
+
+def _statement(table: str, columns: Sequence[str], layout: TableLayout, low: str, high: str) -> str:
+    """MERGE INTO, with ``{net}`` for the changes, whose subjects are from ``low`` to ``high``."""
+    on = [f"t.{_quoted(name)} {'=' if name in layout.required else '<=>'} n.{_quoted(name)}" for name in columns]
+    # Both formats leave out files by the bounds of a column. Delta knows no parameters here, so escapes are avoided.
+    if not set("'\\{}") & set(low + high):
+        on.append(f"t.{_quoted(layout.column('subject'))} between '{low}' and '{high}'")
+    names = ", ".join(map(_quoted, columns))
+    values = ", ".join(f"n.{_quoted(name)}" for name in columns)
+    return (
+        f"merge into {table} as t using {{net}} as n on {' and '.join(on)} "
+        f"when matched and not n.jelly_add then delete "
+        f"when not matched and n.jelly_add then insert ({names}) values ({values})"
+    )
+
+
+def _iceberg_number(spark: SparkSession, table: str, name: str) -> int:
+    """The highest number of the transactions of this name that are in the table; -1 if there is none."""
+    number = F.col("summary")[_ICEBERG + name].cast("long").alias("number")
+    snapshots = spark.table(f"{table}.snapshots").select("snapshot_id", number)
+    present = spark.table(f"{table}.history").where("is_current_ancestor").select("snapshot_id")
+    row = snapshots.join(present, "snapshot_id").agg(F.max("number")).first()
+    return -1 if row is None or row[0] is None else int(row[0])
+
+
+@contextmanager
+def _recorded(spark: SparkSession, format: str, transaction: tuple[str, int] | None) -> Iterator[None]:
+    """With the settings that let a commit record its transaction."""
+    if transaction is None:
+        yield
+        return
+    name, number = transaction
+    if format == "delta":
+        prefix = "spark.databricks.delta.write."
+        settings = {f"{prefix}txnAppId": name, f"{prefix}txnVersion": str(number)}
+    else:
+        settings = {f"spark.sql.iceberg.snapshot-property.{_ICEBERG}{name}": str(number)}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
