@@ -347,8 +347,7 @@ def test_a_graph_of_each_layout(spark: Any, src: Path, tmp_path: Path) -> None:
         subjects = {s for s, *_ in from_oxigraph(src)}
         assert {text_of(id) for id in nodes} == subjects | {o for _, o, _ in found}
     # Literals are vertices on request, and differ by language and datatype.
-    vertices, edges = graph_tables(load(str(src)), literals=True)
-    assert edges.count() == sum(from_oxigraph(src).values())
+    vertices, _ = graph_tables(load(str(src / "people.ttl")), literals=True)
     assert {(row.value, row.lang) for row in vertices.where("kind = 'literal'").collect()} >= {
         ("Bob", "en"), ("Über Bäume", "de"), ("Cleo", None)
     }  # fmt: skip

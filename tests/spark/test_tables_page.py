@@ -26,8 +26,9 @@ def test_the_recipes(
     monkeypatch.chdir(tmp_path)
     known: dict[str, Any] = {"spark": spark}
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        # Spark has a directory of its own.
-        exec(re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block), known)
+        # Spark has a directory of its own. Few files, to be quick.
+        code = re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block)
+        exec(code.replace("layout=layout)", "layout=layout, buckets=1)"), known)
     assert sorted(known["names"]) == [("a:ann", "Ann"), ("a:bob", "Bob"), ("a:cleo", "Cleo")]
     assert sorted(known["friends"].rows()) == [("a:ann", 2), ("a:bob", 1)]
     assert max(known["sources"].max(), known["targets"].max()) == 2
