@@ -54,7 +54,7 @@ wheel: $(VENV)/pip
 
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
-	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest tests/lakehouse
+	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest $(EVERY_SPARK)
 
 spark-versions: $(VENV)/ready $(foreach version,$(SPARK_VERSIONS),$(VENV)/spark-$(version)/ready)

@@ -49,7 +49,7 @@ def test_the_feed_of_a_delta_table(spark: Any, tmp_path: Path) -> None:
     def follow() -> None:
         feed = spark.readStream.option("readChangeFeed", "true").option("startingVersion", 0).table("fed")
         stream = feed.writeStream.foreachBatch(publish).option("checkpointLocation", str(tmp_path / "state"))
-        assert stream.trigger(availableNow=True).start().awaitTermination(60)
+        assert stream.trigger(availableNow=True).start().awaitTermination(250)
 
     spark.sql("insert into fed values ('a:s', 'a:p', '40', 'literal', null, null, null)")
     follow()

@@ -25,8 +25,10 @@ def test_all_jars_are_there(spark: Any) -> None:
     assert spark.version == spark_version()
 
 
-@pytest.mark.parametrize(("format", "table"), [("delta", "made_from_jelly"), ("iceberg", "ice.db.made_from_jelly")])
-@pytest.mark.parametrize("layout", ["flat", "ntriples"])
+@pytest.mark.parametrize(
+    ("format", "layout", "table"),
+    [("delta", "ntriples", "made_from_jelly"), ("iceberg", "flat", "ice.db.made_from_jelly")],
+)
 def test_a_table_from_jelly(spark: Any, tmp_path: Path, format: str, table: str, layout: str) -> None:
     jelly.spark.register(spark)
     text = "".join(f'<a:{i}> <a:p> "{i}"@en {"<a:g> " * (i % 2)}.\n' for i in range(100))

@@ -41,7 +41,7 @@ def test_its_recipes(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
     assert len(blocks) == 8
     # Relative paths are those of the JVM.
-    paths = r'"((?:dump|log|incoming|published|state|feed)\b[^"]*)"'
+    paths = r'"((?:dump|log|incoming|published\w*|state|feed)\b[^"]*)"'
     given: dict[str, Any] = {"spark": spark}
     for block in blocks:
         exec(compile(re.sub(paths, rf'"{tmp_path}/\1"', block), str(PAGE), "exec"), given)
