@@ -41,9 +41,13 @@ def packer(compression: Compression | None, dictionary: Any, level: int | None) 
         made.precompute_compress(level=settings["level"])
         settings["dict_data"] = made
 
+    # Two threads may not use one compressor at a time: each takes one and puts it back.
+    idle: list[Any] = []
+
     def pack_zstd(data: bytes) -> bytes:
-        # One for each value: a compressor of zstandard may not be used by two threads at a time.
-        packed: bytes = zstd.ZstdCompressor(**settings).compress(data)
+        compressor = idle.pop() if idle else zstd.ZstdCompressor(**settings)
+        packed: bytes = compressor.compress(data)
+        idle.append(compressor)
         return packed
 
     return pack_zstd
@@ -63,6 +67,7 @@ class Unpacker:
         for data in dictionaries:
             made = _dictionary(data)
             self._dictionaries[made.dict_id()] = made
+        self._idle: dict[int, list[Any]] = {}  # decompressors by dictionary, as above
 
     def unpack(self, data: Any) -> Any:
         """The value, decompressed if it is compressed."""
@@ -104,7 +109,12 @@ class Unpacker:
             if zstd.frame_content_size(data) > self._max:
                 raise self._too_large()
             chosen = {"dict_data": self._dictionaries[head.dict_id]} if head.dict_id else {}
-            made: bytes = zstd.ZstdDecompressor(**chosen).decompress(data, max_output_size=self._max + 1)
+            idle = self._idle.setdefault(head.dict_id, [])
+            decompressor = idle.pop() if idle else zstd.ZstdDecompressor(**chosen)
+            # Without a size in the head memory is taken for as much as may come.
+            limit = self._max + 1 if head.content_size == zstd.CONTENTSIZE_UNKNOWN else 0
+            made: bytes = decompressor.decompress(data, max_output_size=limit)
+            idle.append(decompressor)
         except zstd.ZstdError as error:
             raise JellyFormatError(f"the value is no zstd data: {error}") from None
         return made

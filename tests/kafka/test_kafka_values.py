@@ -350,7 +350,9 @@ def test_compression() -> None:
     assert [reader(value) for value in plain] == values  # compressed or not
     with pytest.raises(JellySerializationError, match="dictionary"):
         deserialize(made[0])
-    assert packed(values[0]) == made[0]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(packed, values)) == made
+        assert list(pool.map(reader, made)) == values
     assert gzip.decompress(JellySerializer(compression="gzip", level=9)(values[0])) == plain[0]
     with pytest.raises(jelly.JellyArgumentError, match="compression"):
         JellySerializer(compression="lz4")  # type: ignore[arg-type]
