@@ -58,8 +58,8 @@ __all__ = [
 
 # Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
 SPLIT_BYTES = 1 << 25
-# Rows of a record batch: Spark is slower with far more or far fewer rows.
-BATCH_ROWS = 1 << 14
+# Rows of a record batch: more do not fit into the cache of a core on their way to Spark, and fewer cost more each.
+BATCH_ROWS = 1 << 13
 # Assumed expansion of compressed files.
 _COMPRESSION = 8
 # Maximum files whose cuts are cached, because Spark plans again for every action.
