@@ -60,8 +60,8 @@ __all__ = [
 
 # Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
 SPLIT_BYTES = 1 << 25
-# Rows of a record batch: Spark is slower with far more or far fewer rows.
-BATCH_ROWS = 1 << 14
+# Rows of a record batch: more do not fit into the cache of a core on their way to Spark, and fewer cost more each.
+BATCH_ROWS = 1 << 13
 # What the name of a file begins with that says which files of its directory do not count, while a job changes them.
 MARKER = "_commit-"
 # Assumed expansion of compressed files.
