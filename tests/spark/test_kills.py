@@ -96,6 +96,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dead jobs are known to be dead after a moment, and tasks are run in this process."""
     monkeypatch.setattr(swapping, "LEASE", 0.2)
     monkeypatch.setattr(room, "_run", store_jobs.run_here)
+    monkeypatch.setattr(room._Session, "get", lambda self: None)
 
 
 def rows(store: Store) -> Counter[Any]:
@@ -192,6 +193,39 @@ def kill_in_request(
     if reaches:
         wait_for("request handed on", lambda: proxy.handed_on, LIMIT)
     assert len(proxy.seen) == before
+
+
+def check_compaction(store: Store, src: Path, kill: Callable[..., None]) -> None:
+    whole = sources(src, 1, 1, 1)
+    store_jobs.ingest(store.path, str(src), storage=dict(store.storage))
+    kill()
+    assert rows(store) == whole
+    store_jobs.compact(store.path, storage=dict(store.storage))
+    assert rows(store) == whole
+    is_clean(store, "_ingest.jsonl", "_ingest.lock")
+    assert sum(name.startswith("part-") for name in store.files()) == 1
+
+
+@pytest.mark.parametrize(("call", "pattern", "number"), some(LOCAL_MOMENTS, "a removal")[-3:])
+def test_a_compaction_of_a_directory(tmp_path: Path, call: str, pattern: str, number: int) -> None:
+    out, sign = tmp_path / "out", tmp_path / "sign"
+
+    def kill() -> None:
+        with running("compact", out=str(out), stop=[call, pattern, number, str(sign)]) as process:
+            kill_when(process, sign.exists)
+
+    check_compaction(store_of(str(out)), tmp_path / "src", kill)
+
+
+@pytest.mark.parametrize(("pattern", "number"), some(
+    [("an upload", r"PUT .*partNumber=", 1), ("a completion", r"POST .*uploadId=", 1),
+     ("a removal", r"DELETE .*/part-", 2)], "a removal",
+))  # fmt: skip
+def test_a_compaction_on_s3(s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int) -> None:
+    store = store_of(f"s3://bucket/{tmp_path.name}", s3)
+    check_compaction(store, tmp_path / "src", lambda: kill_in_request(
+        proxy, s3, "compact", pattern, number, True, out=store.path
+    ))  # fmt: skip
 
 
 # ---- batch jobs and streams
