@@ -168,7 +168,7 @@ def test_an_ingest_into_a_directory(tmp_path: Path, call: str, pattern: str, num
 
 @pytest.mark.parametrize("reaches", [True, False] if LONG else [False])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    INGEST_MOMENTS, "a part of an upload", "a later completion"
+    INGEST_MOMENTS, "a later completion"
 ))  # fmt: skip
 def test_an_ingest_into_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
@@ -288,7 +288,7 @@ def check_after_a_job(store: Store, monkeypatch: pytest.MonkeyPatch, overwrite: 
 
 @pytest.mark.parametrize("reaches", [True, False] if LONG else [True])
 @pytest.mark.parametrize(("pattern", "number"), some(
-    [*S3_MOMENTS, ("the end", r"PUT .*/batch(=|%3D)1/_SUCCESS", 1)], "a later completion", "the end"
+    [*S3_MOMENTS, ("the end", r"PUT .*/batch(=|%3D)1/_SUCCESS", 1)], "a later completion"
 ))  # fmt: skip
 def test_a_batch_of_a_stream_into_s3(
     s3: dict[str, Any], proxy: Proxy, tmp_path: Path, pattern: str, number: int, reaches: bool
@@ -327,12 +327,14 @@ def test_a_batch_of_a_stream_into_a_directory(tmp_path: Path, call: str, pattern
 # ---- two at a time
 
 def test_two_ingests_at_a_time(s3: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swapping, "LEASE", 1.0)
+    monkeypatch.setattr(swapping, "LEASE", 6.0)
     out = f"s3://bucket/{tmp_path.name}"
     sources(tmp_path / "src", 1)
     seen: list[str] = []
 
-    def second(*given: Any) -> None:
+    def second(done: int, *more: int) -> None:
+        if done:
+            return
         with pytest.raises(jelly.JellyError, match="another ingest is writing"):
             store_jobs.ingest(out, str(tmp_path / "src"), storage=s3)
         seen.append("refused")
