@@ -215,8 +215,14 @@ def _that_count(listing: Callable[[], list[File]], storage: Mapping[str, Any]) -
         files = listing()
         hidden: dict[str, Any] = {}
         for marker in (file.path for file in files if _is_marker(file.name)):
-            with suppress(FileNotFoundError), open_file(storage, marker) as opened:
-                hidden[marker] = json.load(opened)["hide"]
+            try:
+                with open_file(storage, marker) as opened:
+                    hidden[marker] = list(map(str, json.load(opened)["hide"]))
+            except FileNotFoundError:
+                pass  # the job is done meanwhile
+            except (ValueError, KeyError, TypeError):
+                raise JellyError("this file should say which files do not count yet, and is damaged",
+                                 source=marker) from None  # fmt: skip
         # A listing counts if the markers say the same before and after it.
         if hidden == told:
             break

@@ -30,6 +30,12 @@ def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:
     return room.ingest(src, out, spark=object(), split_bytes=1, storage=storage, **settings)
 
 
+def compact(out: str, storage: Any = None) -> Any:
+    room._run = run_here
+    room._Session.get = lambda self: None  # type: ignore[method-assign,assignment,return-value]
+    return room.compact_table(out, storage=storage)
+
+
 def batches(first: int, n: int) -> Any:
     for number in range(first, first + n):
         yield pa.record_batch([["<a:s>"], ["<a:p>"], [f'"{number}"']], list(COLUMNS))

@@ -178,6 +178,7 @@ def test_an_ingest_goes_on_after_its_driver_and_a_worker_are_killed(cluster: Clu
     cluster.wait_for_workers(2, 30)
 
 
+@pytest.mark.skipif(not LONG, reason="JELLY_LONG=1 runs it; test_kills kills processes inside writes in less time")
 def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
     cluster: Cluster, s3: dict[str, Any], proxy: Proxy, tmp_path: Path  # noqa: F811
 ) -> None:
@@ -195,7 +196,7 @@ def test_executors_and_drivers_are_killed_inside_a_write_to_s3(
         return driver
 
     # In the end of a task, and while the table becomes visible.
-    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)] if LONG else []:
+    for pattern, number in [(r"PUT .*partNumber=", 2), (r"POST .*uploadId=", 2)]:
         cluster.kill(start(pattern, number))
         proxy.go()
         assert find_files(out, storage=s3) == []

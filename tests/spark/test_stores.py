@@ -204,3 +204,18 @@ def test_large_files_are_uploaded_in_parts(s3: dict[str, Any], monkeypatch: pyte
     swap(store, "one", staged)
     finish(store, "one")
     assert store.read("a") == data
+
+
+def test_damaged_markers(tmp_path: Path) -> None:
+    store = store_of(str(tmp_path / "out"))
+    store.begin("one")
+    store.write("_commit-old.json", b"[]")
+    with pytest.raises(JellyError, match="damaged") as caught:
+        find_files(store.path)
+    assert str(caught.value.source).endswith("_commit-old.json")
+    (tmp_path / "other").write_text("mine")
+    for name in ("../other", "/etc/nothing", "a/../../other"):
+        store.write_json("_commit-old.json", {"step": "add", "hide": [name], "success": True})
+        with pytest.raises(JellyError, match="leads out of the directory"):
+            roll_back(store, "old")
+    assert (tmp_path / "other").read_text() == "mine"

@@ -192,7 +192,10 @@ class LocalStore(Store):
         return self.path
 
     def _at(self, *names: str) -> str:
-        return os.path.join(self.path, *names)
+        path = os.path.join(self.path, *names)
+        if ".." in path[len(self.path) :].replace(os.sep, "/").split("/") or not path.startswith(self.path):
+            raise JellyError(f"a name leads out of the directory: {'/'.join(names)}", source=self.path)
+        return path
 
     def files(self, inside: str = "") -> dict[str, tuple[int, float]]:
         found = {}
