@@ -157,7 +157,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
     """A task of an ingest that stops in the middle of its file until ``go`` is there."""
     from pyspark import TaskContext
 
-    from jelly.spark._ingest import job as room
+    from jelly.spark._ingest import tasks as room
 
     context = TaskContext.get()
     assert context is not None
@@ -177,7 +177,7 @@ def run_slowly(folder: str, work: Any, task: Any) -> Any:
 
     room._record_batches = wait
     try:
-        return room._run_task(work, task)
+        return room.run_task(work, task)
     finally:
         room._record_batches = read
 
@@ -186,7 +186,7 @@ def slow_ingest(spark: Any, source: str, out: str, folder: str) -> Any:
     """An ingest that stops in the middle until it may go on."""
     from jelly.spark._ingest import job as room
 
-    room._run_task = partial(run_slowly, folder)
+    room.run_task = partial(run_slowly, folder)
     return room.ingest(source, out, spark=spark, layout="ntriples", split_bytes=1).as_dict()
 
 

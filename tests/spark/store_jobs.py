@@ -22,7 +22,7 @@ COLUMNS = ("s", "p", "o")
 def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
     """In the place of Spark: one task after the other."""
     for task in tasks:
-        commit(room._run_task(work, task))
+        commit(room.run_task(work, task))
 
 
 def ingest(out: str, src: str, storage: Any = None, **settings: Any) -> Any:

@@ -84,7 +84,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def run_here(session: Any, job: str, work: Any, tasks: Any, commit: Any) -> None:
         for task in tasks:
-            done = room._run_task(work, task)
+            done = room.run_task(work, task)
             if "error" in done:
                 raise IngestProblem(**done["error"]).error()
             ran.append(sorted({os.path.basename(part.file.path) for part in task}))
@@ -278,7 +278,7 @@ def test_sorted_tables(src: Path, tmp_path: Path, run: list[list[str]], monkeypa
     assert rows(out) == expected(src)
     with pytest.raises(jelly.JellyError, match=r"made with sort \['predicate', 'subject'\], not \[\]"):
         ingest(src, out, spark=HERE)
-    monkeypatch.setattr(room, "_RUN_ROWS", 1)
+    monkeypatch.setattr("jelly.spark._ingest.tasks._RUN_ROWS", 1)
     ingest(src / "large.jelly", tmp_path / "runs", spark=HERE, sort=["object"], layout="ntriples", partition_by="graph")
     assert sum(rows(tmp_path / "runs").values()) == 20_000
     [path] = (tmp_path / "runs").rglob("*.parquet")

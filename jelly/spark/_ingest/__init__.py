@@ -3,7 +3,8 @@
 No statement passes through the JVM: a task reads its part of the sources and writes its own files, and only a report
 goes to the driver. `jelly.spark._commit.journal` describes how the files get their names.
 
-- `job`: what the driver and the executors do. `compact`: few files out of many. `report`: what an ingest tells.
+- `job`: what the driver does. `tasks`: what the executors do. `compact`: few files out of many. `report`: what an
+  ingest tells.
 """
 
 from jelly.spark._ingest.job import compact_table, ingest

@@ -7,30 +7,22 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import chain
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from jelly._core.base.batch import Batch
-from jelly._formats.native import default_options
-from jelly._formats.table_files import GROUP_ROWS, write_table_file
 from jelly._io.remote import is_url
-from jelly._io.widening import ALL_FIELDS
-from jelly._io.writer import Writer
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
-from jelly._options import StreamOptions
 from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
-from jelly.arrow import dataset, pa, schema
-from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
-from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports, report_name, task_parts
+from jelly.errors import JellyError, JellyOptionsError, JellyUnsupportedError
+from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
+from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import (
-    BATCH_ROWS,
     SPLIT_BYTES,
     Part,
     absolute,
@@ -38,8 +30,6 @@ from jelly.spark._partitions import (
     find_files,
     find_sources,
     local_path,
-    read_batches,
-    read_part,
     split,
 )
 from jelly.spark._parts.directories import Directories
@@ -55,31 +45,8 @@ __all__ = ["compact_table", "ingest"]
 # Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
 _REMOTE_TICK = 2.0
-# Maximum files of partitions that a task keeps open.
-_OPEN_FILES = 256
-_MAX_PARTITIONS = 1 << 16
 # Bytes of the files that a compaction makes.
 TARGET_BYTES = 1 << 27
-# Maximum rows and bytes that a task sorts at once.
-_RUN_ROWS = 1 << 20
-_RUN_BYTES = 1 << 28
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Settings of the tasks."""
-
-    store: Store
-    job: str
-    to: str
-    layout: Layout
-    tables: Tables | None  # of a layout that is built
-    column: str | None  # column of the partitions
-    sort: tuple[str, ...]  # columns
-    skip: bool
-    format: str | None
-    storage: dict[str, Any]
-    blank_nodes: BlankNodes
 
 
 def ingest(
@@ -266,7 +233,7 @@ def ingest(
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex
-        work = _Work(
+        work = Work(
             store, job, to, flat, tables, column, columns, on_error == "skip", format, dict(storage or {}), labels
         )
         if left or (tables and tables.is_stale(manifest)):
@@ -288,7 +255,7 @@ def ingest(
                 if progress is not None:
                     progress(report.bytes_read, total, report.statements)
 
-            tasks = {_task_name(task): task for task in left}
+            tasks = {task_name(task): task for task in left}
             if progress is not None:
                 progress(0, total, 0)
             try:
@@ -365,7 +332,7 @@ def compact_table(
         layout = settings["layout"]
         manifest.recover()
         manifest.publish()
-        work = _Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
+        work = Work(store, "", "parquet", layout, None, _partition_column(settings["partition_by"], layout),
                      _sort_columns(settings["sort"], layout), False, None, dict(storage or {}), KEEP)  # fmt: skip
         _compact(running, manifest, work, target_file_bytes, report, progress)
         report.seconds = time.perf_counter() - began - running.seconds
@@ -408,13 +375,7 @@ def _weights(plan: list[list[Part]]) -> dict[Part, int]:
     return {part: part.file.size // number[part.file.path] for part in parts}
 
 
-def _task_name(task: list[Part] | Step | Compaction) -> str:
-    if not isinstance(task, list):
-        return task.name
-    return hashlib.blake2b(repr(task_parts(task)).encode(), digest_size=8).hexdigest()
-
-
-# ---- the driver
+# ---- jobs
 
 class _Session:
     """The session of Spark, which is started when it is needed. ``seconds`` is how long that took."""
@@ -438,7 +399,7 @@ class _Session:
 def _compact(
     running: _Session,
     manifest: Manifest,
-    work: _Work,
+    work: Work,
     target: int,
     report: Ingestion,
     progress: Callable[[int, int, int], object] | None,
@@ -516,7 +477,7 @@ def _compute(running: _Session, job: str, function: Callable[[Any], Any], items:
 def _run(
     spark: SparkSession,
     job: str,
-    work: _Work,
+    work: Work,
     tasks: Sequence[list[Part] | Step | Compaction],
     commit: Callable[[dict[str, Any]], None],
 ) -> None:
@@ -526,7 +487,7 @@ def _run(
     context = spark.sparkContext
     results: list[dict[str, Any]] = []
     failed: list[BaseException] = []
-    left = set(map(_task_name, tasks))
+    left = set(map(task_name, tasks))
     files = {part.file for task in tasks if isinstance(task, list) for part in task}
     told: set[str] = set()
     tick = _TICK if isinstance(work.store, LocalStore) else _REMOTE_TICK
@@ -535,7 +496,7 @@ def _run(
         try:
             context.setJobGroup(job, "jelly spark ingest", True)
             with described(spark, "jelly spark ingest", files):
-                results.extend(context.parallelize(tasks, len(tasks)).map(partial(_run_task, work)).collect())
+                results.extend(context.parallelize(tasks, len(tasks)).map(partial(run_task, work)).collect())
         except BaseException as error:  # noqa: B902 - raised by the driver's own thread
             failed.append(error)
 
@@ -561,157 +522,3 @@ def _run(
         settle(done)
     if failed:
         raise plain_error(failed[0])
-
-
-# ---- the executors
-
-def _run_task(work: _Work, task: list[Part] | Step | Compaction) -> dict[str, Any]:
-    """Read and write the parts of a task, or do a step. Its report is also a file, for the driver of a later run."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    name = _task_name(task)
-    attempt = f"{name}-{context.taskAttemptId() if context else os.getpid()}"
-    done: dict[str, Any] = {
-        "task": name,
-        "job": work.job,
-        "attempt": attempt,
-        "parts": task_parts(task) if isinstance(task, list) else [],
-        "on_error": "skip" if work.skip else "fail",
-    }
-    errors: list[JellyError] | None = [] if work.skip else None
-    try:
-        with work.store.task(work.job, attempt) as draft:
-            # A name of its own in each run, so that no file of the table is ever replaced.
-            unique = f"{name}-{work.job[:8]}"
-            if isinstance(task, Compaction):
-                done |= task.write(draft.folder, unique)
-            elif isinstance(task, Step):
-                done |= task.write(draft.folder)
-            elif work.tables is not None:
-                done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
-            elif work.to == "jelly":
-                done["statements"] = _write_jelly(work, task, draft.folder, unique, errors)
-            elif work.column is None:
-                done["statements"] = _write_parquet(work, task, draft.folder, unique, errors)
-            else:
-                done["statements"] = _write_partitions(work, task, draft.folder, unique, errors)
-            staged = draft.stage()
-    except (JellyFormatError, JellyOptionsError, JellyUnsupportedError) as error:
-        # Another attempt would fail too, so the error is returned and Spark does not try again.
-        done["error"] = asdict(IngestProblem.of(error))
-        staged = []
-    done["files"] = [[file.name, file.size] for file in staged]
-    done["staged"] = [file.as_list() for file in staged]
-    done["errors"] = [asdict(IngestProblem.of(error)) for error in errors or ()]
-    work.store.write_json(report_name(work.job, attempt), done)
-    return done
-
-
-def _batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[Batch]:
-    for part in task:
-        try:
-            yield from read_batches(
-                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
-            )
-        except JellyError as error:
-            error.source = error.source or part.file.path
-            raise
-
-
-def _record_batches(work: _Work, task: list[Part], errors: list[JellyError] | None) -> Iterator[pa.RecordBatch]:
-    read = chain.from_iterable(
-        read_part(
-            part,
-            layout=work.layout,
-            format=work.format,
-            storage=work.storage,
-            errors=errors,
-            blank_nodes=work.blank_nodes,
-        )
-        for part in task
-    )
-    return _sorted(read, work.sort) if work.sort else read
-
-
-def _sorted(batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows in sorted runs, which bound the memory."""
-    run: list[pa.RecordBatch] = []
-    for batch in chain(batches, [None]):
-        if batch is not None:
-            run.append(batch)
-        if run and (batch is None or sum(map(len, run)) >= _RUN_ROWS or sum(b.nbytes for b in run) >= _RUN_BYTES):
-            table = pa.Table.from_batches(run).sort_by([(name, "ascending") for name in columns])
-            yield from table.to_batches(max_chunksize=BATCH_ROWS)
-            run = []
-
-
-def _write_parquet(
-    work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
-) -> int:
-    path = os.path.join(folder, f"part-{name}.parquet")
-    batches = _record_batches(work, task, errors)
-    rows = write_table_file(path, pa.RecordBatchReader.from_batches(schema(work.layout), batches))
-    if not rows:
-        os.unlink(path)
-    return rows
-
-
-def _write_partitions(
-    work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None
-) -> int:
-    ds = dataset()
-    rows = 0
-
-    def counted() -> Iterator[pa.RecordBatch]:
-        nonlocal rows
-        for batch in _record_batches(work, task, errors):
-            rows += len(batch)
-            yield batch
-
-    made = schema(work.layout)
-    keys = pa.schema([made.field(work.column)])
-    ds.write_dataset(
-        pa.RecordBatchReader.from_batches(made, counted()),
-        folder,
-        format="parquet",
-        file_options=ds.ParquetFileFormat().make_write_options(compression="zstd"),
-        partitioning=ds.partitioning(keys, flavor="hive"),
-        basename_template=f"part-{name}-{{i}}.parquet",
-        existing_data_behavior="overwrite_or_ignore",
-        use_threads=False,
-        max_partitions=_MAX_PARTITIONS,
-        max_open_files=_OPEN_FILES,
-        max_rows_per_group=GROUP_ROWS,
-    )
-    return rows
-
-
-def _write_jelly(work: _Work, task: list[Part], folder: str, name: str, errors: list[JellyError] | None) -> int:
-    """Triples, quads and generalized statements go into separate files, because a stream has one kind."""
-    writers: dict[tuple[int, bool], Writer] = {}
-    with contextlib.ExitStack() as stack:
-        for part in task:
-            for batch in read_batches(
-                part, format=work.format, storage=work.storage, errors=errors, blank_nodes=work.blank_nodes
-            ):
-                options = _options(batch)
-                key = batch.arity, options.generalized_statements
-                if key not in writers:
-                    kind = ("", "-quads")[key[0] == 4] + "-generalized" * key[1]
-                    path = os.path.join(folder, f"part-{name}{kind}.jelly")
-                    writers[key] = stack.enter_context(Writer(path, options, seekable=True))
-                    writers[key].allow(ALL_FIELDS - {"physical_type"})
-                try:
-                    writers[key].add_batch(batch, keep_frames=False)
-                except JellyError as error:
-                    error.source = part.file.path
-                    raise
-        return sum(writer.statements for writer in writers.values())
-
-
-def _options(batch: Batch) -> StreamOptions:
-    given = default_options(batch.arity)
-    if batch.options is not None and batch.options.generalized_statements:
-        return given.replace(generalized_statements=True)
-    return given
