@@ -148,6 +148,20 @@ def test_tasks_of_dead_jobs_are_swept(store: Store, monkeypatch: pytest.MonkeyPa
         pass
 
 
+def test_a_task_that_outlives_its_job_leaves_nothing(store: Store) -> None:
+    store.begin("other")
+    store.begin("one")
+    with store.task("one", "1") as draft:
+        Path(draft.folder, "a").write_bytes(b"1")
+        store.sweep("one")
+        with pytest.raises(JellyError, match="was given up"):
+            draft.stage()
+    assert set(store.jobs()) == {"other"}
+    if isinstance(store, room.S3Store):
+        with store._files() as (fs, root):
+            assert store._uploads(fs, root) == []
+
+
 def test_a_sweep_keeps_what_it_is_told(store: Store) -> None:
     store.begin("one")
     kept, gone = stage(store, "one", "1", a=b"1"), stage(store, "one", "2", b=b"2")

@@ -76,13 +76,20 @@ class Draft:
     folder: str
 
     def stage(self) -> list[Staged]:
-        """Put all files of the folder into the store, under their names in it."""
+        """Put all files of the folder into the store, under their names in it.
+
+        JellyError if the job was given up meanwhile. Then nothing of it is left.
+        """
         names = sorted(
             os.path.relpath(os.path.join(place, file), self.folder).replace(os.sep, "/")
             for place, _, files in os.walk(self.folder)
             for file in files
         )
-        return self.store.stage(self, names)
+        staged = self.store.stage(self, names)
+        if not self.store.has(self.job):
+            self.store.sweep(self.job)
+            raise JellyError(f"the job {self.job} was given up", source=self.store.url)
+        return staged
 
 
 @dataclass(frozen=True, slots=True)
