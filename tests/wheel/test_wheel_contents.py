@@ -41,7 +41,9 @@ def test_what_is_in_it() -> None:
         names = archive.namelist()
     suffixes = {Path(name).suffix for name in names if name.startswith("jelly/") and name[-1] != "/"}
     assert suffixes == {".py", ".pyi", ".pxd", ".typed", ".binpb", ".nq", ".md", MODULES[0].suffix}
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"jelly", "jelly_rdf"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {
+        "jelly", "jelly_rdf", "pyspark_jelly.py", "pyspark_jelly_patch.py", "pyspark_jelly_results.py",
+    }  # fmt: skip
     for needed in ("jelly/py.typed", "jelly/data/service.binpb", "jelly/docs/pyjelly.md"):
         assert needed in names
     assert sum(name.endswith("LICENSE") for name in names) == 1
