@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import environment
 from interop.peer import Unavailable
-from jars import need_jars
 from support.kafka_broker import KafkaBroker
 
 from jelly import IRI, Literal, Quad, Triple
 from jelly.kafka import JellyDeserializer, JellySerializer
 from jelly.patch import Add, Delete, Patch
+
+pytest.importorskip("jars", reason="the session of tests/lakehouse is not there")
+
+from cluster import environment  # noqa: E402
+from jars import need_jars  # noqa: E402
 
 S, P, G = IRI("http://example.org/s"), IRI("http://example.org/p"), IRI("http://example.org/g")
 RECORDS = 120
