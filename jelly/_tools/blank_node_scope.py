@@ -22,7 +22,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _BASE = re.compile(r"https?://[^\s/?#<>\"{}|\\^`]+/?")
 # A part file of Spark, with the id of the job that wrote it; and one without, of a sink, an ingest or Hadoop.
 _OF_JOB = re.compile(r"part-\d+-([0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9a-f])")
-_OF_FOLDER = re.compile(r"(.*?)(?:/batch=\d+)?/part-(?:\d{5}|[0-9a-f]{16})(?:-[a-z-]+)?(?:\.[^/]*)?")
+_OF_FOLDER = re.compile(r"(.*?)(?:/batch=\d+)?/part-(?:\d{5}|[0-9a-f]{16}(?:-[0-9a-f]{8})?)(?:-[a-z-]+)?(?:\.[^/]*)?")
 
 
 def scope_of(source: str) -> bytes:
