@@ -161,7 +161,7 @@ def local_path(path: str) -> str:
     """
     path = re.sub("^file:(//(?=/))?", "", path)
     # file:///C:/data
-    return path[1:] if os.name == "nt" and re.match("/[A-Za-z]:", path) else path
+    return path[1:] if os.name == "nt" and path[2:3] == ":" else path
 
 
 def _is_data(names: Iterable[str]) -> bool:

@@ -54,3 +54,14 @@ def test_a_big_endian_processor() -> None:
     assert done.stderr.splitlines()[-1] == (
         "ImportError: jelly runs on little-endian processors only, and this one is big-endian"
     )
+
+
+def test_addresses_of_files_with_a_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    from jelly.spark._partitions import local_path
+
+    monkeypatch.setattr(os, "name", "nt")
+    found = [local_path(f"file:///{name}") for name in ("C:/data/x.jelly", "server/x.jelly")]
+    monkeypatch.undo()
+    assert found == ["C:/data/x.jelly", "/server/x.jelly"]
+    assert local_path("file:///C:/data") == "/C:/data"
