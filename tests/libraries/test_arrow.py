@@ -674,12 +674,11 @@ def test_table_files_that_fail(tmp_path):
             tablefiles.read_table_file(bad)
 
 
-def test_parquet_row_groups(tmp_path, monkeypatch):
+def test_parquet_row_groups(tmp_path):
     from pyarrow import parquet
 
-    monkeypatch.setattr(tablefiles, "GROUP_ROWS", 1500)
     path = tmp_path / "x.parquet"
-    tablefiles.write_table_file(path, jelly.read_arrow(stream(weather()[:5000]), batch_rows=1000))
+    tablefiles.write_table_file(path, jelly.read_arrow(stream(weather()[:5000]), batch_rows=1000), group_rows=1500)
     meta = parquet.ParquetFile(path).metadata
     assert [meta.row_group(i).num_rows for i in range(meta.num_row_groups)] == [2000, 2000, 1000]
     assert meta.row_group(0).column(0).compression == "ZSTD"

@@ -15,6 +15,7 @@ from jelly.spark._commit.batch import commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output
 from jelly.spark._commit.store import LocalStore
 from jelly.spark._ingest import job as room
+from jelly.spark._ingest import tasks
 
 COLUMNS = ("s", "p", "o")
 
@@ -64,7 +65,7 @@ def stop_before(name: str, pattern: str, number: int, sign: str) -> None:
 
     place, attribute = (os, "replace") if name == "replace" else (LocalStore, name)
     if name == "batches":
-        place, attribute = room, "_record_batches"
+        place, attribute = tasks, "_record_batches"
     do: Callable[..., Any] = getattr(place, attribute)
     left = number
 
