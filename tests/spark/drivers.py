@@ -77,10 +77,16 @@ def everything(spark: Any, folder: str, out: str, large: str) -> Any:
     """Each file of a folder is read; those in plain are written, and read and written by a streaming query."""
     files = sorted(Path(folder).rglob("*.*"))
     plain = f"{folder}/plain"
-    # Tasks come in the order of the files, and with splitBytes=1 each file is one of its own.
+    from jelly.spark._partitions import find_files, split
+
+    # With splitBytes=1 no two files share a task, and text is cut into many.
+    plan = split(find_files(list(map(str, files))), 1)
     found = digests(load(spark, *files, splitBytes=1))
-    result: dict[str, Any] = {"read": {path.name: found[number] for number, path in enumerate(files)}}
-    assert len(found) == len(files)
+    assert len(found) == len(plan) > len(files)
+    result: dict[str, Any] = {"read": {path.name: [0, 0] for path in files}}
+    for number, (part,) in enumerate(plan):
+        whole = result["read"][Path(part.file.path).name]
+        whole[:] = [whole[0] + found[number][0], whole[1] + found[number][1]]
     load(spark, plain).write.format("jelly").mode("append").save(f"{out}/written")
     stream(spark, plain, f"{out}/streamed", f"{out}/checkpoint", maxFilesPerTrigger=len(files) // 3).awaitTermination()
     result["memory"] = memory(spark, large, out)

@@ -180,7 +180,10 @@ def test_the_journal_knows_parts_of_text(tmp_path: Path) -> None:
 
         def done(task: list[Part]) -> None:
             name = f"{task[0].first}"
-            report = {"task": name, "parts": task_parts(task), "files": [], "errors": [], "attempt": name}
+            report = {
+                "task": name, "job": "job", "attempt": name, "parts": task_parts(task), "files": [], "staged": [],
+                "errors": [],
+            }  # fmt: skip
             manifest.commit(report)
 
         done(plan[0])

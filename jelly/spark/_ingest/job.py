@@ -262,7 +262,7 @@ def ingest(
                 if left:
                     _run(running.get(), job, work, left, commit)
                 if tables:
-                    for steps in tables.steps(manifest, partial(_compute, running, job)):
+                    for steps in tables.steps(manifest, partial(_compute, running)):
                         if steps:
                             _run(running.get(), job, work, steps, commit_step)
                     report.tables, report.misfits = tables.tables, tables.misfits
@@ -462,14 +462,14 @@ def _compact(
     manifest.publish()
 
 
-def _compute(running: _Session, job: str, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+def _compute(running: _Session, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     """The results of a function for some items, computed by executors."""
     if not items:
         return []
     context = running.get().sparkContext
-    context.setJobGroup(job, "jelly spark ingest", True)
     try:
-        return context.parallelize(items, len(items)).map(function).collect()
+        with described(running.get(), "jelly spark ingest", ()):
+            return context.parallelize(items, len(items)).map(function).collect()
     except Exception as error:
         raise plain_error(error) from None
 
