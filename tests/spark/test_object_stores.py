@@ -18,6 +18,7 @@ from jelly.spark._ingest import compact_table, ingest
 from jelly.spark._partitions import find_files, open_file
 
 LIMIT = 120
+RDF_TYPE = jelly.IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 THREE = ("concat('<a:', id, '>') as s", "'<a:p>' as p", "concat('\"', id, '\"') as o")
 
 
@@ -137,6 +138,40 @@ def test_ingest(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path) -> Non
     table = dataset.dataset(out.removeprefix("s3://"), filesystem=s3fs.S3FileSystem(**s3), partitioning="hive")
     assert table.count_rows() == 150
     assert table.count_rows(filter=dataset.field("predicate") == "a:p1") == 75
+
+
+def test_tables_of_a_layout(spark: Any, s3: dict[str, Any], out: str, tmp_path: Path) -> None:
+    """Executors fetch what they read again; the tables are those of a local directory, and a rerun adds to them."""
+    import s3fs
+    from pyarrow import parquet
+
+    rows = [
+        jelly.Triple(jelly.IRI(f"a:{i}"), jelly.IRI(f"a:p{i % 3}"), jelly.Literal(str(i % 7))) for i in range(60)
+    ]  # fmt: skip
+    rows += [jelly.Triple(jelly.IRI(f"a:{i}"), RDF_TYPE, jelly.IRI("a:Thing")) for i in range(60)]
+    src = tmp_path / "src"
+    src.mkdir()
+    jelly.write(src / "0.nt", rows[::2])
+    jelly.write(src / "1.nt", rows[1::2])
+    more = tmp_path / "more"
+    more.mkdir()
+    jelly.write(more / "2.nt", [jelly.Triple(jelly.IRI("a:new"), jelly.IRI("a:p0"), jelly.Literal("x"))])
+    fs = s3fs.S3FileSystem(**s3)
+    layouts: list[Any] = ["ids", "vertical", "wide"]
+    for layout in layouts:
+        places = tmp_path / layout, f"{out}/{layout}"
+        for place, storage in zip(places, (None, s3), strict=True):
+            for sources in ([src], [src, more]):
+                ingest(sources, place, spark=spark, layout=layout, buckets=2, split_bytes=1, storage=storage)
+        local = {path.relative_to(places[0]).as_posix().rpartition("/")[0] for path in places[0].rglob("*.parquet")}
+        names = [name.removeprefix(f"{places[1]}/".removeprefix("s3://")) for name in fs.find(places[1])]
+        assert {name.rpartition("/")[0] for name in names if name.endswith(".parquet")} == local, layout
+        assert "_SUCCESS" in names
+        assert not [name for name in names if name.startswith("_temporary")]
+        for folder in local:
+            there = parquet.ParquetDataset(f"{places[1]}/{folder}".removeprefix("s3://"), filesystem=fs).read()
+            here = parquet.ParquetDataset(f"{places[0]}/{folder}").read()
+            assert sorted(map(str, there.to_pylist())) == sorted(map(str, here.to_pylist())), (layout, folder)
 
 
 def test_the_recipes(spark: Any, s3: dict[str, Any], tmp_path: Path) -> None:

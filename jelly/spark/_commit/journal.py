@@ -230,16 +230,12 @@ class Manifest:
         return self._ready
 
     def files(self, task: str, folder: str) -> list[tuple[str, int]]:
-        """The files that a task has written to a directory of a local table: where they are now, and their sizes."""
+        """The files that a task has written to a directory of the table: their names now in the store, and sizes."""
         if task in self._ready:
             found = [(file.name, file.place, file.size) for file in _staged(self.tasks[task])]
         else:
             found = [(name, name, size) for name, size in self.tasks[task]["files"] if not _is_scratch(name)]
-        return [
-            (os.path.join(self.store.path, place), size)
-            for name, place, size in found
-            if name.partition("/")[0] == folder
-        ]
+        return [(place, size) for name, place, size in found if name.partition("/")[0] == folder]
 
     # ---- sources
 

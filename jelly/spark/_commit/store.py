@@ -165,6 +165,10 @@ class Store(ABC):
         """Put files of a draft into the store, where nobody sees them."""
 
     @abstractmethod
+    def fetched(self, names: Sequence[str]) -> contextlib.AbstractContextManager[list[str]]:
+        """Context manager: paths of local files with the content of some files, in their order."""
+
+    @abstractmethod
     def missing(self, staged: Iterable[Staged]) -> list[Staged]:
         """Those of some files that are neither staged any more nor published."""
 
@@ -271,6 +275,10 @@ class LocalStore(Store):
     def stage(self, draft: Draft, names: Sequence[str]) -> list[Staged]:
         place = f"{TEMPORARY}/{draft.job}/{draft.attempt}/"
         return [Staged(name, os.path.getsize(os.path.join(draft.folder, name)), place + name) for name in names]
+
+    @contextlib.contextmanager
+    def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
+        yield [self._at(name) for name in names]
 
     def missing(self, staged: Iterable[Staged]) -> list[Staged]:
         def is_there(file: Staged) -> bool:
@@ -419,6 +427,14 @@ class UrlStore(Store):
 
             return _each(put, names)
 
+    @contextlib.contextmanager
+    def fetched(self, names: Sequence[str]) -> Iterator[list[str]]:
+        with tempfile.TemporaryDirectory(prefix="jelly-") as folder:
+            paths = [os.path.join(folder, str(number)) for number in range(len(names))]
+            with self._files() as (fs, root):
+                _each(lambda pair: fs.get_file(f"{root}/{pair[0]}", pair[1]), zip(names, paths, strict=True))
+            yield paths
+
     def missing(self, staged: Iterable[Staged]) -> list[Staged]:
         listed = self.files()
         return [
@@ -559,15 +575,17 @@ class S3Store(UrlStore):
             self.delete([name for name in found if name not in signs])
 
 
-def store_of(path: str, storage: Mapping[str, Any] | None = None) -> Store:
+def store_of(path: str, storage: Mapping[str, Any] | None = None, *, readable: bool = False) -> Store:
     """The store at a local path or URL. ``storage`` goes to the file system of fsspec.
+
+    With ``readable``, what was staged can be fetched before it is published. On S3 it is copied then.
 
     >>> store_of("/data/table")
     LocalStore(path='/data/table')
     """
     if not is_url(path):
         return LocalStore(path)
-    kind = S3Store if path.startswith(("s3://", "s3a://")) else UrlStore
+    kind = S3Store if path.startswith(("s3://", "s3a://")) and not readable else UrlStore
     return kind(path.rstrip("/"), dict(storage or {}))
 
 

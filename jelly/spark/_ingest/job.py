@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from jelly._io.remote import is_url
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
 from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
-from jelly.errors import JellyError, JellyOptionsError, JellyUnsupportedError
+from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.store import LocalStore, Store, store_of
 from jelly.spark._ingest.compact import Compaction, compacted, plan
@@ -88,7 +88,8 @@ def ingest(
         Files, directories, patterns or URLs, as for the data source "jelly".
     out : str or path
         The directory for the table, which all executors must see, or a URL of any file system of fsspec, to which
-        ``storage`` goes too. The layouts "ids", "vertical" and "wide" need a directory.
+        ``storage`` goes too. For the
+        layouts "ids", "vertical" and "wide" executors fetch what they read again from there.
     spark : SparkSession or str, default "local[*]"
         A session, or the master to start one on. None is started if nothing is to do.
     conf : mapping, optional
@@ -181,13 +182,12 @@ def ingest(
     if compact:
         _check_compaction(to, layout, target_file_bytes)
     began = time.perf_counter()
-    store = _store(out, storage)
+    # Later steps of tables that are built read what earlier ones have staged.
+    store = _store(out, storage, readable=layout in BUILT)
     tables = None
     if layout in BUILT:
         if to != "parquet" or partition_by is not None:
             raise JellyOptionsError(f'layout "{layout}" makes tables in Parquet, with partitions of its own')
-        if not isinstance(store, LocalStore):
-            raise JellyUnsupportedError(f'layout "{layout}" needs a directory that all executors see, not a URL')
         tables = Tables(layout, buckets, seed, tuple(sort))
     flat: Layout = "flat" if tables else cast("Layout", layout)
     column = _partition_column(partition_by, flat)
@@ -339,9 +339,9 @@ def compact_table(
     return report
 
 
-def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None) -> Store:
+def _store(out: str | os.PathLike[str], storage: Mapping[str, Any] | None, readable: bool = False) -> Store:
     path = local_path(os.fspath(out))
-    return store_of(path if is_url(path) else os.path.abspath(path), storage)
+    return store_of(path if is_url(path) else os.path.abspath(path), storage, readable=readable)
 
 
 def _check_compaction(to: str, layout: str, target_file_bytes: int) -> None:

@@ -87,7 +87,7 @@ def run_task(work: Work, task: list[Part] | Step | Compaction) -> dict[str, Any]
             if isinstance(task, Compaction):
                 done |= task.write(draft.folder, unique)
             elif isinstance(task, Step):
-                done |= task.write(draft.folder)
+                done |= task.write(draft.folder, work.store)
             elif work.tables is not None:
                 done["statements"] = work.tables.write(_batches(work, task, errors), draft.folder, unique)
             elif work.to == "jelly":

@@ -14,6 +14,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from jelly._core.base.batch import Batch
@@ -21,6 +22,7 @@ from jelly._layouts import BuiltLayout
 from jelly.arrow import pa, parquet
 from jelly.errors import JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest
+from jelly.spark._commit.store import Store
 from jelly.spark._tables import vertical, wide
 from jelly.spark._tables.buckets import MAX_SEED, check_buckets, write_parquet
 from jelly.spark._tables.ids import merge_terms, write_ids
@@ -38,10 +40,11 @@ Map: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A task that makes files of files: ``write`` is called with the directory of the task. Its result is reported."""
+    """A task that makes files of files. ``write`` is called with the directory of the task, and the store that has the
+    files. Its result is reported."""
 
     name: str
-    write: Callable[[str], dict[str, Any]]
+    write: Callable[[str, Store], dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -125,7 +128,7 @@ class Tables:
         known = self._known(manifest, former)
         makes: list[_Vertical | _Wide]
         if self.layout == "vertical":
-            profiles = vertical.merge(compute(vertical.analyse, groups))
+            profiles = vertical.merge(compute(partial(_analysed, vertical.analyse, manifest.store), groups))
             tables = vertical.catalogue(profiles, {row["predicate"]: row["table"] for row in known})
             about = {"catalogue": tables}
             names = dict(zip(tables["predicate"].to_pylist(), tables["table"].to_pylist(), strict=True))
@@ -133,7 +136,7 @@ class Tables:
             makes = [_Vertical(paths, f"{i:05}-{build}", profiles, names) for i, paths in enumerate(groups)]
         else:
             plan = wide.plan(
-                wide.merge(compute(wide.analyse, groups)),
+                wide.merge(compute(partial(_analysed, wide.analyse, manifest.store), groups)),
                 {row["class"]: row["table"] for row in known},
                 {(row["class"], row["predicate"]): row["column"] for row in known if row["predicate"]},
             )
@@ -165,7 +168,8 @@ class Tables:
     def _known(self, manifest: Manifest, former: Sequence[str]) -> list[dict[str, Any]]:
         """The rows of the former catalogue."""
         paths = [path for name in former for path, _ in manifest.files(name, "catalogue")]
-        return [row for path in paths for row in parquet.ParquetFile(path).read().to_pylist()]
+        with manifest.store.fetched(paths) as files:
+            return [row for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
 
 
 def _digest(names: Iterable[str]) -> str:
@@ -179,6 +183,11 @@ def _build(manifest: Manifest) -> str:
 
 # ---- on executors
 
+def _analysed(analyse: Callable[[list[str]], Any], store: Store, paths: list[str]) -> Any:
+    with store.fetched(paths) as files:
+        return analyse(files)
+
+
 @dataclass(frozen=True, slots=True)
 class _Merge:
     buckets: int
@@ -187,13 +196,15 @@ class _Merge:
     known: list[str]
     name: str
 
-    def __call__(self, folder: str) -> dict[str, Any]:
+    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
         terms = 0
-        for bucket in self.chosen:
-            place = f"bucket={bucket}"
-            known = [path for path in self.known if os.path.basename(os.path.dirname(path)) == place]
-            path = os.path.join(folder, "terms", place, self.name)
-            terms += merge_terms(bucket, self.buckets, self.scratch, known, path)
+        with store.fetched(self.scratch) as scratch:
+            for bucket in self.chosen:
+                place = f"bucket={bucket}"
+                names = [name for name in self.known if os.path.basename(os.path.dirname(name)) == place]
+                path = os.path.join(folder, "terms", place, self.name)
+                with store.fetched(names) as known:
+                    terms += merge_terms(bucket, self.buckets, scratch, known, path)
         return {"terms": terms}
 
 
@@ -204,8 +215,9 @@ class _Vertical:
     profiles: dict[str, Any]
     names: dict[str, str]
 
-    def __call__(self, folder: str) -> dict[str, Any]:
-        return {"rows": vertical.write(self.paths, folder, self.name, self.profiles, self.names)}
+    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
+        with store.fetched(self.paths) as files:
+            return {"rows": vertical.write(files, folder, self.name, self.profiles, self.names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +226,9 @@ class _Wide:
     name: str
     plan: wide.Plan
 
-    def __call__(self, folder: str) -> dict[str, Any]:
-        return {"rows": wide.write(self.paths, folder, self.name, self.plan)}
+    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
+        with store.fetched(self.paths) as files:
+            return {"rows": wide.write(files, folder, self.name, self.plan)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +236,7 @@ class _About:
     name: str
     tables: dict[str, pa.Table]
 
-    def __call__(self, folder: str) -> dict[str, Any]:
+    def __call__(self, folder: str, store: Store) -> dict[str, Any]:
         for kind, table in self.tables.items():
             write_parquet(os.path.join(folder, kind, f"part-{self.name}.parquet"), table)
         return {}
