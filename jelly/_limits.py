@@ -91,7 +91,7 @@ SETTABLE = (
         f"{SYNTAXES}; results in XML and TSV",
     ),
     Limit("max_document_bytes", 1 << 28, "bytes", "a JSON document of query results", "results in JSON"),
-    Limit("max_expansion", 4096, "times", "which compressed data may expand (plus 8 MiB)", "compressed input"),
+    Limit("max_expansion", 4096, "factor", "the expansion of compressed data (plus 8 MiB)", "compressed input"),
     Limit("max_frames", 1 << 18, "frames", "a file of which each is described", "jelly.inspect(per_frame=True)"),
     Limit(
         "max_steps", 2_000_000, "steps", "the search for labels of blank nodes that are alike (plus 16 for each node)",

@@ -66,7 +66,7 @@ def number(value: int, unit: str) -> str:
         for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
             if value % (1 << power) == 0:
                 return f"{value >> power:,} {name}"
-    return f"{value:,} {unit}"
+    return f"{value:,} {'times' if unit == 'factor' else unit}"
 
 
 def page() -> str:
