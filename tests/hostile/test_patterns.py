@@ -237,7 +237,11 @@ def test_every_pattern_is_known() -> None:
 def test_what_is_slow_is_found() -> None:
     """The test of the tests: a pattern that this package had."""
     pattern = re.compile(rb'"@([a-z]+(?:-[a-z0-9]+)+)(?=[^"\n]*\n)')
-    times = [max(seconds(pattern, ["finditer"], attack) for attack in attacks(pattern, size)) for size in (1024, 4096)]
+
+    def slowest(size: int) -> float:
+        return max(min(seconds(pattern, ["finditer"], attack) for _ in range(3)) for attack in attacks(pattern, size))
+
+    times = [slowest(size) for size in (1024, 4096)]
     assert times[1] > 6 * times[0]
 
 

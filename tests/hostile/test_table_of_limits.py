@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.limits import PAGE, constants, page
+from support.limits import PAGE, ROOT, constants, page
 
-import jelly
 from jelly._limits import FIXED, SETTABLE, default
 
 # What is called a maximum and is no limit of input: the format itself says so, a Batch or a page is full there and the
@@ -58,7 +56,7 @@ def test_each_constant_is_in_the_table_or_is_no_limit() -> None:
 
 @pytest.mark.parametrize("limit", FIXED, ids=lambda limit: limit.place)
 def test_value(limit: Any) -> None:
-    path = Path(jelly.__file__).parent / limit.place.partition(":")[0]
+    path = ROOT / "jelly" / limit.place.partition(":")[0]
     words = {"SLACK": 32, "MAX_SCALE": 4096} | {
         name: value for name, value in inspect.getmembers(Values) if name.startswith("MAX_")
     }
@@ -78,7 +76,7 @@ def test_defaults_of_compiled_readers() -> None:
     for stub, name in (
         ("jelly/decoder", "Decoder"), ("ntriples/text", "TextReader"), ("jena/reader", "BinaryReader"),
     ):  # fmt: skip
-        path = Path(jelly.__file__).parent / "_core" / f"{stub}.pyx"
+        path = ROOT / "jelly" / "_core" / f"{stub}.pyx"
         for limit in SETTABLE:
             if f"int64_t {limit.name}=" in (text := path.read_text("utf-8")):
                 written = text.partition(f"int64_t {limit.name}=")[2].partition(",")[0].partition(")")[0]

@@ -95,7 +95,8 @@ cdef void free_arena(BatchData* b) noexcept nogil:
 
 
 cdef int grow_terms(BatchData* b) noexcept nogil:
-    cdef int64_t cap = 2 * <int64_t>b.cap_terms
+    # A copy of a Batch without terms has no room at all.
+    cdef int64_t cap = 2 * <int64_t>b.cap_terms if b.cap_terms > 0 else 16
     if cap > 0x7FFFFFFF:
         return TEXT_LIMIT
     if (
