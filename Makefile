@@ -15,7 +15,10 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+
+# Only what changed is compiled.
+build: $(VENV)/ready
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -87,7 +90,7 @@ coverage:
 	rm -f $(VENV)/ready
 	status=0; \
 	$(PIP) install --quiet --group coverage && \
-	$(QUIET) JELLY_TRACE=1 $(PIP) install --quiet --no-deps -e . && \
+	JELLY_TRACE=1 $(BIN)/python setup.py -q build_ext --inplace && \
 	COVERAGE_CORE=ctrace PYTHONHASHSEED=0 $(BIN)/coverage run -m pytest tests && \
 	$(BIN)/coverage report || status=$$?; \
 	rm -f jelly/_core/*/*.c jelly/_core/*/*.so; exit $$status
@@ -114,8 +117,12 @@ $(VENV)/pip:
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	touch $@
 
-$(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
+$(VENV)/installed: $(VENV)/pip pyproject.toml
 	$(QUIET) $(PIP) install --quiet --group test -e '.[cli]'
+	touch $@
+
+$(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)
+	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
 $(VENV)/bench: $(VENV)/ready
