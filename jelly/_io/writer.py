@@ -288,10 +288,11 @@ class Writer(SinkWriter):
         self._pending = 0
         if collector is None:
             return
-        batch = collector.batch
+        collector.lend(self._encode)
+
+    def _encode(self, batch: Batch) -> None:
         self.statements += len(batch)
         self._put(lambda: self._encoder.encode(batch, True))
-        collector.clear()
 
     def flush(self) -> None:
         """Write all frames that have ended so far."""

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
-from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
@@ -196,7 +195,7 @@ class MessageWriter(SinkWriter):
             if self._each:
                 self._encode()
         except BaseException as error:
-            drop_open_frame(collector.batch)
+            collector.drop_open_frame()
             if self._each:
                 collector.clear()
             if isinstance(error, JellyError):
@@ -209,13 +208,14 @@ class MessageWriter(SinkWriter):
             self._encode()
 
     def _encode(self) -> None:
-        batch = self._collector.batch
+        self._collector.lend(self._encode_batch)
+        self._waiting = 0
+
+    def _encode_batch(self, batch: Batch) -> None:
         if len(batch.frames):
             self._put(lambda: self._encoder.encode(batch))
         if self._each:
             self.statements += len(batch)
-        self._collector.clear()
-        self._waiting = 0
 
     def add_batch(self, batch: Batch) -> None:
         """Write the messages of a Batch.

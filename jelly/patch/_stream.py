@@ -532,8 +532,7 @@ class PatchWriter(SinkWriter):
 
     def _flush(self) -> None:
         if len(self._collector):
-            self._encode(self._collector.batch)
-            self._collector.clear()
+            self._collector.lend(self._encode)
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""

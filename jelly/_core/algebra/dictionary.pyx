@@ -11,6 +11,7 @@ from jelly._core.base.batch cimport (
     make_results, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_marks, copy_terms
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
 import numpy
@@ -162,7 +163,7 @@ cdef class TermDictionary:
 
     cdef Batch terms
     cdef TermTable table
-    cdef bint busy
+    cdef Claim claimed
 
     def __cinit__(self):
         self.terms = new_batch(3, 1, FIRST_SLOTS, 1024, <int64_t>1 << 62)
@@ -190,12 +191,10 @@ cdef class TermDictionary:
         cdef int status
         found = numpy.empty(batch.a.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(found)
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
-        self.busy = True
+        claim(&self.claimed, self)
         with nogil:
             status = ids_of_terms(&self.table, &batch.a, ids)
-        self.busy = False
+        give_back(&self.claimed)
         check_status(status)
         return found
 
@@ -223,20 +222,20 @@ cdef class TermDictionary:
         cdef const int64_t* wanted
         cdef int64_t i, n
         cdef int status
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
-        rows = row_numbers(() if rows is None else rows, self.terms.a.n_terms)
-        n = len(rows)
-        wanted = <const int64_t*>memory_of(rows)
-        made = new_batch(3, max(n, 1), 1, 1, <int64_t>1 << 62)
         # The arrays of the dictionary may move if it grows meanwhile.
-        self.busy = True
-        with nogil:
-            status = copy_terms(&self.terms.a, &made.a)
-            for i in range(n):
-                if status == OK:
-                    status = add_row(&made.a, <int32_t>wanted[i], <int32_t>wanted[i], <int32_t>wanted[i], NO_TERM)
-        self.busy = False
+        claim(&self.claimed, self)
+        try:
+            rows = row_numbers(() if rows is None else rows, self.terms.a.n_terms)
+            n = len(rows)
+            wanted = <const int64_t*>memory_of(rows)
+            made = new_batch(3, max(n, 1), 1, 1, <int64_t>1 << 62)
+            with nogil:
+                status = copy_terms(&self.terms.a, &made.a)
+                for i in range(n):
+                    if status == OK:
+                        status = add_row(&made.a, <int32_t>wanted[i], <int32_t>wanted[i], <int32_t>wanted[i], NO_TERM)
+        finally:
+            give_back(&self.claimed)
         if status < 0:
             raise MemoryError
         return made
