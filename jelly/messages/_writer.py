@@ -13,7 +13,7 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
-from jelly._io.source import Progress, Sink, SinkWriter
+from jelly._io.source import Progress, Sink, SinkWriter, one_thread
 from jelly._io.widening import ALL_FIELDS, WideningEncoder, open_fields
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
@@ -153,6 +153,7 @@ class MessageWriter(SinkWriter):
         self.messages = 0
         self.statements = 0
 
+    @one_thread
     def write(
         self,
         message: Iterable[Any],
@@ -217,6 +218,7 @@ class MessageWriter(SinkWriter):
         if self._each:
             self.statements += len(batch)
 
+    @one_thread
     def add_batch(self, batch: Batch) -> None:
         """Write the messages of a Batch.
 
@@ -237,6 +239,7 @@ class MessageWriter(SinkWriter):
         self.messages += n
         self.statements += len(batch)
 
+    @one_thread
     def flush(self) -> None:
         """Flush what has been written, so that readers of a live stream see it."""
         self._encode()
