@@ -20,7 +20,7 @@ from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
+from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._seekable.index import KEYFRAME_ROWS
@@ -486,6 +486,7 @@ class PatchWriter(SinkWriter):
         for operation in operations:
             self.add(operation)
 
+    @one_thread
     def add_batch(self, batch: Batch) -> None:
         """Write the rows of a Batch.
 
@@ -511,6 +512,7 @@ class PatchWriter(SinkWriter):
         if len(self._collector) >= COLLECT_ROWS:
             self._flush()
 
+    @one_thread
     def write(self, patch: Patch) -> None:
         """Write a whole patch and end it.
 
@@ -530,10 +532,10 @@ class PatchWriter(SinkWriter):
         if self._sink.is_live:
             self._sink.flush()
 
+    @one_thread
     def _flush(self) -> None:
         if len(self._collector):
-            self._encode(self._collector.batch)
-            self._collector.clear()
+            self._collector.lend(self._encode)
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""

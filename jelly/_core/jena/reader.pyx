@@ -6,6 +6,7 @@ from libc.stdlib cimport free
 from libc.string cimport memmove
 
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
@@ -102,7 +103,11 @@ cdef class BinaryReader(PushReader):
     @property
     def base(self) -> str | None:
         """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
-        return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+        claim(&self.claimed, self)
+        try:
+            return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+        finally:
+            give_back(&self.claimed)
 
     @property
     def quads(self) -> bool:
@@ -114,10 +119,14 @@ cdef class BinaryReader(PushReader):
         """The prefixes declared so far and their namespaces."""
         cdef int32_t i
         found = {}
-        for i in range(self.t.prefixes.n):
-            item = self.t.prefixes.items[i]
-            text = (<const char*>item.text)[:item.n_name + item.n_iri]
-            found[text[:item.n_name].decode()] = text[item.n_name:].decode()
+        claim(&self.claimed, self)
+        try:
+            for i in range(self.t.prefixes.n):
+                item = self.t.prefixes.items[i]
+                text = (<const char*>item.text)[:item.n_name + item.n_iri]
+                found[text[:item.n_name].decode()] = text[item.n_name:].decode()
+        finally:
+            give_back(&self.claimed)
         return found
 
     cdef int take_chunk(self) except -1:
@@ -236,7 +245,7 @@ cdef class BinaryReader(PushReader):
         if <uintptr_t>at < <uintptr_t>self.begin or <uintptr_t>at > <uintptr_t>self.t.r.end:
             at = self.t.row_at
         offset = self.origin if at == NULL else self.origin + (at - self.begin)
-        self.error = fault_error(&self.t.fault, {"row": self.statements, "offset": offset})
+        self.error = fault_error(&self.t.fault, {"row": self.rows_out + self.rows_here(), "offset": offset})
         return 0
 
 
@@ -262,6 +271,13 @@ cdef class ResultReader(BinaryReader):
     @property
     def variables(self) -> tuple | None:
         """The names of the variables, without ``?``; None before they are read."""
+        claim(&self.claimed, self)
+        try:
+            return self.find_names()
+        finally:
+            give_back(&self.claimed)
+
+    cdef tuple find_names(self):
         cdef Reader r, name
         if self.names is None and self.t.has_header:
             found = []
@@ -281,5 +297,5 @@ cdef class ResultReader(BinaryReader):
     cdef int start_rows(self) except -1:
         cdef int64_t rows = max(MAX_CELLS // max(self.t.width, 1), 1)
         self.t.max_rows = min(self.batch_rows, rows)
-        make_results(self.batch, self.variables, min(self.hint_rows, self.t.max_rows))
+        make_results(self.batch, self.find_names(), min(self.hint_rows, self.t.max_rows))
         return 0
