@@ -15,7 +15,7 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -55,6 +55,35 @@ wheel: $(VENV)/pip
 	mkdir $(WHEEL)/out && cp -r pyproject.toml tests $(WHEEL)/out
 	cd $(WHEEL)/out && env -u PYTHONPATH -u JELLY_SHARED JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
 	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
+
+# A bill of materials in CycloneDX: the package and what it needs. SBOM_OF is a wheel, or this tree.
+SBOM_OF ?= .
+sbom: $(VENV)/pip
+	rm -rf build/sbom
+	$(PIP) install --quiet --group sbom
+	$(BIN)/python -m venv --without-pip build/sbom/venv
+	$(PIP) --python build/sbom/venv/bin/python install --quiet $(SBOM_OF)
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	    --output-file build/sbom/jelly-rdf.cdx.json build/sbom/venv/bin/python
+
+# The tests of what uses the extras, beside the lowest versions of all of them and beside the newest. Out of the tree, with
+# the package installed: `make oldest PYTHON_OF_VERSIONS=python3.10` builds it for that Python.
+PYTHON_OF_VERSIONS ?= $(PYTHON)
+VERSIONS_TESTED := $(foreach name,cli formats grpc io kafka libraries messages patch results seekable tools,tests/$(name))
+oldest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+# Old packages use what is deprecated in newer Pythons and packages; only the newest ones answer for it.
+oldest: WARNINGS := -W ignore::DeprecationWarning -W ignore::FutureWarning
+oldest newest: $(VENV)/pip
+	rm -rf build/$@ && mkdir -p build/$@/out
+	$(PIP) install --quiet --group uv
+	$(PYTHON_OF_VERSIONS) -m venv --without-pip build/$@/venv
+	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf '.[all,graph]'
+	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
+	$(BIN)/uv pip freeze --python build/$@/venv
+	cp -r pyproject.toml tests docs proto build/$@/out
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(VERSIONS_TESTED)
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(EVERY_SPARK)
 
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready

@@ -207,10 +207,10 @@ class Source:
             raise ValueError("max_expansion must be at least 1")
         self._max_expansion = max_expansion
         self._src = src
-        self.name = ""
+        self.name: str = ""
         self.size: int | None = None
         # The first decompressed bytes, and the further arguments of `explain` for them.
-        self.head = b""
+        self.head: bytes = b""
         self.expected: tuple[str, Collection[str], str] | None = None
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
@@ -248,7 +248,8 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
             )
         self._raw = _Raw(read)
-        self.media_type = None if _ANY.fullmatch(media_type.partition(";")[0].strip().lower()) else media_type or None
+        is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
+        self.media_type: str | None = None if is_any else media_type or None
 
     @property
     def bytes_read(self) -> int:

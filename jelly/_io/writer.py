@@ -14,7 +14,7 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY, WRITING, find
+from jelly._formats.registry import JELLY, WRITING, Format, find
 from jelly._io.settings import checked, refuse_unknown
 from jelly._io.source import Sink, SinkWriter, one_thread
 from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields
@@ -137,10 +137,10 @@ class Writer(SinkWriter):
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # number of frames that ended in the collector
-        self.statements = 0
+        self.statements: int = 0
         self._sink = Sink(dst)
         try:
-            self.format = find(format, self._sink.name)
+            self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)

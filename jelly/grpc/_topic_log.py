@@ -143,9 +143,9 @@ class Topic:
         self.keep_bytes = keep_bytes
         self.keep_age = keep_age
         self.owner = owner
-        self.statements = 0
-        self.failure = ""  # of the last write
-        self.lost = 0  # times that what was written could not be put on the disk
+        self.statements: int = 0
+        self.failure: str = ""  # of the last write
+        self.lost: int = 0  # times that what was written could not be put on the disk
         self._options = options
         self._lock = threading.Lock()
         self._segments: list[_Segment] = []

@@ -84,12 +84,12 @@ class Topics:
     ) -> None:
         if sync not in ("always", "interval", "never"):
             raise JellyOptionsError(f"sync is {sync!r}: expected always, interval or never")
-        self.store = None if store is None else Path(store)
+        self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
             keep = KEEP if keep is None else keep
             keep_bytes = KEEP_BYTES if keep_bytes is None else keep_bytes
         self.limits: dict[str, Any] = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age}
-        self.per_topic = {name: dict(limits) for name, limits in (per_topic or {}).items()}
+        self.per_topic: dict[str, dict[str, Any]] = {name: dict(limits) for name, limits in (per_topic or {}).items()}
         for name, limits in self.per_topic.items():
             if unknown := limits.keys() - set(_LIMITS):
                 raise JellyOptionsError(

@@ -140,6 +140,7 @@ class MessageWriter(SinkWriter):
     ) -> None:
         self._sink = Sink(dst)
         try:
+            self.format: LogFormat
             self.format, found, _ = find_log(format, self._sink.name)
             self._encoder = _encoder(self.format, dialect or found or "comment", options, members, self)
         except BaseException:
@@ -150,8 +151,8 @@ class MessageWriter(SinkWriter):
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
         self._waiting = 0
-        self.messages = 0
-        self.statements = 0
+        self.messages: int = 0
+        self.statements: int = 0
 
     @one_thread
     def write(
