@@ -30,7 +30,9 @@ SANITIZER = {
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0:handle_abort=1:symbolize=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
-MAX_LEN = 4096
+MAX_LEN = 2048
+# Findings of one harness after which it is left alone.
+MAX_FOUND = 5
 
 
 def prepare(name: str, folder: Path) -> Path:
@@ -59,7 +61,19 @@ def environment(name: str, folder: Path) -> dict[str, str]:
 
 
 def run(name: str, folder: Path, seconds: int) -> list[Path]:
-    """Run one harness. The inputs that it found, without those that are there already."""
+    """Run one harness, and after a finding again until the time is over. What it found, if that was not there before."""
+    end = time.monotonic() + seconds
+    found: list[Path] = []
+    while (left := int(end - time.monotonic())) >= 1 and len(found) < MAX_FOUND:
+        new = run_once(name, folder, left)
+        found += new
+        if not new:
+            break
+    return found
+
+
+def run_once(name: str, folder: Path, seconds: int) -> list[Path]:
+    """Run one harness until its first finding."""
     inputs, found = prepare(name, folder), folder / "found" / name
     found.mkdir(parents=True, exist_ok=True)
     before = set(found.iterdir())

@@ -12,7 +12,7 @@ __all__ = ["MAX_SHARED", "SEEDS", "corpus", "seeds"]
 
 SEEDS = Path(__file__).with_name("seeds")
 # Files of the shared data that are larger are left out.
-MAX_SHARED = 4096
+MAX_SHARED = 2048
 
 
 def seeds(name: str) -> list[Path]:
