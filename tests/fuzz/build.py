@@ -61,9 +61,10 @@ def compile_driver(made: Path, command: list[str]) -> None:
     engine = shlex.split(os.environ.get("LIB_FUZZING_ENGINE", "-fsanitize=fuzzer"))
     folder, version = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LDVERSION")
     plain = [word for word in command if not word.startswith("-fsanitize=fuzzer-no-link")]
-    # The coverage of a driver is of no interest. -rdynamic: the modules find libFuzzer and the sanitizers in the program.
-    run([*plain, *INCLUDE, str(source), *engine, "-rdynamic", f"-L{folder}", f"-lpython{version}", f"-Wl,-rpath,{folder}",
-         "-Wl,-rpath,$ORIGIN/lib", *shlex.split(sysconfig.get_config_var("LIBS") or ""), "-lm", "-o", str(made)])  # fmt: skip
+    # -rdynamic: the modules find libFuzzer and the sanitizers in the program.
+    paths = [f"-L{folder}", f"-lpython{version}", f"-Wl,-rpath,{folder}", "-Wl,-rpath,$ORIGIN/lib"]
+    paths += [*shlex.split(sysconfig.get_config_var("LIBS") or ""), "-lm"]
+    run([*plain, *INCLUDE, str(source), *engine, "-rdynamic", *paths, "-o", str(made)])
 
 
 def build(folder: Path) -> int:

@@ -11,7 +11,9 @@ from fuzz.structure import MutateBytes, mutate
 __all__ = ["open_harness"]
 
 
-def open_harness(name: str, mutate_bytes: MutateBytes) -> tuple[Callable[[bytes], None], Callable[..., bytes] | None, bool]:
+def open_harness(
+    name: str, mutate_bytes: MutateBytes
+) -> tuple[Callable[[bytes], None], Callable[..., bytes] | None, bool]:
     """The function that tests an input, the one that makes another input of one, and whether lines of Python count."""
     harness = HARNESSES[name]
     structure = harness.structure

@@ -155,7 +155,9 @@ def read_all(batches: Iterable[Batch]) -> Reading:
 
 def same(first: Reading, second: Reading, what: str) -> None:
     """The same rows, frames, namespaces, metadata and error."""
-    for name, one, other in zip(("rows", "frames", "namespaces", "metadata", "error"), first.key(), second.key(), strict=True):
+    for name, one, other in zip(
+        ("rows", "frames", "namespaces", "metadata", "error"), first.key(), second.key(), strict=True
+    ):
         assert one == other, f"{what}: other {name}: {one!r:.600} and {other!r:.600}"
 
 
@@ -196,6 +198,12 @@ def _patch(batches: list[Batch]) -> Iterator[Batch]:
     return jelly.patch.PatchReader(out.getvalue()).batches()
 
 
+def _operations(rows: list[tuple[Any, ...]], way: str) -> list[tuple[Any, ...]]:
+    """Without the ends of patches, which some formats do not keep, nor the IRI of a namespace that is deleted."""
+    kept = [row for row in rows if row[0] != 15]
+    return kept if way == "jelly" else [(*row[:2], None, *row[3:]) if row[0] == 5 else row for row in kept]
+
+
 def check_round_trip(batches: list[Batch], chance: random.Random) -> None:
     """Write the rows in a format by chance: it refuses them with a JellyError, or gives back the same rows."""
     batches = [batch for batch in batches if len(batch)]
@@ -219,8 +227,8 @@ def check_round_trip(batches: list[Batch], chance: random.Random) -> None:
         return
     assert again.error is None, f"{way} cannot be read again: {again.error}"
     rows = [row for batch in batches for row in rows_of(batch)]
-    if patch:  # where patches end is not kept by all
-        rows, again.rows = ([row for row in found if row[0] != 15] for found in (rows, again.rows))
+    if patch:
+        rows, again.rows = (_operations(found, way) for found in (rows, again.rows))
     assert again.rows == rows, f"{way} gives other rows: {again.rows!r:.600} for {rows!r:.600}"
 
 

@@ -2,9 +2,9 @@
 
     python run.py FOLDER SECONDS [HARNESS ...]
 
-FOLDER/lib and FOLDER/driver are what build.py made. FOLDER/corpus/HARNESS grows and is used again, FOLDER/found gets the
-inputs for which a property does not hold, FOLDER/runs.csv a line for each run: harness, seconds, executions, coverage
-before and after, findings.
+FOLDER/lib and FOLDER/driver are what build.py made. FOLDER/corpus/HARNESS grows and is used again, FOLDER/found gets
+the inputs for which a property does not hold, FOLDER/runs.csv a line for each run: harness, seconds, executions,
+coverage before and after, findings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fuzz.seeds import SEEDS, corpus
 COLUMNS = ("began", "harness", "seconds", "executions", "coverage before", "coverage after", "features", "findings")
 # No leaks: those of the interpreter are not ours. An allocation that is too large is a MemoryError, as without ASan.
 SANITIZER = {
-    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0:handle_abort=1:symbolize=1",
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:handle_abort=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
 MAX_LEN = 2048
@@ -61,7 +61,7 @@ def environment(name: str, folder: Path) -> dict[str, str]:
 
 
 def run(name: str, folder: Path, seconds: int) -> list[Path]:
-    """Run one harness, and after a finding again until the time is over. What it found, if that was not there before."""
+    """Run one harness, and after a finding again until the time is over. Return what it found."""
     end = time.monotonic() + seconds
     found: list[Path] = []
     while (left := int(end - time.monotonic())) >= 1 and len(found) < MAX_FOUND:
@@ -87,7 +87,9 @@ def run_once(name: str, folder: Path, seconds: int) -> list[Path]:
     told = done.stderr
     first = re.search(r"INITED cov: (\d+)", told)
     last = re.findall(r"cov: (\d+) ft: (\d+)", told)
-    executions = re.search(r"number_of_executed_units: (\d+)", told) or re.search(r"(?s:.*)^#(\d+)\s", told, re.MULTILINE)
+    executions = re.search(r"number_of_executed_units: (\d+)", told) or re.search(
+        r"(?s:.*)^#(\d+)\s", told, re.MULTILINE
+    )
     line = [
         time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(began)), name, round(time.time() - began, 1),
         int(executions[1]) if executions else 0, first[1] if first else "", *(last[-1] if last else ("", "")), len(new),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz.harness import Harness
 from support.shared import ROOT
+
+from fuzz.harness import Harness
 
 __all__ = ["MAX_SHARED", "SEEDS", "corpus", "seeds"]
 

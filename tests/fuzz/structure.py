@@ -63,9 +63,7 @@ def _change(structure: Structure, node: Node, chance: random.Random, mutate_byte
         node.value = b""
 
 
-def mutate(
-    structure: Structure, data: bytes, max_size: int, chance: random.Random, mutate_bytes: MutateBytes
-) -> bytes:
+def mutate(structure: Structure, data: bytes, max_size: int, chance: random.Random, mutate_bytes: MutateBytes) -> bytes:
     """One to four mutations of the tree of an input; of its bytes where it has none, and one time in six."""
     if chance.random() < 0.16:
         return mutate_bytes(data, max_size)
@@ -75,7 +73,9 @@ def mutate(
         return mutate_bytes(data, max_size)
     for _ in range(chance.choice((1, 1, 2, 4))):
         all_lists = lists(tree)
-        nodes = chance.choice(all_lists if chance.random() < 0.3 else [found for found in all_lists if found] or all_lists)
+        nodes = chance.choice(
+            all_lists if chance.random() < 0.3 else [found for found in all_lists if found] or all_lists
+        )
         how = chance.randrange(8)
         other = chance.choice(all_lists)
         if not nodes:

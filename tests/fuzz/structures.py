@@ -89,7 +89,7 @@ class Message:
 
 
 class Delimited(Message):
-    """Messages with their lengths before them: frames of Jelly, rows of RDF Protobuf. A bare message is one list more."""
+    """Messages with their lengths before them: frames of Jelly, rows of RDF Protobuf."""
 
     def parse(self, data: bytes, depth: int = 0) -> list[Node]:
         if depth:
@@ -211,7 +211,11 @@ class Thrift:
                 number, kind = field.kind
                 kind = STRUCT if kind == "rest" else kind
                 step = number - last
-                out += bytes([step << 4 | kind]) if 0 < step < 16 else bytes([kind]) + varint((number << 1) ^ (number >> 31))
+                out += (
+                    bytes([step << 4 | kind])
+                    if 0 < step < 16
+                    else bytes([kind]) + varint((number << 1) ^ (number >> 31))
+                )
                 out, last = out + self._written(field), number
             return out + b"\0"
         if type in BOOLS:
@@ -241,7 +245,7 @@ class Thrift:
 
 
 class Arrow:
-    """An Arrow IPC stream or file. A table is made anew of changed buffers, so that metadata is right and contents are not.
+    """An Arrow IPC stream or file, made anew of changed buffers: metadata is right and contents are not.
 
     The nodes: one for each column of each record batch, with a node for each buffer and for the number of rows.
     """
@@ -322,11 +326,15 @@ class Arrow:
         ]
         if pa.types.is_dictionary(type):
             values = next((node.value for node in nodes if node.kind == "values"), [])
-            indices = self._array(type.index_type, [Node("rows", rows), *(n for n in nodes if n.kind in ("none", "buffer"))], rows)
+            indices = self._array(
+                type.index_type, [Node("rows", rows), *(n for n in nodes if n.kind in ("none", "buffer"))], rows
+            )
             return pa.DictionaryArray.from_arrays(indices, self._array(type.value_type, values), safe=False)
         if pa.types.is_null(type):
             return pa.nulls(rows)
-        if not (pa.types.is_primitive(type) or type in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())):
+        if not (
+            pa.types.is_primitive(type) or type in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+        ):
             return pa.nulls(rows, type)
         text = not pa.types.is_primitive(type)
         buffers = (buffers + [None, b"", b""])[: 3 if text else 2]
@@ -403,5 +411,3 @@ class Text:
     def kind(self, kind: Any, chance: random.Random) -> Any:
         # A kind that is bytes stands behind the value.
         return chance.choice(self._words) if self._words else kind
-
-

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from support.oracle import plain
+
 from fuzz.harness import harness, read_all
 from fuzz.readers.jelly_streams import bodies, streams
 from fuzz.structures import Delimited
 from jelly import Decoder
 from jelly._io.drain import drain
-from support.oracle import plain
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests" / "differential"))

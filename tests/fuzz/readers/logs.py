@@ -23,7 +23,10 @@ P = jelly.IRI("http://e/p")
 MESSAGES = [
     [jelly.Triple(jelly.IRI("http://e/s"), P, jelly.Literal('# @message\nMESSAGE\n"---', language="en"))],
     [],
-    [jelly.Triple(jelly.BlankNode("b"), P, jelly.BlankNode("c")), jelly.Triple(jelly.IRI("http://e/s"), P, jelly.Literal("1"))],
+    [
+        jelly.Triple(jelly.BlankNode("b"), P, jelly.BlankNode("c")),
+        jelly.Triple(jelly.IRI("http://e/s"), P, jelly.Literal("1")),
+    ],
 ]
 SETTINGS: tuple[dict[str, Any], ...] = (
     {},
@@ -36,7 +39,8 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"max_message_bytes": 64},
     {"base": "http://e/"},
 )
-YAML_WORDS = (b"---\n", b"...\n", b"%YAML 1.2\n", b"&a", b"*a", b"!!str", b"|", b">", b"? ", b"- ", b"'", b"# c", b"\xef\xbb\xbf", b"\t",
+YAML_WORDS = (b"---\n", b"...\n", b"%YAML 1.2\n", b"&a", b"*a", b"!!str", b"|", b">", b"? ", b"- ", b"'", b"# c",
+              b"\xef\xbb\xbf", b"\t",
               *JSON_WORDS)  # fmt: skip
 STRUCTURES: dict[str, Any] = {
     "jelly": Delimited(),
@@ -60,7 +64,8 @@ def logs(name: str) -> Callable[[], Pieces]:
         elif name == "ndjsonld":
             yield b"\n".join((*JSON_LD, b'{"@context": {"e": "http://e/"}}', b'{"e:p": 1}'))
         elif name == "yamlld":
-            yield b"%YAML 1.2\n---\n'@id': a:s\na:p: [1, x, {'@id': _:b}]\n...\n---\n# none\n---\n- &x {'@id': a:s}\n- a:p: *x\n"
+            yield b"%YAML 1.2\n---\n'@id': a:s\na:p: [1, x, {'@id': _:b}]\n...\n"
+            yield b"---\n# none\n---\n- &x {'@id': a:s}\n- a:p: *x\n"
 
     return corpus
 
@@ -93,7 +98,9 @@ def log(name: str) -> Callable[[bytes, random.Random], None]:
         limited = jelly.JellyLimitError in [failed[0] for failed in (error, other) if failed]
         # A limit bounds what waits for its end: it may not be met where all comes at once.
         n = min(len(first), len(second)) if limited else None
-        assert plain(first[:n]) == plain(second[:n]), f"in chunks, {settings}: {plain(first)!r:.500} and {plain(second)!r:.500}"
+        assert plain(first[:n]) == plain(second[:n]), (
+            f"in chunks, {settings}: {plain(first)!r:.500} and {plain(second)!r:.500}"
+        )
         if not limited:
             assert (error and error[0]) == (other and other[0]), f"in chunks, {settings}: {error} and {other}"
         assert [message.index for message in first] == list(range(len(first)))

@@ -21,7 +21,8 @@ ROWS = [
     [None, QuotedTriple(IRI("a:s"), IRI("a:p"), Literal("o")), Literal("y", language="ar", direction="rtl")],
 ]
 STRUCTURES: dict[str, Any] = {
-    "thrift": Thrift(), "protobuf": Delimited(), "json": JSON_TEXT, "xml": XML_TEXT, "tsv": Text(b"?x", b"\t", b"\\n", stops=b" \t<>\"@^?"),
+    "thrift": Thrift(), "protobuf": Delimited(), "json": JSON_TEXT, "xml": XML_TEXT,
+    "tsv": Text(b"?x", b"\t", b"\\n", stops=b" \t<>\"@^?"),
 }  # fmt: skip
 FILES = {"json": (".srj",), "xml": (".srx",), "tsv": (".tsv",), "thrift": (".srt",), "protobuf": (".srp",)}
 

@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from support import rowcraft
+
 import jelly
 import jelly.patch
 from fuzz.harness import attempt, check_round_trip, chunked, cut, harness, read_all
@@ -16,22 +18,29 @@ from jelly._core.jena.reader import BinaryReader
 from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.registry import Content
 from jelly._io.drain import drain
-from support import rowcraft
 
 Pieces = Iterable[bytes]
-WORDS = (b"<<(", b")>>", b"<<", b"@en--ltr", b"^^", b"\\u00e4", b"\\U0001F600", b"\\n", b"# @message", b"MESSAGE", b"VERSION",
-         b"_:b", b"\xc3\xa4", b"\xff", b"\r", b"\t", b'"""', b"'''", b"TX .", b"TC .", b"PA", b"Z .", b"H id")  # fmt: skip
+WORDS = (b"<<(", b")>>", b"<<", b"@en--ltr", b"^^", b"\\u00e4", b"\\U0001F600", b"\\n", b"# @message",
+         b"MESSAGE", b"VERSION", b"_:b", b"\xc3\xa4", b"\xff", b"\r", b"\t", b'"""', b"'''", b"TX .", b"TC .", b"PA",
+         b"Z .", b"H id")  # fmt: skip
 LINES = (
     b'<http://e/s> <http://e/p> "o"@en .\n_:b1 <http://e/p> _:b2 . # c\n\n',
     b'<http://e/s> <http://e/p> "1"^^<http://e/d> .\r\n<a:\\u00e4> <a:p> "\\t\\U0001F600\xc3\xa4"@ar--rtl .\r',
-    b"<http://e/s> <http://e/p> <<( <a:s> <a:p> <<( _:x <a:p> \"v\" )>> )>> .\n<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .",
+    b'<http://e/s> <http://e/p> <<( <a:s> <a:p> <<( _:x <a:p> "v" )>> )>> .\n<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .',
 )
 QUADS = (b'<a:s> <a:p> "o" <a:g> .\n<a:s> <a:p> "o" _:g .\n<a:s> <a:p> <a:o> .\n',)
 PATCHES = (
-    b'H id <uuid:1> .\nH prev "x" .\nTX .\nPA "ex" <http://e/> .\nA <a:s> <a:p> "o"@en .\nD _:b <a:p> <_:c> <a:g> .\nPD "ex" .\nTC .\n',
+    b'H id <uuid:1> .\nH prev "x" .\nTX .\n'
+    b'PA "ex" <http://e/> .\nA <a:s> <a:p> "o"@en .\nD _:b <a:p> <_:c> <a:g> .\nPD "ex" .\nTC .\n',
     b"TX . A <a:s> <a:p> '''x\ny''' . TA .\nZ .\nTX .\nD <a:s> <a:p> 'q' .\nTC .",
 )
-TEXT: tuple[dict[str, Any], ...] = ({}, {"strict": True}, {"max_line_bytes": 32}, {"batch_bytes": 16}, {"on_error": "skip"})
+TEXT: tuple[dict[str, Any], ...] = (
+    {},
+    {"strict": True},
+    {"max_line_bytes": 32},
+    {"batch_bytes": 16},
+    {"on_error": "skip"},
+)
 
 
 def by_pyoxigraph(data: bytes, quads: bool) -> list[tuple[str, ...]] | None:
@@ -43,7 +52,10 @@ def by_pyoxigraph(data: bytes, quads: bool) -> list[tuple[str, ...]] | None:
     except (SyntaxError, ValueError):
         return None
     graph = [None if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name) for quad in found]
-    return [(str(quad.subject), str(quad.predicate), str(quad.object), name) for quad, name in zip(found, graph, strict=True)]
+    return [
+        (str(quad.subject), str(quad.predicate), str(quad.object), name)
+        for quad, name in zip(found, graph, strict=True)
+    ]
 
 
 def by_jelly(data: bytes, quads: bool) -> list[tuple[str, ...]] | None:
@@ -55,12 +67,15 @@ def by_jelly(data: bytes, quads: bool) -> list[tuple[str, ...]] | None:
 
     found = [quad if isinstance(quad, ox.Quad) else ox.Quad(*quad) for quad in made]
     graph = [None if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name) for quad in found]
-    return [(str(quad.subject), str(quad.predicate), str(quad.object), name) for quad, name in zip(found, graph, strict=True)]
+    return [
+        (str(quad.subject), str(quad.predicate), str(quad.object), name)
+        for quad, name in zip(found, graph, strict=True)
+    ]
 
 
 def text(quads: bool) -> Callable[[bytes, random.Random], None]:
     def read(data: bytes, chance: random.Random) -> None:
-        """Any chunking is the whole; what pyoxigraph reads is read, and is the same; lines that are wrong are left out."""
+        """Any chunking is the whole; what pyoxigraph reads is read, and is the same."""
         whole = chunked(data, chance, lambda **given: TextReader(quads=quads, **given), *TEXT)
         check_round_trip(whole.batches, chance)
         plain = read_all(drain(TextReader(quads=quads), [data]))
@@ -95,7 +110,9 @@ harness(
 )(text(True))
 
 
-@harness("rdf_patch", corpus=lambda: PATCHES, files=(".rdfp",), formats=((Content.PATCH, "rdfp"),), structure=Text(*WORDS))
+@harness(
+    "rdf_patch", corpus=lambda: PATCHES, files=(".rdfp",), formats=((Content.PATCH, "rdfp"),), structure=Text(*WORDS)
+)
 def rdf_patch(data: bytes, chance: random.Random) -> None:
     """Any chunking is the whole; operations come back through another format."""
     whole = chunked(data, chance, lambda **given: TextReader(quads=True, patch=True, **given), *TEXT)

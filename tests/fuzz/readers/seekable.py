@@ -33,7 +33,9 @@ def file(quads: bool = False) -> bytes:
 
 def patch() -> bytes:
     path = FOLDER / "sample.jellyp"
-    patches = jelly.patch.loads(b"".join(b"TX .\nA <a:s%d> <a:p> <a:o> .\nTC .\n" % i for i in range(20)), format="rdfp")
+    patches = jelly.patch.loads(
+        b"".join(b"TX .\nA <a:s%d> <a:p> <a:o> .\nTC .\n" % i for i in range(20)), format="rdfp"
+    )
     with jelly.patch.PatchWriter(path, seekable=True, keyframe_rows=6, frame_rows=4) as writer:
         for each in patches:
             writer.write(each)
@@ -124,7 +126,7 @@ def sidecar(data: bytes, chance: random.Random) -> None:
 
 
 def resealed(data: bytes) -> bytes:
-    """The sidecar with right checksums: of its head, and of each state that lies in it, of which the contents are packed."""
+    """The sidecar with right checksums: of its head, and of each state that lies in it."""
     from jelly._seekable.sidecar import _RDF, _START, _STATE
 
     magic, _, length = _START.unpack_from(data.ljust(_START.size, b"\0"))

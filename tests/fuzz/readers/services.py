@@ -119,7 +119,11 @@ def grpc_frames(data: bytes, chance: random.Random) -> None:
 # ---- Kafka
 
 
-@harness("kafka", corpus=lambda: [*(body for data in (*streams(), *patches()) for body in bodies(data)), *packed()], structure=Message())
+@harness(
+    "kafka",
+    corpus=lambda: [*(body for data in (*streams(), *patches()) for body in bodies(data)), *packed()],
+    structure=Message(),
+)
 def kafka(data: bytes, chance: random.Random) -> None:
     """Values are read or refused, whatever they become."""
     from jelly.kafka import JellyDeserializer

@@ -14,21 +14,25 @@ from jelly._formats.registry import Content
 
 RDF_XML = (
     b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n'
-    b'<rdf:Description rdf:about="http://e/s" e:p="v"><e:q rdf:resource="http://e/o"/><e:r xml:lang="en">x<![CDATA[<]]>y</e:r>'
+    b'<rdf:Description rdf:about="http://e/s" e:p="v"><e:q rdf:resource="http://e/o"/>'
+    b'<e:r xml:lang="en">x<![CDATA[<]]>y</e:r>'
     b'<e:l rdf:parseType="Collection"><rdf:Description rdf:nodeID="b"/></e:l></rdf:Description></rdf:RDF>',
-    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="a:" xml:base="http://e/"><T rdf:ID="i"><p '
-    b'rdf:datatype="http://e/d">1</p><p rdf:parseType="Literal"><x>&amp;</x></p></T></rdf:RDF>',
+    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="a:" xml:base="http://e/"><T rdf:ID="i">'
+    b'<p rdf:datatype="http://e/d">1</p><p rdf:parseType="Literal"><x>&amp;</x></p></T></rdf:RDF>',
 )
 JSON_LD = (
-    b'{"@context": {"e": "http://e/"}, "@id": "e:s", "@type": "e:T", "e:p": [{"@value": "x", "@language": "en"}, 1, 1.5, true]}',
-    b'[{"@id": "a:s", "a:p": {"@list": [{"@id": "_:b"}, "v"]}}, {"@id": "a:g", "@graph": [{"@id": "a:s", "a:p": {"@id": "a:o"}}]}]',
+    b'{"@context": {"e": "http://e/"}, "@id": "e:s", "@type": "e:T", "e:p": '
+    b'[{"@value": "x", "@language": "en"}, 1, 1.5, true]}',
+    b'[{"@id": "a:s", "a:p": {"@list": [{"@id": "_:b"}, "v"]}}, '
+    b'{"@id": "a:g", "@graph": [{"@id": "a:s", "a:p": {"@id": "a:o"}}]}]',
 )
-JSON_WORDS = (b'"@context"', b'"@id"', b'"@graph"', b'"@value"', b'"@type"', b'"@list"', b'"@set"', b"null", b"{}", b"[]", b"1e9",
-              b"\\ud800", b'"@reverse"', b'"@language"', b'"@vocab"', b'"@base"', b'"@direction"')  # fmt: skip
+JSON_WORDS = (b'"@context"', b'"@id"', b'"@graph"', b'"@value"', b'"@type"', b'"@list"', b'"@set"', b"null",
+              b"{}", b"[]", b"1e9", b"\\ud800", b'"@reverse"',
+              b'"@language"', b'"@vocab"', b'"@base"', b'"@direction"')  # fmt: skip
 TEXTS = {
     "ttl": (*(text for text in TURTLE[1:2]), b'@prefix e: <http://e/> .\ne:s a e:T ; e:p "x"@en , 1.5 , _:b .'),
     "trig": (TURTLE[1], b"PREFIX e: <http://e/>\ne:g { e:s e:p [ e:q ( 1 ) ] . } { _:x e:p 'y' }"),
-    "n3": (b"@prefix : <http://e/> .\n{ :a :b ?x } => { ?x :c \"d\" } .\n:s = :o .",),
+    "n3": (b'@prefix : <http://e/> .\n{ :a :b ?x } => { ?x :c "d" } .\n:s = :o .',),
     "rdf": RDF_XML,
     "jsonld": JSON_LD,
 }
@@ -48,6 +52,11 @@ def syntax(name: str) -> Callable[[bytes, random.Random], None]:
             return  # what pyoxigraph does not check, nobody does
         parts = read_all(jelly.read_batches(cut(data, chance), format=name, **settings))
         if whole.error and parts.error:
+            if jelly.JellyLimitError in (whole.error[0], parts.error[0]):
+                # How much comes before a limit depends on how much is read at a time.
+                n = min(len(whole.rows), len(parts.rows))
+                assert whole.rows[:n] == parts.rows[:n]
+                return
             parts.error = whole.error  # of a place that pyoxigraph counts by its own chunks
         same(whole, parts, f"in chunks, with {settings}")
         check_round_trip(whole.batches, chance)

@@ -21,7 +21,19 @@ from jelly._formats.table_files import read_table_file, write_table_file
 Pieces = Iterable[bytes]
 FOLDER = Path(tempfile.mkdtemp(prefix="jelly-fuzz-"))
 STATEMENTS = b"".join((*LINES[:2], *QUADS))
-CSV_WORDS = (b'""', b",", b'","', b"\r", b"subject,predicate,object", b"s,p,o\n", b"add", b"datatype", b"lang", b"graph", b"frame")
+CSV_WORDS = (
+    b'""',
+    b",",
+    b'","',
+    b"\r",
+    b"subject,predicate,object",
+    b"s,p,o\n",
+    b"add",
+    b"datatype",
+    b"lang",
+    b"graph",
+    b"frame",
+)
 
 
 def samples() -> Iterable[Any]:
@@ -30,7 +42,9 @@ def samples() -> Iterable[Any]:
 
     for layout in ("flat", "ntriples"):
         for dictionary in (False, True):
-            table = jelly.read_arrow(STATEMENTS, format="nq", layout=layout, dictionary=dictionary, direction=layout == "flat")
+            table = jelly.read_arrow(
+                STATEMENTS, format="nq", layout=layout, dictionary=dictionary, direction=layout == "flat"
+            )
             made = table.read_all()
             yield made
             if not dictionary:
@@ -69,7 +83,11 @@ def table(kind: str) -> Callable[[bytes, random.Random], None]:
             round_trip(made, reading.rows, chance)
         if changes is not None:
             jelly.patch.loads(changes)
-        attempt(lambda: write_table_file(FOLDER / f"out.{chance.choice(('parquet', 'arrow', 'csv'))}", read_table_file(path)))
+        attempt(
+            lambda: write_table_file(
+                FOLDER / f"out.{chance.choice(('parquet', 'arrow', 'csv'))}", read_table_file(path)
+            )
+        )
 
     return read
 
@@ -106,7 +124,11 @@ for _name in ("arrow", "arrows", "parquet", "csv"):
         f"table_{_name}",
         corpus=corpus(_name),
         formats=((Content.TABLE, _name),),
-        structure=Arrow() if _name.startswith("arrow") else Text(*CSV_WORDS, stops=b',"<>^@') if _name == "csv" else None,
+        structure=Arrow()
+        if _name.startswith("arrow")
+        else Text(*CSV_WORDS, stops=b',"<>^@')
+        if _name == "csv"
+        else None,
     )(table(_name))
 
 
