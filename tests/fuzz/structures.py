@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import random
 import struct
@@ -98,18 +99,16 @@ class Delimited(Message):
         at = 0
         try:
             while at < len(data):
-                size, at = take_varint(data, at)
-                if at + size > len(data):
+                size, begin = take_varint(data, at)
+                if begin + size > len(data):
                     raise ValueError("cut off")
-                body: Any = data[at : at + size]
-                try:
+                body: Any = data[begin : begin + size]
+                with contextlib.suppress(ValueError, IndexError):
                     body = super().parse(body, 1)
-                except (ValueError, IndexError):
-                    body = bytes(body)
                 frames.append(Node("frame", body))
-                at += size
+                at = begin + size
         except (ValueError, IndexError):
-            if not frames:
+            with contextlib.suppress(ValueError, IndexError):
                 return [Node("bare", super().parse(data, 1))]
             frames.append(Node("rest", data[at:]))
         return frames
