@@ -2,8 +2,8 @@
 
     python build.py FOLDER      FOLDER/lib gets the package, FOLDER/driver is the program
 
-Only what changed is compiled. The C files are those of the normal build. $CC, $CFLAGS, $LIB_FUZZING_ENGINE, $SANITIZER
-mean what they mean for OSS-Fuzz; without them clang is taken, with its own libFuzzer.
+Only what changed is compiled. The C files are those of the normal build. With $LIB_FUZZING_ENGINE the compiler is $CC with
+$CFLAGS, as OSS-Fuzz sets them; without it clang, with its own libFuzzer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ COMMON = ["-fno-omit-frame-pointer", "-fno-strict-aliasing", "-fwrapv", "-w", "-
 
 
 def compiler() -> list[str]:
-    """The compiler and its flags."""
-    name = os.environ.get("CC", "clang")
-    if shutil.which(shlex.split(name)[0]) is None:
-        raise SystemExit(f"fuzz: {name} is not installed. The fuzzers need clang with its runtime library (on Debian: "
-                         "clang and libclang-rt-NN-dev); the seeds alone run with pytest tests/fuzz")  # fmt: skip
-    flags = os.environ.get("CFLAGS")
-    made = [*shlex.split(name), *(["-O1", "-g", "-fsanitize=fuzzer-no-link", *SANITIZERS] if flags is None else [])]
-    return [*made, *shlex.split(flags or ""), *COMMON]
+    """The compiler and its flags: those of OSS-Fuzz where it builds, else clang."""
+    given = "LIB_FUZZING_ENGINE" in os.environ
+    name = shlex.split(os.environ.get("CC", "clang") if given else "clang")
+    if shutil.which(name[0]) is None:
+        raise SystemExit(
+            f"fuzz: {name[0]} is not installed. The fuzzers need clang with its runtime library (Debian: clang and"
+            " libclang-rt-NN-dev). pytest tests/fuzz runs all harnesses on their seeds without it"
+        )
+    flags = ["-O1", "-g", "-fsanitize=fuzzer-no-link", *SANITIZERS]
+    return [*name, *(shlex.split(os.environ.get("CFLAGS", "")) if given else flags), *COMMON]
 
 
 def run(command: list[str]) -> None:

@@ -51,12 +51,12 @@ def syntax(name: str) -> Callable[[bytes, random.Random], None]:
         if settings == {"lenient": True}:
             return  # what pyoxigraph does not check, nobody does
         parts = read_all(jelly.read_batches(cut(data, chance), format=name, **settings))
+        if any(reading.error and reading.error[0] is jelly.JellyLimitError for reading in (whole, parts)):
+            # A limit bounds what waits for its end: it may not be met where all comes at once.
+            n = min(len(whole.rows), len(parts.rows))
+            assert whole.rows[:n] == parts.rows[:n]
+            return
         if whole.error and parts.error:
-            if jelly.JellyLimitError in (whole.error[0], parts.error[0]):
-                # How much comes before a limit depends on how much is read at a time.
-                n = min(len(whole.rows), len(parts.rows))
-                assert whole.rows[:n] == parts.rows[:n]
-                return
             parts.error = whole.error  # of a place that pyoxigraph counts by its own chunks
         same(whole, parts, f"in chunks, with {settings}")
         check_round_trip(whole.batches, chance)
