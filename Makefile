@@ -15,7 +15,8 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize coverage bench gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz coverage \
+    bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -112,6 +113,12 @@ else
 sanitize:
 	@echo "sanitize: only on Linux, skipped"
 endif
+
+# All harnesses of tests/fuzz, one after the other, under both sanitizers. Needs clang. FUZZ names some of them.
+SECONDS = 600
+fuzz: $(VENV)/ready
+	$(BIN)/python tests/fuzz/build.py build/fuzz
+	$(BIN)/python tests/fuzz/run.py build/fuzz $(SECONDS) $(FUZZ)
 
 # Traced modules take the place of the normal ones in jelly/_core, so those are built again afterwards.
 coverage:

@@ -62,6 +62,7 @@ cdef class BinaryReader(PushReader):
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
+    cdef int64_t least  # bytes that it has at least
     cdef int64_t wait  # bytes that must be there before it is searched
     cdef bint in_carried  # `t` reads from there
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
@@ -185,15 +186,16 @@ cdef class BinaryReader(PushReader):
                 self.rest = self.rest_end
                 return True
         else:
+            # Not by what was carried: that may be more than the row. Rows of Protobuf say at once how long they are.
+            if self.thrift and self.least > self.t.max_row:
+                fail(&self.t.fault, ROW_LIMIT, NULL, self.least, self.t.max_row)
+                self.t.row_at = self.begin = self.carried.buf
+                self.note_fault()
+                return False
             n = min(max(self.wait - self.carried.n, <int64_t>STEP), self.rest_end - self.rest)
             if n > 0:
                 self.carry(self.rest, n)
                 self.rest += n
-            if self.carried.n > self.t.max_row:
-                fail(&self.t.fault, ROW_LIMIT, NULL, self.carried.n, self.t.max_row)
-                self.t.row_at = self.begin = self.carried.buf
-                self.note_fault()
-                return False
             if self.carried.n >= self.wait:
                 self.read_carried()
                 return True
@@ -207,7 +209,7 @@ cdef class BinaryReader(PushReader):
 
     cdef void expect(self) noexcept:
         """How long the row must be before it is looked through again."""
-        self.wait = self.carried.n + self.t.need
+        self.wait = self.least = self.carried.n + self.t.need
         if self.t.attempts > PATIENCE:
             self.wait = max(self.wait, self.carried.n + self.carried.n // 8)
 
