@@ -234,6 +234,67 @@ def test_it_stops_where_the_loop_takes_no_signals(ending, tmp_path):
     assert "3 messages in" in told
     assert len(list(jelly.read_frames(tmp_path / "t.jelly"))) == 3
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
+    """No traceback; those who are connected are told; what was acknowledged is there, of the rest a beginning."""
+    process, address, _ = served("--store", str(tmp_path), start_new_session=True)
+    open_ended, told = threading.Event(), []
+    sent = iter(range(10, 1_000_000))
+
+    def without_end():
+        for i in sent:
+            yield from messages("quads", 1, start=i)
+            if i == 20:
+                open_ended.set()
+
+    def publish(items):
+        with jg.Client(address, retries=0) as client:
+            try:
+                client.publish(items, topic="t", options=OPTIONS)
+            except jelly.JellyServiceError as error:
+                told.append(error.code)
+
+    def listen():
+        with jg.Client(address, retries=0) as client:
+            try:
+                list(client.subscribe("t"))
+            except jelly.JellyServiceError as error:
+                told.append(error.code)
+
+    with jg.Client(address) as client:
+        client.publish(messages("quads", 10), topic="t", options=OPTIONS)
+        threads = [threading.Thread(target=publish, args=(without_end(),)), *(threading.Thread(target=listen) for _ in "ab")]
+        for thread in threads:
+            thread.start()
+        assert open_ended.wait(20)
+        until(lambda: client.topics("t")[0].subscribers == 2)
+    os.killpg(process.pid, ending)  # as Ctrl-C does: all processes of the group
+    said = process.stderr.read()
+    assert end(process) == 0
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(said.splitlines()) == 1
+    assert "messages in" in said
+    assert len(told) == 3
+    assert set(told) <= {"UNAVAILABLE", "CANCELLED"}
+    with jg.Topics(tmp_path) as topics:
+        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(topics.get("t").end)]
+        assert topics.get("t").end >= 10
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_while_it_begins(ending, tmp_path):
+    """A signal while a large file is loaded ends the command, without a traceback."""
+    os.mkfifo(tmp_path / "never.nt")
+    process = spawn("-m", "jelly", "serve", "--listen", "127.0.0.1:0", "--topic", f"t={tmp_path / 'never.nt'}")
+    with open(tmp_path / "never.nt", "wb"):  # when it has opened the file
+        process.send_signal(ending)
+        said = process.stderr.read()
+        code = end(process)
+    assert "Traceback" not in said
+    assert code in (130, 143, -ending)
+
 
 def test_a_full_disk(tmp_path):
     """The broker says so, keeps what it has, serves it, and goes on when there is room."""
