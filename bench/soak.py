@@ -128,9 +128,9 @@ def verdict(result: dict[str, Any]) -> str:
     """One line on a job."""
     sizes = [sample["rss"] / 2**20 for sample in result["samples"]]
     return (
-        f"{result['job']}: {result['statements'] / 1e6:.1f} million statements in {result['seconds'] / 60:.1f} minutes, "
-        f"{max(sizes):.0f} MiB resident at most; last to second quarter {100 * (result['rss_growth'] - 1):+.2f} % "
-        f"(proportional set size {100 * (result['pss_growth'] - 1):+.2f} %)"
+        f"{result['job']}: {result['statements'] / 1e6:.1f} million statements in {result['seconds'] / 60:.1f} "
+        f"minutes, {max(sizes):.0f} MiB resident at most; last to second quarter "
+        f"{100 * (result['rss_growth'] - 1):+.2f} % (proportional set size {100 * (result['pss_growth'] - 1):+.2f} %)"
     )
 
 
@@ -146,7 +146,8 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(len(results), 1, figsize=(8, 2.2 * len(results)), squeeze=False, layout="constrained")
+    size = 8, 2.2 * len(results)
+    figure, axes = pyplot.subplots(len(results), 1, figsize=size, squeeze=False, layout="constrained")
     for (axis,), result in zip(axes, results, strict=True):
         minutes = [sample["seconds"] / 60 for sample in result["samples"]]
         for name, label in (("rss", "resident"), ("pss", "proportional")):

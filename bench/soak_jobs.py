@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import jelly
-from jelly import IRI, Batch, BlankNode, Literal, PhysicalType, Quad, StreamOptions, Triple, messages
+from jelly import IRI, Batch, BlankNode, Literal, PhysicalType, Quad, StreamOptions, messages
 from jelly._core.algebra.content import row_hash
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -118,7 +118,7 @@ def compare(found: Any, expected: Any, what: str) -> None:
 
 
 class Checker:
-    """Compares a stream with the Batches that it should have, statement by statement; the Batches may be cut elsewhere."""
+    """Compares a stream with the Batches that it should have, statement by statement, wherever Batches end."""
 
     def __init__(self, expected: Iterator[Batch], what: str) -> None:
         self._expected = expected
@@ -508,7 +508,10 @@ class Broker:
             most = chance.randrange(1, 300) if name != "steady" else sys.maxsize
             while not self.published and self.process.poll() is None:
                 time.sleep(0.01)
-            with jg.Client(self.address) as client, client.subscribe("soak", start=self.taken[name], **settings) as feed:
+            with (
+                jg.Client(self.address) as client,
+                client.subscribe("soak", start=self.taken[name], **settings) as feed,
+            ):
                 for batch in itertools.islice(feed.batches(), most):
                     checker.take(batch)
                     self.taken[name] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -44,6 +45,14 @@ def figures(address):
     """The metrics by name."""
     status, text = get(address, "/metrics")
     assert status == 200
+    # As Prometheus reads it: first what a metric is, then its values, all of one metric in a row.
+    name = r"jelly_[a-z_]+"
+    assert re.fullmatch(
+        rf"(# HELP ({name}) [^\n]+\n# TYPE \2 (counter|gauge)\n"
+        r'(\2(\{topic="([^"\\\n]|\\["\\n])*"\})? [0-9.]+\n)*)+', text
+    )  # fmt: skip
+    declared = re.findall(rf"^# TYPE ({name})", text, re.M)
+    assert len(declared) == len(set(declared))
     return {name: float(value) for name, _, value in
             (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))}  # fmt: skip
 
@@ -247,10 +256,10 @@ def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
             if i == 20:
                 open_ended.set()
 
-    def publish(items):
+    def publish():
         with jg.Client(address, retries=0) as client:
             try:
-                client.publish(items, topic="t", options=OPTIONS)
+                client.publish(without_end(), topic="t", options=OPTIONS)
             except jelly.JellyServiceError as error:
                 told.append(error.code)
 
@@ -263,7 +272,7 @@ def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
 
     with jg.Client(address) as client:
         client.publish(messages("quads", 10), topic="t", options=OPTIONS)
-        threads = [threading.Thread(target=publish, args=(without_end(),)), *(threading.Thread(target=listen) for _ in "ab")]
+        threads = [threading.Thread(target=target) for target in (listen, listen, publish)]
         for thread in threads:
             thread.start()
         assert open_ended.wait(20)
@@ -430,8 +439,16 @@ def test_the_port_of_the_metrics_is_in_use(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        err = command("serve", "--listen", "127.0.0.1:0", "--metrics", f"127.0.0.1:{taken.getsockname()[1]}", code=1)
-    assert "cannot listen there" in err
+        port = taken.getsockname()[1]
+        for policy, told in (
+            ("always", "a publication is acknowledged when it is on the disk"),
+            ("interval", "a crash of the machine may lose what was acknowledged in the last 5 s"),
+            ("never", "a crash of the machine may lose what the system did not write yet"),
+        ):
+            err = command("serve", "--listen", "127.0.0.1:0", "--metrics", f"127.0.0.1:{port}", "--store",
+                          str(tmp_path), "--sync", policy, "--sync-interval", "5s", code=1)  # fmt: skip
+            assert "cannot listen there" in err
+            assert f"{tmp_path}: {told}\n" in err
 
 
 def test_statements_stay_as_they_are_over_a_restart_with_files(tmp_path):
