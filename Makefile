@@ -15,7 +15,7 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench soak gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -94,6 +94,12 @@ coverage:
 
 bench: $(VENV)/bench
 	$(BIN)/python -m pytest bench
+
+# Four jobs, one after the other: MINUTES each, or that many million STATEMENTS. The report is in build/soak.
+MINUTES := 60
+STATEMENTS := 500
+soak: $(VENV)/ready
+	$(BIN)/python bench/soak.py --minutes $(MINUTES) --statements $(STATEMENTS)
 
 # Instructions under valgrind, so that it may run beside other work; about a minute.
 gate: $(VENV)/ready

@@ -62,8 +62,8 @@ def memory(process: int) -> tuple[int, int, int]:
     return resident, share, count
 
 
-def growth(samples: list[float]) -> float:
-    """The median of the last quarter after the warm-up, divided by that of the second quarter.
+def growth(samples: list[float]) -> float | None:
+    """The median of the last quarter after the warm-up, divided by that of the second quarter; None: too few to tell.
 
     >>> growth([5.0] * 100), growth([float(100 + i) for i in range(100)])
     (1.0, 1.3103448275862069)
@@ -71,7 +71,7 @@ def growth(samples: list[float]) -> float:
     counted = samples[int(len(samples) * WARM_UP) :]
     quarter = len(counted) // 4
     if quarter == 0:
-        raise SystemExit(f"{len(samples)} samples of the memory are too few to tell whether it grows")
+        return None
     return statistics.median(counted[-quarter:]) / statistics.median(counted[quarter : 2 * quarter])
 
 
@@ -117,26 +117,27 @@ def run(job: str, seconds: float, most: int, every: float) -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(f"{job} failed with {process.returncode}:\n{said[-3000:]}")
     # The end, when processes have gone already, is no sample.
-    most_processes = max(int(sample["processes"]) for sample in samples)
+    most_processes = max((sample["processes"] for sample in samples), default=0)
     samples = [sample for sample in samples if sample["processes"] == most_processes]
-    return {"job": job, "seconds": round(took, 1), **progress, "samples": samples} | {
-        f"{name}_growth": round(growth([sample[name] for sample in samples]), 4) for name in ("rss", "pss")
-    }
+    result = {"job": job, "seconds": round(took, 1), **progress, "samples": samples}
+    return result | {f"{name}_growth": growth([sample[name] for sample in samples]) for name in ("rss", "pss")}
 
 
 def verdict(result: dict[str, Any]) -> str:
     """One line on a job."""
-    sizes = [sample["rss"] / 2**20 for sample in result["samples"]]
+    most = max((sample["rss"] for sample in result["samples"]), default=0) / 2**20
+    grown = [result[f"{name}_growth"] for name in ("rss", "pss")]
+    of_rss, of_pss = ("?" if one is None else f"{100 * (one - 1):+.2f} %" for one in grown)
+    millions, minutes = result["statements"] / 1e6, result["seconds"] / 60
     return (
-        f"{result['job']}: {result['statements'] / 1e6:.1f} million statements in {result['seconds'] / 60:.1f} "
-        f"minutes, {max(sizes):.0f} MiB resident at most; last to second quarter "
-        f"{100 * (result['rss_growth'] - 1):+.2f} % (proportional set size {100 * (result['pss_growth'] - 1):+.2f} %)"
+        f"{result['job']}: {millions:.1f} million statements in {minutes:.1f} minutes, "
+        f"{most:.0f} MiB resident at most; last to second quarter {of_rss} (proportional set size {of_pss})"
     )
 
 
 def is_flat(result: dict[str, Any]) -> bool:
     """Whether memory did not grow. Resident memory counts: the other size depends on what other programs share."""
-    return bool(result["rss_growth"] <= MAX_GROWTH)
+    return result["rss_growth"] is not None and bool(result["rss_growth"] <= MAX_GROWTH)
 
 
 def plot(results: list[dict[str, Any]], path: Path) -> None:
@@ -144,6 +145,7 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "soak", "svg.fonttype": "none"})
     from matplotlib import pyplot
 
     size = 8, 2.2 * len(results)
@@ -152,13 +154,13 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
         minutes = [sample["seconds"] / 60 for sample in result["samples"]]
         for name, label in (("rss", "resident"), ("pss", "proportional")):
             axis.plot(minutes, [sample[name] / 2**20 for sample in result["samples"]], label=label, linewidth=1)
-        axis.axvline(minutes[int(len(minutes) * WARM_UP)], color="grey", linestyle=":", linewidth=1)
+        if minutes:
+            axis.axvline(minutes[int(len(minutes) * WARM_UP)], color="grey", linestyle=":", linewidth=1)
         axis.set_ylim(0, None)
         axis.set_ylabel("MiB")
         axis.set_title(f"{result['job']}: {result['statements'] / 1e6:.0f} million statements", fontsize=10)
         axis.legend(loc="lower right", fontsize=8)
     axes[-1][0].set_xlabel("minutes")
-    matplotlib.rcParams["svg.hashsalt"] = "soak"
     figure.savefig(path, metadata={"Date": None})
 
 
@@ -186,7 +188,8 @@ def main() -> None:
         plot(ordered, given.out / "soak.svg")
     grown = [job for job in given.jobs or JOBS if not is_flat(results[job])]
     if grown:
-        raise SystemExit(f"memory of {', '.join(grown)} grew by more than {100 * (MAX_GROWTH - 1):.0f} %")
+        most = f"{100 * (MAX_GROWTH - 1):.0f} %"
+        raise SystemExit(f"memory of {', '.join(grown)} grew by more than {most}, or the time was too short to tell")
 
 
 if __name__ == "__main__":

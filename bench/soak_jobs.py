@@ -141,7 +141,8 @@ class Progress:
     """Counts statements, prints the count now and then, and tells whether time or statements are left."""
 
     def __init__(self, seconds: float, statements: int) -> None:
-        self._end = time.monotonic() + seconds
+        self._seconds = seconds
+        self._end = 0.0
         self._most = statements
         self._printed = 0.0
         self._lock = threading.Lock()
@@ -164,7 +165,10 @@ class Progress:
 
     @property
     def goes_on(self) -> bool:
-        return self.statements < self._most and time.monotonic() < self._end
+        """Whether there are time and statements left. The time begins when this is asked first."""
+        now = time.monotonic()
+        self._end = self._end or now + self._seconds
+        return self.statements < self._most and now < self._end
 
 
 # ---- convert: processes of the command in a chain of pipes, and files of tables
