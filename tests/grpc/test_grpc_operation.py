@@ -352,6 +352,37 @@ def test_a_full_disk(tmp_path):
         subprocess.run(["umount", "-l", str(store)], timeout=20, check=True)
 
 
+def test_files_that_may_not_grow(tmp_path):
+    """A quota, here a limit of the process: what is acknowledged is kept, other topics and the next start go on."""
+    pytest.importorskip("resource")
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
+        "sys.argv[1:] = ['serve', '--listen', '127.0.0.1:0', '--store', sys.argv[1]]\n"
+        "from jelly.cli import main\nmain()"
+    )
+    process = spawn("-c", code, str(tmp_path))
+    line = next(line for line in process.stderr if line.startswith("listening on "))
+    address = line.split()[2].rstrip(",")
+    acknowledged = 0
+    try:
+        with jg.Client(address) as client:
+            with pytest.raises(jelly.JellyServiceError, match="RESOURCE_EXHAUSTED: the store is full"):  # noqa: PT012
+                for acknowledged in range(100):
+                    client.publish([big(acknowledged)], topic="t", options=GRAPHS)
+            assert 10 < acknowledged < 15
+            assert numbers(client.subscribe("t", follow=False)) == [*range(acknowledged)]
+            client.publish([big(0)], topic="u", options=GRAPHS)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        told = process.stderr.read()
+        assert end(process) == 0
+    assert "Traceback" not in told
+    with jg.Topics(tmp_path) as topics:
+        topics.get("t").fill([big(acknowledged)], GRAPHS)
+        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(acknowledged + 1)]
+
+
 def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
     """The broker takes a message when it has stored the one before: a fast publisher is slowed, nothing piles up."""
     allowed, enough = threading.Semaphore(0), threading.Event()
