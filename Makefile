@@ -15,7 +15,7 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz coverage \
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak coverage \
     bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
@@ -133,6 +133,12 @@ coverage:
 
 bench: $(VENV)/bench
 	$(BIN)/python -m pytest bench
+
+# Four jobs, one after the other: MINUTES each, or that many million STATEMENTS. The report is in build/soak.
+MINUTES := 60
+STATEMENTS := 500
+soak: $(VENV)/ready
+	$(BIN)/python bench/soak.py --minutes $(MINUTES) --statements $(STATEMENTS)
 
 # Instructions under valgrind, so that it may run beside other work; about a minute.
 gate: $(VENV)/ready

@@ -34,6 +34,11 @@ REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
 
 
+_SYNC = {
+    "always": "a publication is acknowledged when it is on the disk",
+    "interval": "a crash of the machine may lose what was acknowledged in the last {:g} s",
+    "never": "a crash of the machine may lose what the system did not write yet",
+}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -221,6 +226,8 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     )  # fmt: skip
     with contextlib.ExitStack() as stack:
         stack.enter_context(closing(topics))
+        if store is not None:
+            say(f"{store}: {_SYNC[given['sync']].format(given['sync_interval'])}")
         for name, file in pairs:
             _load(topics, name, file, settings.get(file))
         broker = Broker(topics)
