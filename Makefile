@@ -15,7 +15,7 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo docs test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -102,6 +102,12 @@ gate: $(VENV)/ready
 gate-baseline: $(VENV)/ready
 	$(BIN)/python bench/gate.py --write
 
+# Fails on a warning, a dead link or an undocumented public name; then a browser looks at every page, where there is one.
+docs: $(VENV)/docs/ready
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
+	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
+	@echo "build/site/index.html"
+
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/_core
@@ -120,6 +126,11 @@ $(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
 
 $(VENV)/bench: $(VENV)/ready
 	$(PIP) install --quiet --group bench
+	touch $@
+
+$(VENV)/docs/ready: $(VENV)/pip $(BUILD_INPUTS)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(QUIET) $(PIP) --python $(@D)/bin/python install --quiet --group docs -e '.[cli]'
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml
