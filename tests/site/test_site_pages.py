@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from support.pages import DOCS, ROOT, blocks, pages, run
 
+pytest.importorskip("rdflib", reason="the pages show all of the package")
+
+import jelly.rdflib  # noqa: E402
+
 # Pages that need a server or Spark are run by the tests of that.
 ELSEWHERE = {
     "broker.md": "grpc/test_grpc_page.py",
@@ -16,14 +20,17 @@ ELSEWHERE = {
     "object-stores.md": "spark/test_object_stores.py",
     "spark.md": "spark/test_spark_page.py",
     "tables.md": "spark/test_tables_page.py",
+    "tutorials/live.md": "grpc/test_grpc_page.py",
+    "tutorials/spark.md": "spark/test_spark_page.py",
 }
 RUNNABLE = [page for page in pages() if any(block.kind in ("python", "sh") for block in blocks(page))]
 
 
 @pytest.mark.parametrize("page", [page for page in RUNNABLE if page not in ELSEWHERE])
 def test_page(page: str, tmp_path: Path) -> None:
-    for name in ("pyarrow", "pyoxigraph", "rdflib", "click"):
+    for name in ("pyarrow", "pyoxigraph", "polars", "duckdb", "click"):
         pytest.importorskip(name, reason="the pages show all of the package")
+    jelly.rdflib.register()  # pyjelly, which the tests compare with, has a plug-in of the same name
     run(page, tmp_path)
 
 
