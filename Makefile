@@ -104,7 +104,7 @@ gate-baseline: $(VENV)/ready
 
 # Fails on a warning, a dead link or an undocumented public name; then a browser looks at every page, where there is one.
 docs: $(VENV)/docs/ready
-	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --strict -f docs/site/mkdocs.yml
 	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
 	@echo "build/site/index.html"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import textwrap
 from typing import Any
 
 import griffe
@@ -38,22 +39,37 @@ class CompiledDocstrings(griffe.Extension):
             if isinstance(member, griffe.Object):
                 self._complete(member)
         if thing.docstring is not None:
-            thing.docstring.value = self._linked(thing)
+            text = thing.docstring.value
+            thing.docstring.value = self._markdown(thing, text) if thing.is_module else self._linked(thing, text)
 
-    def _linked(self, thing: griffe.Object) -> str:
+    def _markdown(self, module: griffe.Object, text: str) -> str:
+        """The docstring of a module, which has examples between its paragraphs."""
+        parts = []
+        for part in text.split("\n\n"):
+            if part.startswith(">>>"):
+                parts.append(f"```pycon\n{part}\n```")
+            elif part.startswith("    "):
+                parts.append(f"```python\n{textwrap.dedent(part)}\n```")
+            else:
+                # A list of definitions: a term, and below it what it means.
+                part = re.sub(r"^(\S.*)\n    (?=\S)", r"- \1: ", part, flags=re.M)
+                parts.append(self._linked(module, re.sub(r"::$", ":", part)))
+        return "\n\n".join(parts)
+
+    def _linked(self, thing: griffe.Object, text: str) -> str:
         owner = thing if thing.is_class else thing.parent
 
         def link(match: re.Match[str]) -> str:
             name = match[1]
             if owner is not None and owner.is_class and name in owner.members:
-                target = self._names.get(owner.name, owner.path) + "." + name
+                # A base that is not public has no page.
+                target = f"{self._names[owner.name]}.{name}" if owner.name in self._names else ""
             else:
                 # A module's own names come first: `read` is another function in jelly.messages.
                 target = self._names.get(f"{thing.module.path}.{name}") or self._names.get(name, "")
             return f"[`{name}`][{target}]" if target else match[0]
 
-        assert thing.docstring is not None
-        return _REFERENCE.sub(link, thing.docstring.value)
+        return _REFERENCE.sub(link, text)
 
 
 def _fields(stub: griffe.Object) -> dict[str, str]:
@@ -61,7 +77,7 @@ def _fields(stub: griffe.Object) -> dict[str, str]:
     if stub.docstring is None:
         return {}
     kinds = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.attributes)
-    sections = [section for section in stub.docstring.parse("numpy") if section.kind in kinds]
+    sections = [section for section in stub.docstring.parse("numpy", warn_unknown_params=False) if section.kind in kinds]
     return {item.name: item.description for section in sections for item in section.value}
 
 
