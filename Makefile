@@ -17,7 +17,8 @@ EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming ud
 
 .PHONY: demo docs test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
 
-demo: $(VENV)/ready
+# Needs no more than numpy and the command, unless the rest is there already.
+demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	$(BIN)/python -m jelly._tools.demo
 
 # One after the other also under `make -j`: both build in jelly/_core.
@@ -122,6 +123,10 @@ $(VENV)/pip:
 
 $(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
 	$(QUIET) $(PIP) install --quiet --group test -e '.[cli]'
+	touch $@
+
+$(VENV)/demo: $(VENV)/pip $(BUILD_INPUTS)
+	$(QUIET) $(PIP) install --quiet -e '.[cli]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/ready

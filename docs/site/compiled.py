@@ -77,8 +77,8 @@ def _fields(stub: griffe.Object) -> dict[str, str]:
     if stub.docstring is None:
         return {}
     kinds = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.attributes)
-    sections = [section for section in stub.docstring.parse("numpy", warn_unknown_params=False) if section.kind in kinds]
-    return {item.name: item.description for section in sections for item in section.value}
+    sections = stub.docstring.parse("numpy", warn_unknown_params=False)
+    return {item.name: item.description for section in sections if section.kind in kinds for item in section.value}
 
 
 def _describe(stub: griffe.Object, thing: Any) -> None:

@@ -79,8 +79,9 @@ def convert(
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
 
-    The input or the output may be a table: a path with the suffix ``.parquet``, ``.arrow`` or ``.csv``, with the columns
-    of the layout ``"flat"`` (see `jelly.arrow`; extra ``arrow``). Stream options, ``seekable`` and limits go with tables.
+    The input or the output may be a table: a path with the suffix ``.parquet``, ``.arrow`` or ``.csv``, with the
+    columns of the layout ``"flat"`` (see `jelly.arrow`; extra ``arrow``). Of the keywords, stream options, formats,
+    ``strict``, ``seekable`` and limits go with tables.
 
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
