@@ -1,4 +1,7 @@
-"""The page of speed, made from the figures that `python bench/report.py --json bench/figures.json` writes."""
+"""The page of speed, made from the figures that `python bench/report.py --json bench/figures.json` writes.
+
+``python docs/site/performance.py`` writes the picture of the README.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "bench" / "figures.json"
+PICTURE = ROOT / "docs" / "assets" / "speed.svg"
 
 TITLES = {
     "decode": "Jelly to Python terms, and to columns of ids",
@@ -31,15 +35,17 @@ TEXT = f"""\
 {{figures}}
 ## Where it loses
 
-- A small message costs more to *write* than to read, because its options and its lookup tables are sent anew each time.
+- A small message costs more to *write* than to read, because its options and its lookup tables are sent each time.
 - On Spark most of the time is Spark's own: see [there](spark.md#speed).
-- `merge` into a Delta table takes 25.8 s where a hand-written `MERGE` without its guarantees takes 13.7 s, and writing a
-  flat table to Delta 3.9 s where plain PySpark, which writes fewer columns, takes 2.5 s ([the pipeline](pipeline.md)).
+- `merge` into a Delta table takes 25.8 s where a hand-written `MERGE` without its guarantees takes 13.7 s; writing a
+  flat table to Delta takes 3.9 s where plain PySpark, which writes fewer columns, takes 2.5 s
+  ([the pipeline](pipeline.md)).
 - `jelly` stores nothing: for queries and random access by content use a database.
 
 ## Memory
 
-Converting 50 million statements takes less than 100 MB, whatever the size of the file; `python bench/memory.py` measures it.
+Converting 50 million statements takes less than 100 MB, and so does any other number; `python bench/memory.py` measures
+it.
 
 ## Repeat it
 
@@ -54,7 +60,7 @@ make pipeline
 make docs
 ```
 
-`bench/work.py` shows how each library is called; each must find the same number of statements, or the run fails. Everyone
+`bench/work.py` shows how each library is called; each must find the same number of statements, or the run fails. Each
 has a turn in each round, so what slows the machine for a while slows all. {{machine}}
 """
 
@@ -107,6 +113,41 @@ def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
     return f"## {title}\n\n{unit}\n\n{svg}\n\n{table}\n"
 
 
+def picture() -> str:
+    """The picture of the README: reading statements, as SVG that stands alone, light or dark.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    results = json.loads(FIGURES.read_text("utf-8"))["results"]
+    found = {(one["data"], one["who"]): one["statements/s"] / 1e6 for one in results if one["work"] == "decode"}
+    who = {"jelly loop": "jelly", "pyoxigraph text loop": "pyoxigraph, from text", "pyjelly loop": "pyjelly"}
+    most = max(value for (_, name), value in found.items() if name in who)
+    parts = ['<text x="0" y="14" class="b">Million statements per second into Python, one core</text>']
+    y = 24
+    for data in dict.fromkeys(data for data, _ in found):
+        parts.append(f'<text x="0" y="{y + 14}" class="b">{escape(data)}</text>')
+        for name, title in who.items():
+            width = max(1, round(330 * found[data, name] / most))
+            ours = ' class="o"' if title == "jelly" else ""
+            parts.append(
+                f'<text x="110" y="{y + 14}">{title}</text>'
+                f'<rect x="250" y="{y + 3}" width="{width}" height="14"{ours}/>'
+                f'<text x="{256 + width}" y="{y + 14}">{found[data, name]:.1f}</text>'
+            )
+            y += 19
+        y += 8
+    style = (
+        "text{font:12px sans-serif;fill:#24292f}.b{font-weight:bold}rect{fill:#9aa4af}.o{fill:#e91e63}"
+        "@media(prefers-color-scheme:dark){text{fill:#e6edf3}rect{fill:#6e7681}.o{fill:#f50057}}"
+    )
+    inside = "\n".join(parts)
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {y}" width="640">'
+    return f"{start}\n<style>{style}</style>\n{inside}\n</svg>\n"
+
+
 def page() -> str:
     """The page.
 
@@ -130,3 +171,7 @@ def page() -> str:
     versions = ", ".join(f"{name} {number}" for name, number in about.get("packages", {}).items())
     machine = f"Python {about['python']}, {about['processors']} processors; {versions}." if versions else about["note"]
     return TEXT.format(figures=figures, machine=machine)
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), "utf-8")

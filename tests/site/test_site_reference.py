@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -12,6 +13,7 @@ for extra in ("click", "rich"):
     pytest.importorskip(extra, reason="the reference describes the command")
 sys.path.insert(0, str(DOCS / "site"))
 
+import performance  # noqa: E402
 import public  # noqa: E402
 import reference  # noqa: E402
 
@@ -78,3 +80,18 @@ def test_every_keyword() -> None:
 def test_every_error() -> None:
     for name in jelly.errors.__all__:
         assert f"[`{name}`][jelly.errors.{name}]" in PAGES["reference/api/errors.md"]
+
+
+def test_the_picture_of_speed_is_current() -> None:
+    """If this fails: python docs/site/performance.py."""
+    assert performance.PICTURE.read_text("utf-8") == performance.picture()
+
+
+def test_the_page_of_speed_has_every_figure() -> None:
+    page = performance.page()
+    results = json.loads(performance.FIGURES.read_text("utf-8"))["results"]
+    for one in results:
+        assert one["work"] in performance.TITLES
+        assert one["who"] in page
+    assert "bench/report.py" in page
+    assert page.count("<svg") == len({one["work"] for one in results})
