@@ -202,9 +202,11 @@ def _convert_table(src: Any, dst: Any, began: float, **settings: Any) -> Convers
     from jelly._formats.table_files import convert_table
 
     statements = convert_table(src, dst, **settings)
-    sizes = [os.path.getsize(path) if isinstance(path, str | os.PathLike) and os.path.isfile(path) else 0
-             for path in (src, dst)]  # fmt: skip
-    return Conversion(statements, *sizes, time.perf_counter() - began, 0, [])
+    read, written = (
+        os.path.getsize(path) if isinstance(path, str | os.PathLike) and os.path.isfile(path) else 0
+        for path in (src, dst)
+    )
+    return Conversion(statements, read, written, time.perf_counter() - began, 0, [])
 
 
 def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:
