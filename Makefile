@@ -15,13 +15,14 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak coverage \
-    bench gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
+    coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
 
-demo: $(VENV)/ready
+# Needs no more than numpy and the command, unless the rest is there already.
+demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	$(BIN)/python -m jelly._tools.demo
 
 # One after the other also under `make -j`: both build in jelly/_core.
@@ -147,6 +148,12 @@ gate: $(VENV)/ready
 gate-baseline: $(VENV)/ready
 	$(BIN)/python bench/gate.py --write
 
+# Fails on a warning, a dead link or an undocumented public name; then a browser looks at every page, where there is one.
+docs: $(VENV)/docs/ready
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --strict -f docs/site/mkdocs.yml
+	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
+	@echo "build/site/index.html"
+
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/_core
@@ -167,8 +174,17 @@ $(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)
 	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
+$(VENV)/demo: $(VENV)/pip $(BUILD_INPUTS)
+	$(QUIET) $(PIP) install --quiet -e '.[cli]'
+	touch $@
+
 $(VENV)/bench: $(VENV)/ready
 	$(PIP) install --quiet --group bench
+	touch $@
+
+$(VENV)/docs/ready: $(VENV)/pip $(BUILD_INPUTS)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(QUIET) $(PIP) --python $(@D)/bin/python install --quiet --group docs -e '.[cli]'
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 from weakref import WeakSet
 
-from jelly.errors import JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyOptionsError, MissingExtraError
 from jelly.grpc._context import (
     Authenticate,
     Authorize,
@@ -455,6 +455,8 @@ class Server:
 
     Raises
     ------
+    JellyArgumentError
+        If the handler is an `AsyncHandler`, such as a `Broker`.
     OSError
         If the address is not available.
 
@@ -484,6 +486,8 @@ class Server:
         workers: int = 32,
         **limits: int,
     ) -> None:
+        if isinstance(handler, AsyncHandler):
+            raise JellyArgumentError(f"{type(handler).__name__} is a handler for asyncio: use AsyncServer, not Server")
         self._settings = settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
@@ -621,6 +625,8 @@ class AsyncServer:
         max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
     ) -> None:
+        if isinstance(handler, Handler):
+            raise JellyArgumentError(f"{type(handler).__name__} is a handler for threads: use Server, not AsyncServer")
         self._settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
