@@ -352,13 +352,15 @@ async def _serve(server: Any, topics: Any, monitor: Any) -> None:
     say(_counts(broker))
 
 
+def _asks_to_end() -> list[signal.Signals]:
+    """The signals that end a command: Ctrl-C, SIGTERM, and Ctrl-Break of Windows."""
+    return [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)]
+
+
 def _on_signals(done: asyncio.Event) -> None:
-    """Set the event on SIGINT and SIGTERM, on Windows also on Ctrl-Break."""
+    """Set the event on a signal that asks to end."""
     loop = asyncio.get_running_loop()
-    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
-        number = getattr(signal, name, None)
-        if number is None:
-            continue
+    for number in _asks_to_end():
         try:
             loop.add_signal_handler(number, done.set)
         except NotImplementedError:  # the loops of Windows
@@ -519,7 +521,7 @@ def _signals_close(feed: Any) -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    before = {number: signal.signal(number, close) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, close) for number in _asks_to_end()}
     try:
         yield
     finally:

@@ -95,9 +95,9 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
     }
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, warnings.catch_warnings():
         logging = Path(folder, "log4j2.properties")
-        logging.write_text(_LOGGING)
+        logging.write_text(_LOGGING, "utf-8")
         # As a URI it has no blanks, which Java options cannot hold.
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
         builder = SparkSession.builder.master(master).appName("jelly")
