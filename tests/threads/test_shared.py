@@ -197,3 +197,14 @@ def test_hashes_of_one_batch_in_one_array() -> None:
         return bytes(exporters[number].strings("s", 0, len(rows))[4])
 
     assert len(set(results(work))) == 1
+
+
+def test_the_example_of_the_page(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "threads.md"
+    if not page.exists():
+        pytest.skip("the documentation is not there")
+    path = tmp_path / "a.jelly"
+    path.write_bytes(DATA)
+    names: dict[str, Any] = {"paths": [path] * 5}
+    exec(compile(page.read_text().split("```python\n")[1].split("```")[0], "threads.md", "exec"), names)
+    assert names["counts"] == [ROWS] * 5
