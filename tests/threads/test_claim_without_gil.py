@@ -63,7 +63,8 @@ def test_the_claim_is_of_one_thread(tmp_path: Path) -> None:
     assert found is not None
     source = tmp_path / "claim.c"
     source.write_text(PROGRAM % found[1])
-    build = [str(CC), "-O2", "-g", "-Wall", "-Werror", "-DPy_GIL_DISABLED=1", str(source), "-o", str(tmp_path / "claim")]
+    flags = ["-O2", "-g", "-Wall", "-Werror", "-DPy_GIL_DISABLED=1"]
+    build = [str(CC), *flags, str(source), "-o", str(tmp_path / "claim")]
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     for sanitizer in ([], ["-fsanitize=thread"]):
         done = subprocess.run([*build, *sanitizer, "-pthread"], capture_output=True, text=True, env=env)

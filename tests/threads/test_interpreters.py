@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
+
+import jelly
 
 # What a subinterpreter says of an import that the main interpreter has done before.
 SUBINTERPRETER = """
@@ -58,26 +61,33 @@ print(sys._is_gil_enabled())
 """
 
 
-def run(script: str) -> str:
+def run(script: str, tmp_path: Path) -> str:
     script = "import sys\n" + script
     env = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    # The package of this test in every interpreter, whatever the current directory has.
+    env["PYTHONPATH"] = os.pathsep.join([str(Path(jelly.__file__).parents[1]), env.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=120, env=env
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=env,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_a_subinterpreter_is_refused() -> None:
-    said = run(SUBINTERPRETER)
+def test_a_subinterpreter_is_refused(tmp_path: Path) -> None:
+    said = run(SUBINTERPRETER, tmp_path)
     assert "does not support loading in subinterpreters" in said or "one interpreter per process" in said
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_both_processes_go_on_after_a_fork() -> None:
-    assert run(FORKED) == "0"
+def test_both_processes_go_on_after_a_fork(tmp_path: Path) -> None:
+    assert run(FORKED, tmp_path) == "0"
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has the GIL")
-def test_no_module_turns_the_gil_on() -> None:
-    assert run(GIL) == "False"
+def test_no_module_turns_the_gil_on(tmp_path: Path) -> None:
+    assert run(GIL, tmp_path) == "False"
