@@ -10,13 +10,17 @@ QUIET := PYTHONWARNINGS="ignore:Editable installation"
 CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
+THREADS := $(CURDIR)/build/sanitized-threads
 # Beside that of the lakehouse.
 SPARK_VERSIONS := 4.2.1 4.3.0
+# Tests that start threads, for ThreadSanitizer.
+IN_THREADS := tests/threads tests/seekable/test_seek.py \
+    $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
 .PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
-    coverage bench gate gate-baseline lint clean
+    sanitize-threads coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -110,9 +114,15 @@ sanitize: $(VENV)/ready $(SANITIZED)/ready
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
+
+# Any report ends the run with an error. setarch -R: some kernels place memory where ThreadSanitizer cannot be.
+sanitize-threads: $(VENV)/ready $(THREADS)/ready
+	env PYTHONPATH="$(THREADS)" LD_PRELOAD="$$($(CC) -print-file-name=libtsan.so)" \
+	    TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
+	    setarch -R $(BIN)/pytest -p no:cacheprovider --capture=sys $(IN_THREADS)
 else
-sanitize:
-	@echo "sanitize: only on Linux, skipped"
+sanitize sanitize-threads:
+	@echo "$@: only on Linux, skipped"
 endif
 
 # All harnesses of tests/fuzz, one after the other, under both sanitizers. Needs clang. FUZZ names some of them.
@@ -201,6 +211,11 @@ $(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
 $(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 	rm -rf $(SANITIZED) build/sanitize
 	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --target $(SANITIZED) .
+	touch $@
+
+$(THREADS)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+	rm -rf $(THREADS) build/sanitize-threads
+	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --target $(THREADS) .
 	touch $@
 
 clean:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from together import results
 
 import jelly
 from jelly import IRI, Literal, Quad, Triple
@@ -20,11 +21,11 @@ from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly.patch import Add, Delete, Patch
-from together import results
 
 ROWS = 3000
+LANGUAGES = (None, "en", "de")
 STATEMENTS = [
-    Quad(IRI(f"a:s{i % 97}"), IRI(f"a:p{i % 7}"), Literal(f"o{i}", language="en" if i % 3 else None), IRI(f"a:g{i % 5}"))
+    Quad(IRI(f"a:s{i % 97}"), IRI(f"a:p{i % 7}"), Literal(f"o{i}", language=LANGUAGES[i % 3]), IRI(f"a:g{i % 5}"))
     for i in range(ROWS)
 ]
 DATA = jelly.dumps(STATEMENTS)
@@ -97,9 +98,6 @@ def test_arrays_of_one_batch_come_and_go() -> None:
         return all(int(batch.s.sum()) == expected for _ in range(500))
 
     assert results(work) == [True] * 4
-    array = batch.s
-    del batch
-    assert int(array.sum()) == expected
 
 
 def test_one_materializer() -> None:
@@ -197,3 +195,14 @@ def test_hashes_of_one_batch_in_one_array() -> None:
         return bytes(exporters[number].strings("s", 0, len(rows))[4])
 
     assert len(set(results(work))) == 1
+
+
+def test_the_example_of_the_page(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "threads.md"
+    if not page.exists():
+        pytest.skip("the documentation is not there")
+    path = tmp_path / "a.jelly"
+    path.write_bytes(DATA)
+    names: dict[str, Any] = {"paths": [path] * 5}
+    exec(compile(page.read_text().split("```python\n")[1].split("```")[0], "threads.md", "exec"), names)
+    assert names["counts"] == [ROWS] * 5
