@@ -2,8 +2,8 @@
 
     python build.py FOLDER      FOLDER/lib gets the package, FOLDER/driver is the program
 
-Only what changed is compiled. The C files are those of the normal build. With $LIB_FUZZING_ENGINE the compiler is $CC with
-$CFLAGS, as OSS-Fuzz sets them; without it clang, with its own libFuzzer.
+Only what changed is compiled. The C files are those of the normal build. With $LIB_FUZZING_ENGINE the compiler is $CC
+with $CFLAGS, as OSS-Fuzz sets them; without it clang, with its own libFuzzer.
 """
 
 from __future__ import annotations

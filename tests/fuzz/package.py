@@ -11,19 +11,21 @@ import sys
 import sysconfig
 import zipfile
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz.readers import HARNESSES
 from fuzz.run import MAX_LEN, SANITIZER
 from fuzz.seeds import corpus
 
+ROOT = Path(__file__).resolve().parents[2]
 # OSS-Fuzz takes files for programs that have the name of this function in them.
 SCRIPT = """#!/bin/bash
 # LLVMFuzzerTestOneInput
 here=$(dirname "$(readlink -f "$0")")
-export JELLY_FUZZ_HARNESS={name} PYTHONHOME="$here/python" PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
+export JELLY_FUZZ_HARNESS={name} PYTHONHOME="$here/python" PYTHONMALLOC=malloc PYTHONHASHSEED=0
+export PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH="$here/lib:$here/tree/tests:$here/packages"
 export ASAN_OPTIONS="${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}{asan}"
 exec "$here/driver" "$@"
@@ -31,20 +33,20 @@ exec "$here/driver" "$@"
 
 
 def package(out: Path) -> None:
-    leave = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "site-packages", "*.a")
+    def without(*names: str) -> Any:
+        return shutil.ignore_patterns("__pycache__", *names)
+
     paths = sysconfig.get_paths()
     version = f"python{sysconfig.get_python_version()}"
-    shutil.copytree(paths["stdlib"], out / "python" / "lib" / version, ignore=leave, dirs_exist_ok=True)
-    shutil.copytree(
-        paths["purelib"], out / "packages", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
-    )
+    stdlib = out / "python" / "lib" / version
+    leave = without("test", "tests", "idlelib", "site-packages", "*.a")
+    shutil.copytree(paths["stdlib"], stdlib, ignore=leave, dirs_exist_ok=True)
+    shutil.copytree(paths["purelib"], out / "packages", ignore=without(), dirs_exist_ok=True)
     library = Path(sysconfig.get_config_var("LIBDIR")) / sysconfig.get_config_var("INSTSONAME")
     if library.suffix != ".a":
         shutil.copy(library, out / "lib" / library.name)
     for part in ("proto", "tests/fuzz", "tests/support", "tests/differential"):
-        shutil.copytree(
-            ROOT / part, out / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
-        )
+        shutil.copytree(ROOT / part, out / "tree" / part, ignore=without(), dirs_exist_ok=True)
     for name, harness in HARNESSES.items():
         script = out / name
         script.write_text(SCRIPT.format(name=name, asan=SANITIZER["ASAN_OPTIONS"]))

@@ -191,6 +191,8 @@ class Thrift:
         size = head >> 4
         if size == 15:
             size, at = take_varint(data, at)
+        if size > len(data):  # elements may have no bytes
+            raise ValueError("a long list")
         nodes = []
         for _ in range(size):
             value, at = self._value(data, at, head & 15, depth + 1)

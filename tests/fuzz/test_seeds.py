@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from fuzz.engine import open_harness
 from fuzz.readers import HARNESSES
 from fuzz.seeds import SEEDS, corpus, seeds
 from fuzz.structure import Node, mutate
-
 from jelly._formats.registry import FORMATS, LOG_FORMATS, PATCH_FORMATS, RESULT_FORMATS, TABLE_FORMATS, Format
 from jelly.errors import JellyUnsupportedError
 

@@ -40,6 +40,17 @@ def samples(name: str) -> Callable[[], Iterable[bytes]]:
     return corpus
 
 
+def relabelled(row: Iterable[Any]) -> tuple[Any, ...]:
+    """Blank nodes as one: formats that do not have all labels change them."""
+    return tuple(_relabelled(term) for term in row)
+
+
+def _relabelled(term: Any) -> Any:
+    if isinstance(term, QuotedTriple):
+        return QuotedTriple(*map(_relabelled, term))
+    return jelly.BlankNode("b") if isinstance(term, jelly.BlankNode) else term
+
+
 def results(name: str) -> Callable[[bytes, random.Random], None]:
     def read(data: bytes, chance: random.Random) -> None:
         """Any chunking is the whole; results come back through another format."""
@@ -73,7 +84,7 @@ def results(name: str) -> Callable[[bytes, random.Random], None]:
             return  # a line without text is a row or none
         again = jelly.read_results(out.getvalue(), format=to)
         assert again.variables == variables, f"{to}: {again.variables} for {variables}"
-        made = list(again)
+        made, rows = (list(map(relabelled, found)) for found in (again, rows))
         assert made == rows, f"{to}: {made!r:.600} for {rows!r:.600}"
 
     return read
