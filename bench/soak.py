@@ -29,6 +29,8 @@ from soak_jobs import ENVIRONMENT, JOBS
 WARM_UP = 0.1
 MAX_GROWTH = 1.02
 FOLDER = Path(__file__).resolve().parent
+# The allocator of pyarrow keeps as much as it likes of what was freed, differently for each kind of file.
+ALLOCATORS = {"convert": {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}}
 
 
 def descendants(process: int) -> Iterator[int]:
@@ -84,7 +86,8 @@ def run(job: str, seconds: float, most: int, every: float) -> dict[str, Any]:
         began = time.monotonic()
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", str(FOLDER / "soak_jobs.py"), job, str(seconds), str(most), folder],
-            stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=errors, env=ENVIRONMENT | ALLOCATORS.get(job, {}), text=True,
+            start_new_session=True,
         )  # fmt: skip
         assert process.stdout is not None
 

@@ -187,7 +187,7 @@ def make(seconds: float, statements: int) -> None:
                 progress.statements += len(batch)
 
 
-PIECE_ROWS = 200_000
+PIECE_ROWS = 50_000
 TRIPS = (".parquet", ".nq.zst", ".arrow", ".nq.gz", ".csv", ".rt")
 
 
