@@ -112,8 +112,8 @@ def cli() -> None:
     """
 
 
-for command in (canonicalize, cat, hash_, messages, patch, results):
-    cli.add_command(command)
+for _command in (canonicalize, cat, hash_, messages, patch, results):
+    cli.add_command(_command)
 
 
 class _LogicalChoice(click.Choice[str]):

@@ -491,7 +491,8 @@ class Server:
         self._settings = settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
-        self.handler = handler
+        self.handler: Handler = handler
+        self.address: str
         self._server = grpc.server(
             ThreadPoolExecutor(workers, "jelly-grpc"),
             interceptors=[_SyncGuard(authenticate)] if authenticate is not None else [],
@@ -629,11 +630,11 @@ class AsyncServer:
         self._settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
-        self.handler = handler
+        self.handler: AsyncHandler = handler
         self._server: Any = None
         self._health: Any = None
         self._calls: WeakSet[asyncio.Task[Any]] = WeakSet()
-        self.address = address
+        self.address: str = address
 
     def _note_call(self) -> None:
         if (task := asyncio.current_task()) is not None:
