@@ -95,3 +95,10 @@ def test_the_page_of_speed_has_every_figure() -> None:
         assert one["who"] in page
     assert "bench/report.py" in page
     assert page.count("<svg") == len({one["work"] for one in results})
+
+
+def test_what_is_unstable_is_marked() -> None:
+    stability = (DOCS / "explanation" / "stability.md").read_text("utf-8")
+    assert "**unstable**: RDF Messages" in stability
+    assert "!!! warning" in PAGES["reference/api/messages.md"]
+    assert "!!! warning" not in PAGES["reference/api/terms.md"]
