@@ -78,13 +78,11 @@ def patiently(change: Callable[..., object], *paths: Any) -> None:
 def to_disk(handle: int) -> None:
     """Wait until a file or directory is on the disk, not only in a cache of it."""
     try:
-        from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore] - macOS
-    except ImportError:
-        os.fsync(handle)
-        return
-    try:
-        fcntl(handle, F_FULLFSYNC)
-    except OSError:  # a network file system
+        import fcntl
+
+        # Only macOS has it. There fsync may leave data in the disk's own cache.
+        fcntl.fcntl(handle, getattr(fcntl, "F_FULLFSYNC"))  # noqa: B009
+    except (ImportError, AttributeError, OSError):  # OSError: a network file system
         os.fsync(handle)
 
 

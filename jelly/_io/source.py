@@ -501,6 +501,8 @@ class Sink:
                 self._part = None
         except BaseException as error:
             if isinstance(error, OSError):
+                if error.filename2 is not None:
+                    error.filename, error.filename2 = None, None  # the name of the part file is internal
                 self._place(error)
             self.abort()
             raise

@@ -230,6 +230,25 @@ def test_a_store_is_there_again(kind, small_segments, tmp_path):
     assert plain(jelly.read_frames(path)) == plain(given)
 
 
+def test_files_of_topics_on_any_file_system(tmp_path):
+    """Windows and macOS take A and a for one file; on Windows con.jelly is a device."""
+    names = ["A", "a", "con", "NUL.x", "B", "B@1", "aux2"]
+    with jg.Topics(tmp_path) as topics:
+        for number, name in enumerate(names):
+            topics.get(name, create=True).fill(messages("quads", number + 1), options("quads"))
+    files = sorted(path.name for path in tmp_path.glob("*.jelly"))
+    assert files == ["%4E%55%4C%2E%78.jelly", "%61.jelly", "%63%6F%6E.jelly", "A.jelly", "B%401.jelly", "B.jelly",
+                     "aux2.jelly"]  # fmt: skip
+    with jg.Topics(tmp_path) as topics:
+        assert [topics.get(name).end for name in names] == [1, 2, 3, 4, 5, 6, 7]
+        topics.get("b", create=True).fill(messages("quads", 1), options("quads"))
+        assert (tmp_path / "%62.jelly").exists()
+        topics.delete("A")
+        topics.delete("a")
+        topics.get("a", create=True).fill(messages("quads", 1), options("quads"))
+        assert (tmp_path / "a.jelly").exists()
+
+
 @pytest.mark.interop
 def test_pyjelly_reads_the_store(small_segments, tmp_path):
     pytest.importorskip("pyjelly")

@@ -22,8 +22,12 @@ def safe_names(
     Names differ by more than case, from each other and from those ``taken``: later ones of the same name, in the order
     of the IRIs, get 8 digits of a hash of the IRI. IRIs of ``known`` keep their names.
 
+    Names of devices of Windows get an ``x``, too.
+
     >>> safe_names(["http://a/Name", "http://b/name", "http://c/2nd-name", "http://d/"])
     {'http://a/Name': 'Name', 'http://b/name': 'name_11358bc7', 'http://c/2nd-name': 'x2nd_name', 'http://d/': 'd'}
+    >>> safe_names(["http://a/con", "http://a/Con2"])
+    {'http://a/Con2': 'Con2', 'http://a/con': 'xcon'}
     """
     known = known or {}
     names = {iri: known[iri] for iri in sorted(iris) if iri in known}
