@@ -15,9 +15,14 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench soak gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
+    coverage bench gate gate-baseline lint clean
 
-demo: $(VENV)/ready
+# Only what changed is compiled.
+build: $(VENV)/ready
+
+# Needs no more than numpy and the command, unless the rest is there already.
+demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	$(BIN)/python -m jelly._tools.demo
 
 # One after the other also under `make -j`: both build in jelly/_core.
@@ -53,6 +58,35 @@ wheel: $(VENV)/pip
 	cd $(WHEEL)/out && env -u PYTHONPATH -u JELLY_SHARED JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
 	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
 
+# A bill of materials in CycloneDX: the package and what it needs. SBOM_OF is a wheel, or this tree.
+SBOM_OF ?= .
+sbom: $(VENV)/pip
+	rm -rf build/sbom
+	$(PIP) install --quiet --group sbom
+	$(BIN)/python -m venv --without-pip build/sbom/venv
+	$(PIP) --python build/sbom/venv/bin/python install --quiet $(SBOM_OF)
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	    --output-file build/sbom/jelly-rdf.cdx.json build/sbom/venv/bin/python
+
+# The tests of what uses the extras, beside the lowest versions of all of them and beside the newest. Out of the tree, with
+# the package installed: `make oldest PYTHON_OF_VERSIONS=python3.10` builds it for that Python.
+PYTHON_OF_VERSIONS ?= $(PYTHON)
+VERSIONS_TESTED := $(foreach name,cli formats grpc io kafka libraries messages patch results seekable tools,tests/$(name))
+oldest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+# Old packages use what is deprecated in newer Pythons and packages; only the newest ones answer for it.
+oldest: WARNINGS := -W ignore::DeprecationWarning -W ignore::FutureWarning
+oldest newest: $(VENV)/pip
+	rm -rf build/$@ && mkdir -p build/$@/out
+	$(PIP) install --quiet --group uv
+	$(PYTHON_OF_VERSIONS) -m venv --without-pip build/$@/venv
+	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf '.[all,graph]'
+	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
+	$(BIN)/uv pip freeze --python build/$@/venv
+	cp -r pyproject.toml tests docs proto build/$@/out
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(VERSIONS_TESTED)
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(EVERY_SPARK)
+
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse
@@ -81,13 +115,19 @@ sanitize:
 	@echo "sanitize: only on Linux, skipped"
 endif
 
+# All harnesses of tests/fuzz, one after the other, under both sanitizers. Needs clang. FUZZ names some of them.
+SECONDS = 600
+fuzz: $(VENV)/ready
+	$(BIN)/python tests/fuzz/build.py build/fuzz
+	$(BIN)/python tests/fuzz/run.py build/fuzz $(SECONDS) $(FUZZ)
+
 # Traced modules take the place of the normal ones in jelly/_core, so those are built again afterwards.
 coverage:
 	$(MAKE) $(VENV)/ready
 	rm -f $(VENV)/ready
 	status=0; \
 	$(PIP) install --quiet --group coverage && \
-	$(QUIET) JELLY_TRACE=1 $(PIP) install --quiet --no-deps -e . && \
+	JELLY_TRACE=1 $(BIN)/python setup.py -q build_ext --inplace && \
 	COVERAGE_CORE=ctrace PYTHONHASHSEED=0 $(BIN)/coverage run -m pytest tests && \
 	$(BIN)/coverage report || status=$$?; \
 	rm -f jelly/_core/*/*.c jelly/_core/*/*.so; exit $$status
@@ -108,6 +148,12 @@ gate: $(VENV)/ready
 gate-baseline: $(VENV)/ready
 	$(BIN)/python bench/gate.py --write
 
+# Fails on a warning, a dead link or an undocumented public name; then a browser looks at every page, where there is one.
+docs: $(VENV)/docs/ready
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --strict -f docs/site/mkdocs.yml
+	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
+	@echo "build/site/index.html"
+
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint jelly/_core
@@ -120,12 +166,25 @@ $(VENV)/pip:
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	touch $@
 
-$(VENV)/ready: $(VENV)/pip $(BUILD_INPUTS)
+$(VENV)/installed: $(VENV)/pip pyproject.toml
 	$(QUIET) $(PIP) install --quiet --group test -e '.[cli]'
+	touch $@
+
+$(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)
+	$(BIN)/python setup.py -q build_ext --inplace
+	touch $@
+
+$(VENV)/demo: $(VENV)/pip $(BUILD_INPUTS)
+	$(QUIET) $(PIP) install --quiet -e '.[cli]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/ready
 	$(PIP) install --quiet --group bench
+	touch $@
+
+$(VENV)/docs/ready: $(VENV)/pip $(BUILD_INPUTS)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(QUIET) $(PIP) --python $(@D)/bin/python install --quiet --group docs -e '.[cli]'
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml

@@ -5,22 +5,29 @@ Three switches by environment variables, for builds that are not shipped:
     JELLY_DEBUG=1      no optimisation, debug information, C asserts on
     JELLY_TRACE=1      line tracing, for coverage of the .pyx and .pxd files
     JELLY_SANITIZE=1   AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang)
+    JELLY_SANITIZE=threads   ThreadSanitizer
 
 A build with a switch always compiles everything. `make clean` goes back to a release build.
+
+CC="ccache cc" lets a build use what another build, also of another clone, has compiled.
 """
 
 import gzip
 import os
+import re
 import sys
 import tarfile
+from functools import cache
 from glob import glob
 
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
+THREADS = os.environ.get("JELLY_SANITIZE") == "threads"
 WINDOWS = sys.platform == "win32"
 if SANITIZE and WINDOWS:
     raise SystemExit("JELLY_SANITIZE needs gcc or clang")
@@ -32,6 +39,7 @@ directives = {
     "cdivision": True,
     "initializedcheck": False,
     "embedsignature": False,  # the stubs tell the types, docstrings stay as written
+    "freethreading_compatible": True,  # see docs/threads.md
 }
 macros, undefine, link = [], [], []
 
@@ -49,8 +57,17 @@ if TRACE:
     # Coverage sees nothing through sys.monitoring, so 3.12 and later need the older way.
     macros += [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 if SANITIZE:
-    compile_args += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-    link += ["-fsanitize=address,undefined"]
+    sanitizers = "-fsanitize=thread" if THREADS else "-fsanitize=address,undefined"
+    compile_args += [sanitizers, "-fno-omit-frame-pointer"]
+    link += [sanitizers]
+if THREADS:
+    macros += [("JELLY_SANITIZE_THREADS", "1")]  # atomic instructions also with the GIL
+
+
+kinds = (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE), ("threads", THREADS))
+switches = [name for name, on in kinds if on]
+# A directory for each kind of build, so that a wheel never picks up a module of another kind.
+BUILD_BASE = "build/" + ("-".join(switches) or "release")
 
 
 def extension(path):
@@ -65,20 +82,71 @@ def extension(path):
     )
 
 
+CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(jelly[\w.]*)[ \t]+cimport[ \t]+([^#\n]*)|cimport[ \t]+(jelly[\w.]*))", re.M)
+
+
+@cache
+def cimported(path):
+    """The .pxd files that a source cimports itself, and its own."""
+    with open(path, encoding="utf-8") as file:
+        found = [
+            name
+            for package, names, module in CIMPORT.findall(file.read())
+            for name in (module or package, *(f"{package}.{each}" for each in re.findall(r"\w+", names)))
+        ]
+    files = [os.path.splitext(path)[0] + ".pxd", *(name.replace(".", "/") + ".pxd" for name in found)]
+    return [file for file in files if os.path.exists(file)]
+
+
+def read_for(path):
+    """All files that Cython reads for a module: its source, and each .pxd that it needs at any distance."""
+    found, new = set(), {path}
+    while new:
+        found |= new
+        new = {file for one in new for file in cimported(one)} - found
+    return found
+
+
+def current(path):
+    """Whether the C of a module is newer than all it is made from."""
+    from Cython.Utils import file_generated_by_this_cython
+
+    made = path.removesuffix(".pyx") + ".c"
+    return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, read_for(path)))
+
+
 class Build(build_ext):
-    """Cython and then C, on all cores. Cython knows what each module cimports and makes anew what that changes."""
+    """Cython and then C, on all cores, for the modules that a change affects."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        if self.editable_mode:
+            # setuptools compiles everything anew for an editable install, in a directory that it deletes.
+            usual = build(self.distribution)
+            usual.build_base = BUILD_BASE
+            usual.ensure_finalized()
+            self.build_lib, self.build_temp = usual.build_lib, usual.build_temp
 
     def build_extensions(self):
-        from Cython.Build import cythonize
-
+        # Cython needs a second to find out that nothing changed, and misses "from package cimport module".
+        old = [module for module in self.extensions if self.force or not current(module.sources[0])]
         cores = os.cpu_count() or 1
-        # Where processes are spawned, each would run this file again.
-        at_once = cores if sys.platform == "linux" else 0
-        made = cythonize(
-            self.extensions, nthreads=at_once, force=self.force, compiler_directives=directives, quiet=True
-        )
-        for module, compiled in zip(self.extensions, made, strict=True):
-            module.sources, module.depends = compiled.sources, ["setup.py"]
+        if old:
+            from Cython.Build import cythonize
+
+            cythonize(
+                old,
+                # Where processes are spawned, each would run this file again.
+                nthreads=cores if sys.platform == "linux" else 0,
+                force=True,
+                compiler_directives=directives,
+                quiet=True,
+            )
+        for module in self.extensions:
+            module.sources = [os.path.splitext(module.sources[0])[0] + ".c"]
+            module.depends = ["setup.py"]
+        # The longest first, so that no core is idle at the end.
+        self.extensions.sort(key=lambda module: -os.path.getsize(module.sources[0]))
         self.parallel = cores
         super().build_extensions()
 
@@ -124,10 +192,8 @@ class BuildPython(build_py):
         return [*super().get_outputs(include_bytecode), *([] if self.editable_mode else self.copies())]
 
 
-switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
 setup(
     ext_modules=[extension(path) for path in sorted(glob("jelly/_core/*/*.pyx"))],
     cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
-    # A directory for each kind of build, so that a wheel never picks up a module of another kind.
-    options={"build": {"build_base": "build/" + ("-".join(switches) or "release"), "force": bool(switches)}},
+    options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
 )

@@ -15,11 +15,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
+from collections.abc import Callable
 from itertools import chain, islice
 from secrets import token_hex
 from typing import Any
 
-__all__ = ["PartFile", "hold"]
+__all__ = ["RESERVED", "PartFile", "hold", "patiently", "to_disk"]
 
 # Number of names checked for part files of dead writers. Listing the directory would find more, but takes time in a
 # directory of many files. If more writers of one target run at a time, the others take random names, which nobody
@@ -27,6 +29,13 @@ __all__ = ["PartFile", "hold"]
 SLOTS = 8
 # Number of names to try. A name fails only if another process has just taken it.
 TRIES = 100
+
+# Names of devices on Windows, also with a suffix: no file can have them there.
+RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
+
+# Whether an open file can be neither renamed nor removed, and the seconds between trials.
+_OPEN_FILES_STAY = os.name == "nt"
+_WAITS = tuple(0.01 * 2**n for n in range(8))
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | _NO_LINK
@@ -50,6 +59,33 @@ def hold(file: Any) -> bool | None:
     except OSError:
         return None
     return True
+
+
+def patiently(change: Callable[..., object], *paths: Any) -> None:
+    """Rename or remove a file.
+
+    On Windows nobody can while the file is open anywhere: a reader of this package has closed it in a moment.
+    """
+    for wait in _WAITS if _OPEN_FILES_STAY else ():
+        try:
+            change(*paths)
+            return
+        except PermissionError:
+            time.sleep(wait)
+    change(*paths)
+
+
+def to_disk(handle: int) -> None:
+    """Wait until a file or directory is on the disk, not only in a cache of it."""
+    try:
+        from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore] - macOS
+    except ImportError:
+        os.fsync(handle)
+        return
+    try:
+        fcntl(handle, F_FULLFSYNC)
+    except OSError:  # a network file system
+        os.fsync(handle)
 
 
 def _is_named(path: str, handle: int) -> bool:
@@ -117,7 +153,7 @@ class PartFile:
         """Rename the file, which the caller has closed, to the target, with the mode of the old target."""
         if self._replaced is not None:
             self._take_mode(self._replaced)
-        os.replace(self.path, self._target)
+        patiently(os.replace, self.path, self._target)
         self._release()
 
     def _take_mode(self, replaced: os.stat_result) -> None:
@@ -138,7 +174,7 @@ class PartFile:
         """Remove the file, but not in a process forked from that of the writer."""
         if self._process == os.getpid():
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path)
+                patiently(os.unlink, self.path)
         self._release()
 
     def _release(self) -> None:

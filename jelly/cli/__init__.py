@@ -5,6 +5,7 @@ Needs the extra ``cli``.
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from typing import Any
@@ -22,12 +23,23 @@ def main() -> None:
         sys.exit("error: the command needs the click package: python -m pip install 'jelly-rdf[cli]'")
     except KeyboardInterrupt:
         sys.exit(130)
+    for stream in (sys.stdout, sys.stderr):
+        _take_all_characters(stream)
     # If the command is asked to end, or its terminal goes away, it removes the file that it was writing.
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminate)
     commands.cli(prog_name="jelly")
+
+
+def _take_all_characters(stream: Any) -> None:
+    """Text that the encoding of an output cannot hold is escaped; in files and pipes of Windows it is UTF-8, too."""
+    if isinstance(stream, io.TextIOWrapper):
+        if sys.platform == "win32" and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+        else:
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _terminate(number: int, frame: Any) -> None:

@@ -25,7 +25,7 @@ from jelly._io.source import split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
-from jelly.cli.common import STATEMENTS, Size, limits_of, progress_bar, reading_options, say
+from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
 from jelly.cli.reading import settings_of, wide_advice, wide_changes, wide_options
 
 __all__ = ["cli"]
@@ -42,7 +42,7 @@ _SYNC = {
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class Age(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class Age(ParamType):
     """Seconds, written as 90s, 30m, 12h or 7d."""
 
     name = "age"
@@ -55,12 +55,12 @@ class Age(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return float(int(number) * _SECONDS[unit])
 
 
-class OfTopic(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class OfTopic(ParamType):
     """A value for all topics, or NAME=VALUE for one: a pair of the name, or "", and the value."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
-        self.name = kind.name
+        self.name: str = kind.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         name, _, rest = str(value).rpartition("=")
@@ -352,13 +352,15 @@ async def _serve(server: Any, topics: Any, monitor: Any) -> None:
     say(_counts(broker))
 
 
+def _asks_to_end() -> list[signal.Signals]:
+    """The signals that end a command: Ctrl-C, SIGTERM, and Ctrl-Break of Windows."""
+    return [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)]
+
+
 def _on_signals(done: asyncio.Event) -> None:
-    """Set the event on SIGINT and SIGTERM, on Windows also on Ctrl-Break."""
+    """Set the event on a signal that asks to end."""
     loop = asyncio.get_running_loop()
-    for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
-        number = getattr(signal, name, None)
-        if number is None:
-            continue
+    for number in _asks_to_end():
         try:
             loop.add_signal_handler(number, done.set)
         except NotImplementedError:  # the loops of Windows
@@ -519,7 +521,7 @@ def _signals_close(feed: Any) -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    before = {number: signal.signal(number, close) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, close) for number in _asks_to_end()}
     try:
         yield
     finally:

@@ -27,6 +27,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.frame_reader import DELIMITED, split_frames
+from jelly._io.part_file import patiently, to_disk
 from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError
 from jelly.grpc._framing import FrameDecoder, FrameEncoder, encode_frames
@@ -143,9 +144,9 @@ class Topic:
         self.keep_bytes = keep_bytes
         self.keep_age = keep_age
         self.owner = owner
-        self.statements = 0
-        self.failure = ""  # of the last write
-        self.lost = 0  # times that what was written could not be put on the disk
+        self.statements: int = 0
+        self.failure: str = ""  # of the last write
+        self.lost: int = 0  # times that what was written could not be put on the disk
         self._options = options
         self._lock = threading.Lock()
         self._segments: list[_Segment] = []
@@ -216,7 +217,7 @@ class Topic:
                     if empty := self._files[:]:  # it has the number of the next message
                         self._roll()
                         self._files = self._files[-1:]
-                        empty[0].path.unlink()
+                        patiently(empty[0].path.unlink)
                 return
             own = self._options
             check_content(f"topic {self.name!r}", isinstance(own, PatchOptions), patch)
@@ -363,7 +364,7 @@ class Topic:
 
     def _fsync(self, file: _File, descriptor: int) -> None:
         try:
-            os.fsync(descriptor)
+            to_disk(descriptor)
         except OSError as error:
             # The system may forget what it could not write, and say nothing the next time: that file is left alone.
             file.torn = True
@@ -553,7 +554,7 @@ class Topic:
             self._deleted = True
             for file in self._files:  # the oldest first: what a crash leaves is the end of the topic
                 file.close()
-                file.path.unlink(missing_ok=True)
+                patiently(file.path.unlink, True)
             self._files, self._segments = [], []
             self._size = self.statements = 0
             watchers = list(self._watchers)
@@ -576,7 +577,7 @@ class Topic:
                     raise JellyFormatError(f"messages from {number} on are in another file, too", source=str(one))
                 log.warning("messages %d to %d of topic %r are lost", self._next, number - 1, self.name)
                 for lost in self._files:
-                    lost.path.rename(lost.path.with_suffix(".lost"))
+                    patiently(lost.path.replace, lost.path.with_suffix(".lost"))
                 self._files, self._segments, self._size, self.statements = [], [], 0, 0
             self._next = number
             file = _File(one, number)
@@ -619,7 +620,7 @@ class Topic:
                     shutil.copyfileobj(data, rest)
                 data.truncate(at)
             # A broker that was killed may have left what the system did not write yet.
-            os.fsync(data.fileno())
+            to_disk(data.fileno())
         self._size += at
         file.size = file.synced = at
         file.newest = changed
@@ -659,7 +660,7 @@ def _fsync_names(folder: Path) -> None:
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(descriptor)
+            to_disk(descriptor)
         finally:
             os.close(descriptor)
 

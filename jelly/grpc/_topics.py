@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
+from jelly._io.part_file import RESERVED, patiently, to_disk
 from jelly._io.source import lock
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
@@ -84,12 +85,12 @@ class Topics:
     ) -> None:
         if sync not in ("always", "interval", "never"):
             raise JellyOptionsError(f"sync is {sync!r}: expected always, interval or never")
-        self.store = None if store is None else Path(store)
+        self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
             keep = KEEP if keep is None else keep
             keep_bytes = KEEP_BYTES if keep_bytes is None else keep_bytes
         self.limits: dict[str, Any] = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age}
-        self.per_topic = {name: dict(limits) for name, limits in (per_topic or {}).items()}
+        self.per_topic: dict[str, dict[str, Any]] = {name: dict(limits) for name, limits in (per_topic or {}).items()}
         for name, limits in self.per_topic.items():
             if unknown := limits.keys() - set(_LIMITS):
                 raise JellyOptionsError(
@@ -100,6 +101,7 @@ class Topics:
         self.max_topics = max_topics
         self.topics_per_owner = topics_per_owner
         self._topics: dict[str, Topic] = {}
+        self._stems: set[str] = set()  # of the files, in small letters
         self._lock = threading.Lock()
         self._held: Any = None
         self._closed = threading.Event()
@@ -135,9 +137,21 @@ class Topics:
         for name, found in sorted(paths.items()):
             if len(found) > 1:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
+            path = found.pop()
+            self._stems.add(path.stem.lower())
             self._topics[name] = Topic(
-                name, None, path=found.pop(), owner=owners.get(name, ""), **self._limits_of(name)
+                name, None, path=path, owner=owners.get(name, ""), **self._limits_of(name)
             )
+
+    def _stem(self, name: str) -> str:
+        """The name of the files of a new topic.
+
+        Windows and macOS take names for one that differ by case alone, and on Windows some stand for devices.
+        """
+        stem = quote(name, safe="")
+        if stem.lower() in self._stems or stem.partition(".")[0].lower() in RESERVED:
+            stem = "".join(f"%{byte:02X}" for byte in name.encode("utf-8", "surrogatepass"))
+        return stem
 
     def _limits_of(self, name: str) -> dict[str, Any]:
         return self.limits | self.per_topic.get(name, {})
@@ -195,7 +209,7 @@ class Topics:
             with open(probe, "wb") as file:
                 file.write(bytes(1 << 16))
                 file.flush()
-                os.fsync(file.fileno())
+                to_disk(file.fileno())
         except OSError as error:
             return error.strerror or str(error)
         finally:
@@ -237,7 +251,7 @@ class Topics:
                 theirs = sum(other.owner == owner for other in self._topics.values()) if owner else 0
                 if self.topics_per_owner is not None and theirs >= self.topics_per_owner:
                     raise JellyLimitError(f"{owner} has {theirs} topics, which is the most for one client")
-                stem = quote(name, safe="")
+                stem = self._stem(name)
                 if not name or len(stem) > _MAX_NAME or stem.startswith("."):
                     raise JellyOptionsError(f"{name[:_MAX_NAME]!r} cannot be the name of a topic")
                 path = None if self.store is None else self.store / (stem + SUFFIX)
@@ -249,6 +263,7 @@ class Topics:
                     except BaseException:
                         del self._topics[name]
                         raise
+                self._stems.add(stem.lower())
             return topic
 
     def _write_owners(self) -> None:
@@ -258,8 +273,8 @@ class Topics:
             with open(new, "wb") as file:
                 file.write(json.dumps(owners).encode())
                 file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.store / _OWNERS)
+                to_disk(file.fileno())
+            patiently(new.replace, self.store / _OWNERS)
 
     def delete(self, name: str) -> Topic | None:
         """Delete a topic with its files. Its subscriptions end with an error.
@@ -279,6 +294,8 @@ class Topics:
             if topic is not None:
                 topic.delete()
                 del self._topics[name]
+                if topic.path is not None:
+                    self._stems.discard(topic.path.stem.lower())
                 if topic.owner:
                     self._write_owners()
             return topic

@@ -47,7 +47,8 @@ option              meaning
                     whose column ``_corrupt_record`` gives the reason, file, frame and byte or line
 ``format``          format of all files: ``jelly``, ``nt``, ``nq``, ``thrift``, ``protobuf``, ``ttl``, ``trig``,
                     ``rdf``, ``jsonld``, ``n3`` (default: by suffix)
-``splitBytes``      bytes per task (default 33554432); compressed files count eight times their size
+``splitBytes``      bytes per task (default: 4 to 32 MiB, so that there are about 16 tasks); compressed files count
+                    eight times their size, and so do formats other than Jelly, N-Triples, N-Quads and RDF Binary
 ``pathGlobFilter``  a pattern for the names of files
 ``skipUnknown``     ``true``: leave out files with the suffix of no format, such as README.md (default: fail)
 ``storage``         JSON with options for the file system of fsspec: ``{"anon": true}``

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import JELLY, NQ, NT, Content, Format, find
+from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
@@ -41,9 +41,11 @@ __all__ = [
     "BATCH_ROWS",
     "MARKER",
     "SPLIT_BYTES",
+    "TASKS",
     "File",
     "Part",
     "absolute",
+    "cost",
     "exists",
     "find_files",
     "find_sources",
@@ -58,14 +60,17 @@ __all__ = [
     "without",
 ]
 
-# Bytes per task. Starting a task takes about 50 ms; these bytes take about a second.
+# The least and the most bytes per task. Starting a task takes about 50 ms; the most bytes take about a second.
+_MIN_SPLIT_BYTES = 1 << 22
 SPLIT_BYTES = 1 << 25
+# Tasks to make where the number of cores is not known.
+TASKS = 16
 # Rows of a record batch: more do not fit into the cache of a core on their way to Spark, and fewer cost more each.
 BATCH_ROWS = 1 << 13
 # What the name of a file begins with that says which files of its directory do not count, while a job changes them.
 MARKER = "_commit-"
-# Assumed expansion of compressed files.
-_COMPRESSION = 8
+# What a byte of compressed files, and of text that is read through pyoxigraph, counts.
+_COST = 8
 # Maximum files whose cuts are cached, because Spark plans again for every action.
 _MAX_CUTS = 4096
 
@@ -360,42 +365,55 @@ _cuts: OrderedDict[tuple[File, Format | None, int], list[int]] = OrderedDict()
 
 def split(
     files: Iterable[File],
-    split_bytes: int = SPLIT_BYTES,
+    split_bytes: int | None = None,
     *,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
     cut_lines: bool = True,
     directories: Directories = NONE,
+    tasks: int = TASKS,
 ) -> list[list[Part]]:
-    """Tasks of about ``split_bytes``, each a list of parts, in the order of the files.
+    """Tasks of about ``split_bytes``, each a list of parts, in the order of the files. By default about so many
+    ``tasks``, but of 4 to 32 MiB.
 
     A Jelly file that has an index or a sidecar and is larger becomes several parts, and with ``cut_lines`` so does
-    N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Compressed files count
-    eightfold. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their files hold.
+    N-Triples and N-Quads that is not compressed. Any other file is one; small ones share a task. Their bytes are
+    multiplied by their `cost`. ``format`` and ``storage`` are those of `read_part`; ``directories`` say what their
+    files hold.
     """
+    files = list(files)
+    if split_bytes is None:
+        total = sum(file.size * cost(file, format) for file in files)
+        split_bytes = min(max(-(-total // tasks), _MIN_SPLIT_BYTES), SPLIT_BYTES)
     if split_bytes < 1:
         raise ValueError("split_bytes must be at least 1")
-    tasks: list[list[Part]] = []
+    made: list[list[Part]] = []
     room = 0
     for file in files:
-        compressed = bool(split_suffix(file.name)[1])
         cuts = [0]
-        if file.size > split_bytes and not compressed:
+        if file.size > split_bytes and not split_suffix(file.name)[1]:
             form = _format(file, format)
             if form is JELLY or (cut_lines and form in (NT, NQ)):
                 cuts = _find_cuts(file, form, split_bytes, storage or {})
         said = directories.said(file.path)
         if len(cuts) > 1:
-            tasks += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
+            made += [[Part(file, first, last, said)] for first, last in zip(cuts, [*cuts[1:], None], strict=True)]
             room = 0
             continue
-        weight = file.size * (_COMPRESSION if compressed else 1)
-        if not tasks or weight > room:
-            tasks.append([])
+        size = file.size * cost(file, format)
+        if not made or size > room:
+            made.append([])
             room = split_bytes
-        tasks[-1].append(Part(file, said=said))
-        room -= weight
-    return tasks
+        made[-1].append(Part(file, said=said))
+        room -= size
+    return made
+
+
+def cost(file: File, format: str | None = None) -> int:
+    """What a byte of a file counts: 8 if it is compressed, and 8 times as much if its format is a slow one."""
+    form = _format(file, format)
+    slow = form is not None and form.codec == TURTLE.codec
+    return (_COST if split_suffix(file.name)[1] else 1) * (_COST if slow else 1)
 
 
 def _format(file: File, format: str | None) -> Format | None:

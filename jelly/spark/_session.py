@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
     from jelly.spark._partitions import File
 
-__all__ = ["check_workers", "described", "plain_error", "session"]
+__all__ = ["check_workers", "cores", "described", "plain_error", "session"]
 
 # Seconds that a master has to answer.
 _PATIENCE = 10
 # Characters of an error of Spark.
 _LONGEST = 400
 
+# A master of one process, with its threads.
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)[^]]*\])?$")
 # An exception in the text of an error of Spark, which holds traces of Python and of the JVM.
 _RAISED = re.compile(r"^(?:: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 
@@ -48,6 +50,20 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %p %c{1}: %m%n%ex{1}
 """
+
+
+def cores(spark: SparkSession | str) -> int | None:
+    """The cores of a session or a master; None of a master that has to be asked.
+
+    >>> cores("local[3]"), cores("spark://there:7077")
+    (3, None)
+    """
+    if not isinstance(spark, str):
+        return int(spark.sparkContext.defaultParallelism)
+    found = _LOCAL.match(spark)
+    if found is None:
+        return None
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
 @contextmanager
@@ -79,9 +95,9 @@ def session(spark: SparkSession | str, conf: Mapping[str, str] | None = None) ->
         "spark.ui.showConsoleProgress": "false",
         "spark.python.unix.domain.socket.enabled": "true",
     }
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, warnings.catch_warnings():
         logging = Path(folder, "log4j2.properties")
-        logging.write_text(_LOGGING)
+        logging.write_text(_LOGGING, "utf-8")
         # As a URI it has no blanks, which Java options cannot hold.
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={logging.as_uri()}"
         builder = SparkSession.builder.master(master).appName("jelly")

@@ -20,7 +20,6 @@ from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
 from jelly.spark._partitions import (
-    SPLIT_BYTES,
     File,
     Part,
     find_files,
@@ -176,7 +175,7 @@ class Settings:
     names: tuple[str, ...]  # of the columns
     mode: str
     format: str | None
-    split_bytes: int
+    split_bytes: int | None
     pattern: str | None
     storage: dict[str, Any]
     skip_unknown: bool
@@ -227,13 +226,13 @@ class Settings:
                 raise JellyOptionsError(f"column {field.name!r} is {given}: expected {wanted.simpleString()}")
         storage = _storage(options)
         try:
-            split_bytes = int(options.get("splitBytes", SPLIT_BYTES))
+            split_bytes = int(options["splitBytes"]) if "splitBytes" in options else None
             chosen = json.loads(options.get("partitionFilter", "{}"))
         except ValueError as error:
             raise JellyOptionsError(
                 f"option splitBytes must be a number, partitionFilter a JSON object: {error}"
             ) from None
-        if split_bytes < 1:
+        if split_bytes is not None and split_bytes < 1:
             raise JellyOptionsError("option splitBytes must be at least 1")
         form = options.get("format")
         if form is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
-from jelly.spark._partitions import SPLIT_BYTES, Part, absolute, find_sources, local_path, read_batches, split
+from jelly.spark._partitions import Part, absolute, find_sources, local_path, read_batches, split
 from jelly.spark._parts.directories import Directories
 from jelly.spark._session import described, plain_error, session
 from jelly.stats import MAX_KEYS, Counting, Stats
@@ -32,7 +32,7 @@ def stats(
     on_error: Literal["fail", "skip"] = "fail",
     skip_unknown: bool = False,
     allow_empty: bool = False,
-    split_bytes: int = SPLIT_BYTES,
+    split_bytes: int | None = None,
     pattern: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,

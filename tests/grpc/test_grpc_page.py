@@ -1,4 +1,4 @@
-"""docs/broker.md and its examples: what they tell users to do works, and what they name is there."""
+"""What docs/broker.md, its examples and docs/tutorials/live.md tell users to do works, and what they name is there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from serving import end, messages, options, spawn
+from support.pages import run
 
 import jelly
 import jelly.grpc as jg
@@ -59,6 +60,19 @@ def test_the_recipes_work(serve, tmp_path, monkeypatch, capsys):
         "news": 1,
         "changes": 3,
     }
+
+
+def test_the_tutorial(serve, tmp_path):
+    with jg.Topics(tmp_path / "topics") as topics:
+        server = serve(topics)
+        run("tutorials/live.md", tmp_path, change=lambda text: text.replace(ADDRESS, server.address))
+
+
+def test_a_handler_for_the_other_server_is_refused():
+    with pytest.raises(jelly.JellyArgumentError, match="Broker is a handler for asyncio: use AsyncServer"):
+        jg.Server(jg.Broker())
+    with pytest.raises(jelly.JellyArgumentError, match="use Server, not AsyncServer"):
+        jg.AsyncServer(jg.Handler())
 
 
 def test_options_and_metrics_are_there():

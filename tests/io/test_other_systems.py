@@ -56,6 +56,14 @@ def test_a_big_endian_processor() -> None:
     )
 
 
+def test_a_processor_of_32_bits() -> None:
+    code = "import numpy, sys; sys.maxsize = 2**31 - 1; import jelly"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: jelly runs on 64-bit processors and Pythons only, and this one has 32 bits"
+    )
+
+
 def test_addresses_of_files_with_a_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
     from jelly.spark._partitions import local_path

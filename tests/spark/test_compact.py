@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,8 @@ from jelly.spark._ingest import job as room
 from jelly.spark._ingest.compact import plan, sorted_rows
 from jelly.spark._partitions import find_files, open_file
 
-HERE: Any = object()  # in the place of a session
+# In the place of a session.
+HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
 
 
 @pytest.fixture(autouse=True)

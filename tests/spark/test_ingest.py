@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.dataset as dataset
@@ -94,7 +95,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return ran
 
 
-HERE: Any = object()  # in the place of a session
+# In the place of a session.
+HERE: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
 
 
 def test_a_second_run_does_what_is_missing(src: Path, tmp_path: Path, run: list[list[str]]) -> None:

@@ -21,7 +21,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly.spark import term_id
 from jelly.spark._tables import ids as room
-from jelly.spark._tables.buckets import bucket_of, hash_ids
+from jelly.spark._tables.buckets import bucket_of, hash_terms
 from jelly.spark._tables.ids import merge_terms, write_ids
 
 IRI, Literal = jelly.IRI, jelly.Literal
@@ -182,12 +182,13 @@ def test_the_id_of_a_term_can_be_computed(tmp_path: Path) -> None:
 
 
 def few(batch: Batch, seed: int = 0) -> Any:
-    """Hashes of 5 bits, where the others are 63."""
-    return hash_ids(batch, seed) >> 58 << 58
+    """Ids of 5 bits, where the others are 63."""
+    ids, checks = hash_terms(batch, seed)
+    return ids >> 58 << 58, checks
 
 
 def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "hash_ids", few)
+    monkeypatch.setattr(room, "hash_terms", few)
     with pytest.raises(jelly.JellyUnsupportedError, match=r"two terms have the id \d+: \('iri', 'a:.*another seed"):
         write(tmp_path / "task", "x", [batch_of(people(0, 40))], 4)
 
@@ -195,7 +196,7 @@ def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.
         return batch_of([jelly.Triple(IRI(f"a:{i}"), IRI(f"a:{i}"), IRI(f"a:{i}"))])
 
     # Two tasks, of which each has one of the terms; then two ingests.
-    ids = [int(few(alone(i))[0]) for i in range(40)]
+    ids = [int(few(alone(i))[0][0]) for i in range(40)]
     one, other = next((i, j) for i in range(40) for j in range(i) if ids[i] == ids[j])
     for name, between in (("tasks", False), ("ingests", True)):
         folder = tmp_path / name
@@ -218,7 +219,7 @@ def test_two_terms_with_one_id_are_an_error(tmp_path: Path, monkeypatch: pytest.
 def test_terms_that_differ_in_one_respect_are_no_one_term(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differ: tuple[Any, Any]
 ) -> None:
-    monkeypatch.setattr(room, "hash_ids", lambda batch, seed=0: np.arange(batch.n_terms) * 0 + 7)
+    monkeypatch.setattr(room, "hash_terms", lambda batch, seed: (hash_terms(batch)[0] * 0 + 7, hash_terms(batch)[1]))
     for name, term in zip("xy", differ, strict=True):
         builder = BatchBuilder(3)
         builder.add(jelly.Triple(term, term, term))

@@ -5,12 +5,13 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, memory_of, read_key, same_content
-from jelly._core.algebra.select cimport row_numbers
+from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.base.batch cimport (
     KIND_TRIPLE, NO_TERM, RESULTS, Batch, BatchData, add_graphs, add_operations, add_quoted, add_row, add_term,
     make_results, new_batch,
 )
-from jelly._core.base.batch_concat cimport copy_marks, copy_terms
+from jelly._core.base.batch_concat cimport copy_marks
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
 import numpy
@@ -162,7 +163,7 @@ cdef class TermDictionary:
 
     cdef Batch terms
     cdef TermTable table
-    cdef bint busy
+    cdef Claim claimed
 
     def __cinit__(self):
         self.terms = new_batch(3, 1, FIRST_SLOTS, 1024, <int64_t>1 << 62)
@@ -190,12 +191,10 @@ cdef class TermDictionary:
         cdef int status
         found = numpy.empty(batch.a.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(found)
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
-        self.busy = True
+        claim(&self.claimed, self)
         with nogil:
             status = ids_of_terms(&self.table, &batch.a, ids)
-        self.busy = False
+        give_back(&self.claimed)
         check_status(status)
         return found
 
@@ -209,8 +208,8 @@ cdef class TermDictionary:
     def batch(self, rows=None) -> Batch:
         """The terms so far as a Batch, a copy: its term ids are those of this dictionary.
 
-        It has no rows, or one for each of ``rows``, ids of terms: with the term as subject, predicate and object, so that
-        what makes columns of objects makes columns of terms. IndexError for ids that are not there.
+        It has no rows, or one for each of ``rows``, ids of terms, as `jelly._core.algebra.select.term_rows` makes them.
+        IndexError for ids that are not there.
 
         >>> import jelly
         >>> terms = TermDictionary()
@@ -219,27 +218,12 @@ cdef class TermDictionary:
         >>> [batch.term(term) for term in batch.o]
         ['"x"@en', '<a:s>']
         """
-        cdef Batch made
-        cdef const int64_t* wanted
-        cdef int64_t i, n
-        cdef int status
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
-        rows = row_numbers(() if rows is None else rows, self.terms.a.n_terms)
-        n = len(rows)
-        wanted = <const int64_t*>memory_of(rows)
-        made = new_batch(3, max(n, 1), 1, 1, <int64_t>1 << 62)
         # The arrays of the dictionary may move if it grows meanwhile.
-        self.busy = True
-        with nogil:
-            status = copy_terms(&self.terms.a, &made.a)
-            for i in range(n):
-                if status == OK:
-                    status = add_row(&made.a, <int32_t>wanted[i], <int32_t>wanted[i], <int32_t>wanted[i], NO_TERM)
-        self.busy = False
-        if status < 0:
-            raise MemoryError
-        return made
+        claim(&self.claimed, self)
+        try:
+            return rows_of_terms(&self.terms.a, () if rows is None else rows)
+        finally:
+            give_back(&self.claimed)
 
 
 cdef int check_status(int status) except -1:

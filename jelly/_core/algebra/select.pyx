@@ -172,3 +172,34 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
     if status < 0:
         raise MemoryError
     return made
+
+
+cdef Batch rows_of_terms(BatchData* b, object terms):
+    """A Batch with all terms of `b` and a row for each of some terms, by number."""
+    cdef object numbers = row_numbers(terms, b.n_terms)
+    cdef const int64_t* wanted = <const int64_t*>memory_of(numbers)
+    cdef int64_t i
+    cdef int64_t n = len(numbers)
+    cdef int status
+    cdef Batch made = new_batch(3, max(n, 1), 1, 1, <int64_t>1 << 62)
+    with nogil:
+        status = copy_terms(b, &made.a)
+        for i in range(n):
+            if status == OK:
+                status = add_row(&made.a, <int32_t>wanted[i], <int32_t>wanted[i], <int32_t>wanted[i], NO_TERM)
+    if status < 0:
+        raise MemoryError
+    return made
+
+
+def term_rows(Batch batch not None, terms) -> Batch:
+    """A Batch with the same terms, and a row for each of ``terms``, numbers of them: with the term as subject, predicate
+    and object, so that what makes columns of objects makes columns of terms. IndexError for terms that are not there.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt"))
+    >>> made = term_rows(batch, [batch.o[0], batch.s[0]])
+    >>> [made.term(term) for term in made.o]
+    ['"x"@en', '<a:s>']
+    """
+    return rows_of_terms(&batch.a, terms)

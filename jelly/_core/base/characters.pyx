@@ -8,6 +8,9 @@ from jelly._core.base.utf8 cimport check_utf8
 
 if sys.byteorder != "little":
     raise ImportError("jelly runs on little-endian processors only, and this one is big-endian")
+if sys.maxsize < 2**63 - 1:
+    # Sizes of the input are 64-bit numbers, which memory of 32 bits cannot be asked for.
+    raise ImportError("jelly runs on 64-bit processors and Pythons only, and this one has 32 bits")
 
 
 cdef int64_t describe(const uint8_t* at, const uint8_t* end) noexcept nogil:

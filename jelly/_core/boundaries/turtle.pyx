@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport load_u64
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.characters cimport (
     PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, low_hit,
     skip_wide_space,
@@ -426,6 +427,7 @@ cdef class Lexer:
 
     cdef Scan t
     cdef bytes rest
+    cdef Claim claimed
 
     def __cinit__(self, *, bint directive=False):
         memset(&self.t, 0, sizeof(Scan))
@@ -451,6 +453,13 @@ cdef class Lexer:
 
     def feed(self, data, bint final=False) -> list:
         """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
+        claim(&self.claimed, self)
+        try:
+            return self.scan_chunk(data, final)
+        finally:
+            give_back(&self.claimed)
+
+    cdef list scan_chunk(self, data, bint final):
         cdef bytes text = self.rest + data if self.rest else bytes(data)
         cdef list found = []
         cdef int what = 1

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from jelly._io.part_file import patiently, to_disk
 from jelly._io.remote import change_time, file_system, is_url
 from jelly.errors import JellyError
 
@@ -231,8 +232,8 @@ class LocalStore(Store):
         with open(path + ".part", "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(path + ".part", path)
+            to_disk(file.fileno())
+        patiently(os.replace, path + ".part", path)
 
     def create(self, name: str, data: bytes) -> bool:
         try:
@@ -249,7 +250,7 @@ class LocalStore(Store):
                 shutil.rmtree(path)
             else:
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+                    patiently(os.unlink, path)
             parent = os.path.dirname(name)
             with contextlib.suppress(OSError):  # it has other files
                 while parent:
@@ -294,7 +295,7 @@ class LocalStore(Store):
             made, final = self._at(file.place), self._at(file.name)
             if os.path.exists(made):
                 os.makedirs(os.path.dirname(final), exist_ok=True)
-                os.replace(made, final)
+                patiently(os.replace, made, final)
             elif not os.path.exists(final):
                 raise JellyError("a file that a task has written is gone", source=made)
 

@@ -23,9 +23,10 @@ from jelly.spark._ingest.compact import Compaction, compacted, plan
 from jelly.spark._ingest.report import Ingestion, IngestProblem
 from jelly.spark._ingest.tasks import Work, run_task, task_name
 from jelly.spark._partitions import (
-    SPLIT_BYTES,
+    TASKS,
     Part,
     absolute,
+    cost,
     exists,
     find_files,
     find_sources,
@@ -33,7 +34,7 @@ from jelly.spark._partitions import (
     split,
 )
 from jelly.spark._parts.directories import Directories
-from jelly.spark._session import described, plain_error, session
+from jelly.spark._session import cores, described, plain_error, session
 from jelly.spark._tables.buckets import BUCKETS
 from jelly.spark._tables.build import Step, Tables
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compact_table", "ingest"]
 
+_TASKS_OF_CORE = 2
 # Seconds between two checks of the reports of the tasks, and where each check is a request.
 _TICK = 0.2
 _REMOTE_TICK = 2.0
@@ -63,7 +65,7 @@ def ingest(
     skip_unknown: bool = False,
     allow_empty: bool = False,
     prune: bool = False,
-    split_bytes: int = SPLIT_BYTES,
+    split_bytes: int | None = None,
     pattern: str | None = None,
     format: str | None = None,
     storage: Mapping[str, Any] | None = None,
@@ -116,8 +118,9 @@ def ingest(
     prune : bool, default False
         Remove the statements of sources that are gone. Otherwise they stay until another source of the same task has
         changed, and are reported.
-    split_bytes : int, default 33554432
-        Bytes of sources per task; compressed files count eightfold.
+    split_bytes : int, optional
+        Bytes of sources per task; see ``splitBytes`` of the data source. By default 4 to 32 MiB, so that
+        there are two tasks or more for each core.
     pattern : str, optional
         Read only files with such names.
     format : str, optional
@@ -202,7 +205,11 @@ def ingest(
         allow_empty=allow_empty,
     )
     places = Directories(tuple(map(local_path, absolute(src))), partitions)
-    plan = split(files, split_bytes, format=format, storage=storage, directories=places)
+    # Larger tasks make fewer files; with some for each core none waits long for the last one.
+    n_cores = None if split_bytes else cores(spark)
+    n_tasks = _TASKS_OF_CORE * n_cores if n_cores else TASKS
+    cut = partial(split, split_bytes=split_bytes, format=format, storage=storage, directories=places, tasks=n_tasks)
+    plan = cut(files)
     labels = BlankNodes(blank_nodes, skolem_base)
     settings: dict[str, Any] = {
         "to": to, "layout": layout, "partition_by": partition_by, "sort": list(sort), "blank_nodes": blank_nodes
@@ -227,9 +234,14 @@ def ingest(
         if others := manifest.owed - paths - gone:
             # They shared a task with a source that has changed, perhaps in a run with other paths.
             files += find_files(sorted(others), storage=storage)
-            plan = split(files, split_bytes, format=format, storage=storage, directories=places)
+            plan = cut(files)
         weights = _weights(plan)
-        left = manifest.missing(plan)
+        # The longest tasks first, so that none is left to run alone.
+        left = sorted(
+            manifest.missing(plan),
+            key=lambda task: sum(weights[part] * cost(part.file, format) for part in task),
+            reverse=True,
+        )
         sources = {part.file.path for task in left for part in task}
         report.sources, report.done_before, report.tasks = len(sources), len(files) - len(sources), len(left)
         job = uuid.uuid4().hex

@@ -20,7 +20,7 @@ from jelly.arrow import from_batches
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.batch import abort_batch, commit_batch, job_of, part_of
 from jelly.spark._commit.job import Output, Written
-from jelly.spark._partitions import BATCH_ROWS, File, find_files, local_path
+from jelly.spark._partitions import BATCH_ROWS, SPLIT_BYTES, File, find_files, local_path
 from jelly.spark._parts.directories import in_directories
 from jelly.spark._source import Settings, Task, choose, to_arrow
 from jelly.spark._streaming.directory_offset import Seen
@@ -178,7 +178,8 @@ class FollowStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if now == self._idle:
             return start
         most = None if isinstance(limit, ReadAllAvailable) else self._most
-        self._places = scan(self._path, place, most=most, step=self._settings.split_bytes, until=self._pinned)
+        step = self._settings.split_bytes or SPLIT_BYTES
+        self._places = scan(self._path, place, most=most, step=step, until=self._pinned)
         if len(self._places) == 1:
             self._idle = now
             return start

@@ -15,8 +15,8 @@ from jelly._formats.table_files import GROUP_ROWS
 from jelly.arrow import pa, parquet
 from jelly.errors import JellyOptionsError
 
-__all__ = ["BUCKETS", "ID_BITS", "MAX_SEED", "Ids", "bucket_of", "check_buckets", "hash_ids", "write_buckets",
-           "write_parquet"]  # fmt: skip
+__all__ = ["BUCKETS", "ID_BITS", "MAX_SEED", "Ids", "bucket_of", "check_buckets", "hash_ids", "hash_terms",
+           "write_buckets", "write_parquet"]  # fmt: skip
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 
@@ -43,8 +43,13 @@ def hash_ids(batch: Batch, seed: int = 0) -> Ids:
 
     It depends on nothing else, so it is the same in every Batch, process and version.
     """
-    found: Ids = (term_hash(batch, seed.to_bytes(16, "little"))[:, 0] >> np.uint64(1)).view(np.int64)
-    return found
+    return hash_terms(batch, seed)[0]
+
+
+def hash_terms(batch: Batch, seed: int = 0) -> tuple[Ids, npt.NDArray[np.uint64]]:
+    """The numbers of `hash_ids`, and 64 more bits of each hash, in which two terms differ that have one number."""
+    hashes = term_hash(batch, seed.to_bytes(16, "little"))
+    return (hashes[:, 0] >> np.uint64(1)).view(np.int64), hashes[:, 1]
 
 
 def bucket_of(hashes: Ids, buckets: int) -> Ids:

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from jelly._core.algebra.dictionary import TermDictionary
+from jelly._core.algebra.select import term_rows
 from jelly._core.base.batch import Batch
+from jelly._core.base.batch_concat import join_batches
 from jelly.arrow import compute, from_batches, pa, parquet
 from jelly.errors import JellySyntaxError, JellyUnsupportedError
-from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, write_buckets
+from jelly.spark._tables.buckets import ID_BITS, Ids, bucket_of, hash_ids, hash_terms, write_buckets
 
 __all__ = ["TERMS", "TRIPLES", "merge_terms", "term_id", "write_ids"]
 
@@ -86,55 +87,72 @@ def write_ids(
     The rows of a bucket are sorted by ``sort``, by default by subject, which is the order of the buckets too.
     """
     rows = 0
-    for number, run in enumerate(_runs(batches)):
+    for number, run in enumerate(_runs(batches, seed)):
         part = f"{name}-{number}" if number else name
-        run.write(folder, part, os.path.join(folder, scratch), buckets, seed, sort)
+        run.write(folder, part, os.path.join(folder, scratch), buckets, sort)
         rows += run.rows
     return rows
 
 
 class _Run:
-    """The statements of some Batches as numbers of a dictionary."""
+    """The ids of the statements of some Batches, and the Batches for their terms."""
 
     def __init__(self) -> None:
         self.rows = self.size = 0
-        self._terms = TermDictionary()
-        self._columns: tuple[list[np.ndarray], ...] = ([], [], [], [])
+        self._batches: list[Batch] = []
+        self._columns: tuple[list[Ids], ...] = ([], [], [], [])
+        # Of each Batch the terms that are part of a statement, by number, their ids, and more bits of their hashes.
+        self._terms: list[Ids] = []
+        self._ids: list[Ids] = []
+        self._checks: list[np.ndarray] = []
 
-    def add(self, batch: Batch) -> None:
-        # The last one is for -1, the default graph.
-        ids = np.append(self._terms.ids(batch), -1).astype(np.int32)
+    def add(self, batch: Batch, seed: int) -> None:
+        ids, checks = hash_terms(batch, seed)
+        # The last one is for -1, the default graph, and no id.
+        ids = np.append(ids, -1)
+        used = np.zeros(len(ids), np.bool_)
         for column, found in zip(self._columns, (batch.s, batch.p, batch.o, batch.g), strict=True):
-            column.append(np.full(len(batch), -1, np.int32) if found is None else ids[found])
+            if found is None:
+                column.append(np.full(len(batch), -1))
+            else:
+                column.append(ids[found])
+                used[found] = True
+        terms = np.flatnonzero(used[:-1])
+        self._batches.append(batch)
+        self._terms.append(terms)
+        self._ids.append(ids[terms])
+        self._checks.append(checks[terms])
         self.rows += len(batch)
         self.size += len(batch.text)
 
-    def write(self, folder: str, name: str, scratch: str, buckets: int, seed: int, sort: Sequence[str]) -> None:
-        numbers = [np.concatenate(column) for column in self._columns]
-        hashes = np.append(hash_ids(self._terms.batch(), seed), 0)
-        self._write_terms(hashes, numbers, os.path.join(scratch, f"{name}.arrow"), buckets)
-        columns = dict(zip(_PARTS, (hashes[column] for column in numbers), strict=True))
+    def write(self, folder: str, name: str, scratch: str, buckets: int, sort: Sequence[str]) -> None:
+        self._write_terms(os.path.join(scratch, f"{name}.arrow"), buckets)
+        columns = dict(zip(_PARTS, map(np.concatenate, self._columns), strict=True))
         if tuple(sort or ("subject",)) == ("subject",):
             order = np.argsort(columns["subject"])
         else:
             order = np.lexsort([*(columns[by] for by in reversed(sort)), bucket_of(columns["subject"], buckets)])
         arrays = [pa.array(columns[part][order]) for part in _PARTS[:3]]
-        arrays.append(pa.array(columns["graph"][order], mask=numbers[3][order] < 0))
+        graphs = columns["graph"][order]
+        arrays.append(pa.array(graphs, mask=graphs < 0))
         in_bucket = bucket_of(arrays[0].to_numpy(), buckets)
         table = pa.Table.from_arrays(arrays, schema=TRIPLES)
         # Of the other columns a dictionary has nearly as many values as they have rows.
         write_buckets(table, in_bucket, folder, "triples", name, use_dictionary=["predicate", "graph"])
 
-    def _write_terms(self, hashes: Ids, numbers: list[np.ndarray], path: str, buckets: int) -> None:
+    def _write_terms(self, path: str, buckets: int) -> None:
         """The terms in the order of their ids, a record batch for each bucket. Datatypes are no terms by themselves."""
-        used = np.zeros(len(hashes), np.bool_)
-        for column in numbers:
-            used[column] = True
-        used[-1] = False
-        which = np.flatnonzero(used)
-        which = which[np.argsort(hashes[which])]
-        ids = hashes[which]
-        made = from_batches([self._terms.batch(which)], columns=_FLAT, batch_rows=max(len(which), 1)).read_all()
+        ids = np.concatenate(self._ids)
+        order = np.argsort(ids)
+        ids, checks = ids[order], np.concatenate(self._checks)[order]
+        again = np.append(False, ids[1:] == ids[:-1])
+        # Terms with one id of which the other bits differ are both kept, for the error.
+        again[1:] &= checks[1:] == checks[:-1]
+        before = np.cumsum([0, *(batch.n_terms for batch in self._batches)])
+        terms = np.concatenate([terms + shift for terms, shift in zip(self._terms, before[:-1], strict=True)])
+        ids, terms = ids[~again], terms[order[~again]]
+        rows = term_rows(join_batches(self._batches), terms)
+        made = from_batches([rows], columns=_FLAT, batch_rows=max(len(terms), 1)).read_all()
         table = pa.Table.from_arrays([pa.array(ids), *made.combine_chunks().columns], schema=TERMS)
         _check(table, np.flatnonzero(ids[1:] == ids[:-1]) + 1)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -145,10 +163,10 @@ class _Run:
                 file.write_batch(part)
 
 
-def _runs(batches: Iterable[Batch]) -> Iterator[_Run]:
+def _runs(batches: Iterable[Batch], seed: int) -> Iterator[_Run]:
     run = _Run()
     for batch in batches:
-        run.add(batch)
+        run.add(batch, seed)
         if run.rows >= _RUN_ROWS or run.size >= _RUN_BYTES:
             yield run
             run = _Run()
@@ -202,7 +220,7 @@ _DICTIONARIES = ["kind", "datatype", "lang"]
 
 def _first_of_each(new: pa.Table, files: Sequence[parquet.ParquetFile]) -> pa.Table:
     """The new terms in order, each once, without those of the files; an error if two terms have one id."""
-    wanted = np.unique(new["id"].to_numpy())
+    wanted = np.unique(new["id"].to_numpy()) if files else np.empty(0, np.int64)
     old = [table for file in files for table in _known(file, wanted)]
     n_old = sum(map(len, old))
     table = pa.concat_tables([*old, new])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from jelly._io.part_file import RESERVED
+
 __all__ = ["safe_names"]
 
 _MAX = 60  # characters of a name
@@ -43,4 +45,4 @@ def _plain(iri: str) -> str:
     tail = iri.rstrip("/#:")
     tail = tail[max(tail.rfind(mark) for mark in "/#:") + 1 :][:_MAX]
     name = "".join(letter if letter in _SAFE else "_" for letter in tail)
-    return name if name and name[0] in _LETTERS else f"x{name}"
+    return name if name and name[0] in _LETTERS and name.lower() not in RESERVED else f"x{name}"

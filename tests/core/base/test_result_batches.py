@@ -31,7 +31,7 @@ from jelly._core.algebra import changes, message_blank_nodes
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal
 from jelly._core.algebra.graph_names import name_default_graph
-from jelly._core.algebra.select import select
+from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.jena.writer import BinaryWriter
@@ -237,6 +237,16 @@ def syntax_writer(name: str) -> Callable[[Batch], Any]:
     return call
 
 
+def test_terms_of_results_become_rows() -> None:
+    batch = results(ROWS)
+    numbers = list(range(batch.n_terms))[::-1]
+    made = term_rows(batch, numbers)
+    assert [made.term(term) for term in made.o] == [batch.term(term) for term in numbers]
+    assert len(term_rows(batch, [])) == 0
+    with pytest.raises(IndexError):
+        term_rows(batch, [batch.n_terms])
+
+
 # All functions of the core that take a Batch of statements.
 REFUSING: dict[str, Callable[[Batch], Any]] = {
     "changes.take": lambda batch: changes.Transactions().take(batch),
@@ -273,7 +283,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
 # Those that take results, as the tests above show.
 TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms",
-    "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select",
+    "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
     "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip

@@ -1,0 +1,116 @@
+"""What a change makes the build do: the modules that depend on the changed file are compiled, and no others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytest.importorskip("Cython")
+if not (ROOT / "setup.py").is_file():
+    pytest.skip("the sources are not there", allow_module_level=True)
+posix = pytest.mark.skipif(os.name != "posix", reason="names a script as the C compiler")
+
+SOURCES = {
+    "base/low.pxd": "cdef int low(int x) noexcept nogil\n",
+    "base/low.pyx": '"""Low."""\n\ncdef int low(int x) noexcept nogil:\n    return x\n',
+    "base/middle.pxd": "from jelly._core.base.low cimport low\n\ncdef int middle(int x) noexcept nogil\n",
+    "base/middle.pyx": '"""Middle."""\n\ncdef int middle(int x) noexcept nogil:\n    return low(x)\n',
+    "high/top.pyx": '"""Top."""\nfrom jelly._core.base cimport middle\n\ndef top():\n    return middle.middle(1)\n',
+    "high/alone.pyx": '"""Alone."""\n\ndef alone():\n    return 1\n',
+}
+# A C compiler that notes what it compiles.
+COMPILER = """#!/bin/sh
+for word; do case $word in *.c) echo "$word" >> "$COMPILED";; esac; done
+exec ${REAL_CC} "$@"
+"""
+
+
+class Tree:
+    """A small package that is built with our setup.py."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.core = folder / "jelly" / "_core"
+        shutil.copy(ROOT / "setup.py", folder)
+        (folder / "pyproject.toml").write_text(
+            '[project]\nname = "jelly-rdf"\nversion = "0"\n[tool.setuptools]\npackages = []\n'
+        )
+        for name, text in SOURCES.items():
+            path = self.core / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            for package in (path.parent, self.core, self.core.parent):
+                (package / "__init__.py").touch()
+                (package / "__init__.pxd").touch()
+        self.compiler = folder / "compiler"
+        self.compiler.write_text(COMPILER)
+        self.compiler.chmod(0o755)
+
+    def build(self) -> list[str]:
+        """Build, and say which modules were compiled."""
+        log = self.folder / "compiled"
+        log.unlink(missing_ok=True)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("JELLY_", "CYTHON_"))}
+        environment |= {"COMPILED": str(log), "REAL_CC": os.environ.get("CC", "cc"), "CC": str(self.compiler)}
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return sorted(Path(line).stem for line in log.read_text().splitlines()) if log.exists() else []
+
+    def change(self, name: str) -> None:
+        """Add a line, at a time after the last build whatever the clock of the file system counts in."""
+        path = self.core / name
+        path.write_text(path.read_text() + "\n")
+        newest = max(file.stat().st_mtime for file in self.folder.rglob("*") if file.is_file())
+        os.utime(path, (newest + 1, newest + 1))
+
+    def age(self) -> None:
+        """All files are an hour older, in the same order."""
+        for file in self.folder.rglob("*"):
+            if file.is_file():
+                was = file.stat().st_mtime
+                os.utime(file, (was - 3600, was - 3600))
+
+
+@posix
+def test_what_a_change_compiles(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    assert tree.build() == ["alone", "low", "middle", "top"]
+    tree.age()
+    assert tree.build() == [], "nothing changed"
+    tree.change("base/middle.pyx")
+    (tree.core / "high" / "alone.pxd").write_text("")  # a .pxd of its own that was not there
+    assert tree.build() == ["alone", "middle"]
+    tree.age()
+    tree.change("base/low.pxd")  # middle.pxd cimports it, and top cimports that
+    tree.age()
+    assert tree.build() == ["low", "middle", "top"]
+
+
+def test_dependencies_are_those_that_cython_finds() -> None:
+    # What setup.py finds by itself, beside what Cython finds, which misses "from jelly._core.base cimport schema".
+    code = """
+import json, runpy, setuptools
+setuptools.setup = lambda **keywords: None
+read_for = runpy.run_path("setup.py")["read_for"]
+from glob import glob
+from Cython.Build.Dependencies import create_dependency_tree
+tree = create_dependency_tree()
+paths = sorted(glob("jelly/_core/*/*.pyx"))
+print(json.dumps([[path, sorted(read_for(path)), sorted(tree.all_dependencies(path))] for path in paths]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert len(found) > 60
+    for path, ours, theirs in found:
+        # Cython names its own files too, and those of packages, which are empty.
+        read = {file for file in theirs if file.startswith("jelly/") and not file.endswith("__init__.pxd")}
+        assert set(ours) - read <= {"jelly/_core/base/schema.pxd"}, path
+        assert read <= set(ours), path
