@@ -17,7 +17,6 @@ from support import craft
 import jelly
 import jelly.grpc as jg
 from jelly.grpc._protocol import PUBLISH, SUBSCRIBE, pack_subscribe
-from jelly.grpc._topic_info import unpack_info
 
 OPTIONS = options("quads")
 LIMIT = 1 << 20
@@ -313,10 +312,3 @@ def test_tls(serve, tmp_path):
     assert all(server.handler.published == 0 for server, _, welcome in tries[8:-3] if not welcome)
     with pytest.raises(ValueError, match="needs key and certificate"):
         jg.Tls().of_server()
-
-
-# A name that is not UTF-8, a time that is no time.
-@pytest.mark.parametrize("body", [b"\x0a\x02\xff\xfe", b"\x58" + b"\xff" * 8 + b"\x7f"])
-def test_a_topic_that_no_broker_describes(body: bytes) -> None:
-    with pytest.raises(jelly.JellyFormatError):
-        unpack_info(body)
