@@ -13,9 +13,9 @@ import os
 import re
 import stat
 import sys
-import threading
 import warnings
 import zlib
+from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
@@ -540,8 +540,7 @@ def one_thread(method: Callable[Concatenate[Writing, P], T]) -> Callable[Concate
 
     @functools.wraps(method)
     def alone(self: Writing, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if not self._claim.acquire(blocking=False):
-            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
+        self._take()
         try:
             return method(self, *args, **kwargs)
         finally:
@@ -559,13 +558,18 @@ class SinkWriter:
 
     _sink: Sink
     _closed = False
-    _claim: threading.RLock  # of one thread, which may call a method from within another
+    _claim: RLock  # of one thread, which may call a method from within another
 
     def __new__(cls: type[Entered], *_: Any, **__: Any) -> Entered:
         self: Any = super().__new__(cls)  # type: ignore[misc]
-        self._claim = threading.RLock()
+        self._claim = RLock()
         made: Entered = self
         return made
+
+    def _take(self) -> None:
+        """Claim the writer, until ``_claim.release()``."""
+        if not self._claim.acquire(False):
+            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
 
     def __enter__(self: Entered) -> Entered:
         return self

@@ -154,7 +154,6 @@ class MessageWriter(SinkWriter):
         self.messages: int = 0
         self.statements: int = 0
 
-    @one_thread
     def write(
         self,
         message: Iterable[Any],
@@ -176,6 +175,19 @@ class MessageWriter(SinkWriter):
         note : str, default ""
             Text behind the delimiter, instead of the note of the message.
         """
+        self._take()
+        try:
+            self._write_one(message, namespaces, metadata, note)
+        finally:
+            self._claim.release()
+
+    def _write_one(
+        self,
+        message: Iterable[Any],
+        namespaces: Iterable[tuple[str, str]],
+        metadata: Mapping[str, bytes] | None,
+        note: str,
+    ) -> None:
         self._check_open()
         collector = self._collector
         entries = dict(metadata or {})
