@@ -15,7 +15,7 @@ SPARK_VERSIONS := 4.2.1 4.3.0
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize coverage bench gate gate-baseline lint clean
+.PHONY: demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize coverage bench gate gate-baseline lint types clean
 
 demo: $(VENV)/ready
 	$(BIN)/python -m jelly._tools.demo
@@ -44,6 +44,11 @@ wheel: $(VENV)/pip
 	$(BIN)/python -m build --sdist --outdir $(WHEEL)/again . > /dev/null
 	$(BIN)/python -m build --outdir $(WHEEL)/dist . > /dev/null
 	cmp $(WHEEL)/again/*.tar.gz $(WHEEL)/dist/*.tar.gz
+	# Once more in another folder, with a sample of the modules, or with all: JELLY_LONG=1.
+	mkdir $(WHEEL)/elsewhere && tar -xzf $(WHEEL)/dist/*.tar.gz -C $(WHEEL)/elsewhere --strip-components=1
+	$(if $(JELLY_LONG),,find $(WHEEL)/elsewhere/jelly -name '*.pyx' ! -path '*/rules/*' -delete)
+	$(BIN)/python -m build --wheel --outdir $(WHEEL)/again $(WHEEL)/elsewhere > /dev/null
+	$(BIN)/python tests/support/same_wheel.py $(WHEEL)/again/*.whl $(WHEEL)/dist/*.whl
 	$(REPAIR)
 	# Beside the package there are modules by which Spark finds its data sources (W009), copies of one file (W002).
 	$(BIN)/check-wheel-contents --ignore W002,W009 $(WHEEL)/repaired/*.whl
@@ -75,7 +80,8 @@ oldest newest: $(VENV)/pip
 	rm -rf build/$@ && mkdir -p build/$@/out
 	$(PIP) install --quiet --group uv
 	$(PYTHON_OF_VERSIONS) -m venv --without-pip build/$@/venv
-	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf '.[all,graph]'
+	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf \
+	    '.[all,graph]' 'grpcio-tools>=1.64'
 	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
 	$(BIN)/uv pip freeze --python build/$@/venv
 	cp -r pyproject.toml tests docs proto build/$@/out
@@ -130,6 +136,10 @@ gate: $(VENV)/ready
 
 gate-baseline: $(VENV)/ready
 	$(BIN)/python bench/gate.py --write
+
+# Types of each public name, and stubs of the compiled modules that say what is there.
+types: $(VENV)/ready
+	$(BIN)/pytest tests/house/test_typing.py tests/house/test_stubs.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
