@@ -20,7 +20,7 @@ IN_THREADS := tests/threads tests/seekable/test_seek.py \
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
 .PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
-    sanitize-threads coverage bench gate gate-baseline lint clean
+    sanitize-threads types coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
@@ -53,6 +53,11 @@ wheel: $(VENV)/pip
 	$(BIN)/python -m build --sdist --outdir $(WHEEL)/again . > /dev/null
 	$(BIN)/python -m build --outdir $(WHEEL)/dist . > /dev/null
 	cmp $(WHEEL)/again/*.tar.gz $(WHEEL)/dist/*.tar.gz
+	# Once more in another folder, with a sample of the modules, or with all: JELLY_LONG=1.
+	mkdir $(WHEEL)/elsewhere && tar -xzf $(WHEEL)/dist/*.tar.gz -C $(WHEEL)/elsewhere --strip-components=1
+	$(if $(JELLY_LONG),,find $(WHEEL)/elsewhere/jelly -name '*.pyx' ! -path '*/rules/*' -delete)
+	$(BIN)/python -m build --wheel --outdir $(WHEEL)/again $(WHEEL)/elsewhere > /dev/null
+	$(BIN)/python tests/support/same_wheel.py $(WHEEL)/again/*.whl $(WHEEL)/dist/*.whl
 	$(REPAIR)
 	# Beside the package there are modules by which Spark finds its data sources (W009), copies of one file (W002).
 	$(BIN)/check-wheel-contents --ignore W002,W009 $(WHEEL)/repaired/*.whl
@@ -84,7 +89,8 @@ oldest newest: $(VENV)/pip
 	rm -rf build/$@ && mkdir -p build/$@/out
 	$(PIP) install --quiet --group uv
 	$(PYTHON_OF_VERSIONS) -m venv --without-pip build/$@/venv
-	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf '.[all,graph]'
+	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf \
+	    '.[all,graph]' 'grpcio-tools>=1.64'
 	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
 	$(BIN)/uv pip freeze --python build/$@/venv
 	cp -r pyproject.toml tests docs proto build/$@/out
@@ -163,6 +169,10 @@ docs: $(VENV)/docs/ready
 	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --strict -f docs/site/mkdocs.yml
 	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
 	@echo "build/site/index.html"
+
+# Types of each public name, and stubs of the compiled modules that say what is there.
+types: $(VENV)/ready
+	$(BIN)/pytest tests/house/test_typing.py tests/house/test_stubs.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

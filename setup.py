@@ -13,6 +13,7 @@ CC="ccache cc" lets a build use what another build, also of another clone, has c
 """
 
 import gzip
+import inspect
 import os
 import re
 import sys
@@ -115,6 +116,50 @@ def current(path):
     return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, read_for(path)))
 
 
+def sign_classes():
+    """Make Cython begin the docstring of each class with its signature, for `inspect.signature` and `help`.
+
+    Cython only does so for functions; Python takes the line away again from ``__doc__``.
+    """
+    from Cython.Compiler import AutoDocTransforms
+    from Cython.Compiler.StringEncoding import EncodedString
+
+    class Signed(AutoDocTransforms.EmbedSignature):
+        def visit_DefNode(self, node):
+            if node.name in ("__cinit__", "__init__"):
+                self.constructor = node
+            return super().visit_DefNode(node)
+
+        def visit_CClassDefNode(self, node):
+            self._setup_format()
+            self.constructor = None
+            self.visit_ClassDefNode(node)
+            scope = node.entry.type.scope
+            # Without a constructor it has that of its base.
+            if scope.doc is not None and (self.constructor or not node.entry.type.base_type):
+                arguments = self.arguments(self.constructor) if self.constructor else ""
+                text = inspect.cleandoc(scope.doc)
+                scope.doc = EncodedString(f"{node.class_name}({arguments})\n--\n\n{text}")
+            return node
+
+        def arguments(self, function):
+            star, stars = function.star_arg, function.starstar_arg
+            n_named = function.num_kwonly_args
+            n = len(function.args) - n_named - 1
+            return ", ".join(self._fmt_arglist(function.args[1:], 0, n, star, n_named, stars))
+
+        def _fmt_arg(self, arg):
+            if arg.default is None:
+                return arg.name
+            text = self._fmt_expr(arg.default)
+            try:
+                return f"{arg.name}={eval(text, {})!r}"
+            except NameError:  # a constant of C
+                return f"{arg.name}=..."
+
+    AutoDocTransforms.EmbedSignature = Signed
+
+
 class Build(build_ext):
     """Cython and then C, on all cores, for the modules that a change affects."""
 
@@ -134,6 +179,7 @@ class Build(build_ext):
         if old:
             from Cython.Build import cythonize
 
+            sign_classes()
             cythonize(
                 old,
                 # Where processes are spawned, each would run this file again.

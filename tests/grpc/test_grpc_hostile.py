@@ -87,6 +87,8 @@ HEADERS = http2(
     + header(b"content-type", b"application/grpc")
     + header(b"te", b"trailers"),
 )
+# Before 1.84, gRPC waits for the whole of a message that is too long, as it does for any other.
+ENDS = tuple(map(int, grpc.__version__.split(".")[:2])) >= (1, 84)
 # What comes over the socket, and whether the server ends the call or connection by itself and at once.
 SENT = {
     "nothing": (b"", False),
@@ -94,7 +96,7 @@ SENT = {
     "HTTP 1": (b"GET / HTTP/1.1\r\n\r\n", True),
     "half a preface": (PREFACE[:10], False),
     "a call left open": (PREFACE + HEADERS, False),
-    "a gigabyte announced by gRPC": (PREFACE + HEADERS + http2(0, 0, 1, b"\0" + struct.pack(">I", 1 << 30)), True),
+    "a gigabyte announced by gRPC": (PREFACE + HEADERS + http2(0, 0, 1, b"\0" + struct.pack(">I", 1 << 30)), ENDS),
     "noise in a call": (PREFACE + HEADERS + os.urandom(500), True),
 }
 

@@ -50,7 +50,8 @@ def of_rdflib(dataset: bool) -> Any:
     made: Any = rdflib.Dataset() if dataset else rdflib.Graph()
     out = io.BytesIO()
     jelly.write(out, QUADS if dataset else TRIPLES)
-    return made.parse(data=out.getvalue(), format="jelly")
+    made.parse(data=out.getvalue(), format="jelly")  # RDFLib 7.0 gives back another graph
+    return made
 
 
 def ends(statements: Any) -> list[Any]:

@@ -1,3 +1,5 @@
+"""Ids that are equal for equal terms, over one Batch or many: exact, and no slower for quoted triples in quoted triples."""
+
 from typing import Any
 
 import numpy as np
@@ -8,11 +10,48 @@ from jelly._core.base.batch import Batch
 
 @disjoint_base
 class TermDictionary:
+    """Dense ids, from 0, for the distinct terms of many Batches: equal terms have equal ids, others have others.
+
+    It keeps the text of each distinct term. Language tags and datatypes are terms too, and come before the literals
+    that have them.
+
+    >>> import jelly
+    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b"<a:s> <a:p> <a:o> .", b'<a:o> <a:p> "x"@en .'))
+    >>> terms = TermDictionary()
+    >>> terms.ids(one)[one.o].tolist(), terms.ids(two)[two.s].tolist(), len(terms)
+    ([2], [2], 5)
+    >>> [terms.batch().term(id) for id in range(len(terms))]
+    ['<a:s>', '<a:p>', '<a:o>', 'en', '"x"@en']
+    """
     def __new__(cls) -> Self: ...
-    def ids(self, batch: Batch) -> npt.NDArray[np.int64]: ...
-    def batch(self, rows: npt.ArrayLike | None = None) -> Batch: ...
+    def ids(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """The id here of each term of a Batch, so that ``ids[batch.s]`` are those of its subjects: int64.
+
+        JellyLimitError above 2^31 terms.
+        """
+    def batch(self, rows: npt.ArrayLike | None = None) -> Batch:
+        """The terms so far as a Batch, a copy: its term ids are those of this dictionary.
+
+        It has no rows, or one for each of ``rows``, ids of terms: with the term as subject, predicate and object, so that
+        what makes columns of objects makes columns of terms. IndexError for ids that are not there.
+
+        >>> import jelly
+        >>> terms = TermDictionary()
+        >>> ids = terms.ids(next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt")))
+        >>> batch = terms.batch([3, 0])
+        >>> [batch.term(term) for term in batch.o]
+        ['"x"@en', '<a:s>']
+        """
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any: ...
 
-def unique_terms(batch: Batch) -> Batch: ...
-def rows_equal(batch: Batch, row: int, other: Batch, other_row: int) -> bool: ...
+def unique_terms(batch: Batch) -> Batch:
+    """The Batch with one id for each distinct term, see `Batch.unique`; the same one where that is so already."""
+def rows_equal(batch: Batch, row: int, other: Batch, other_row: int) -> bool:
+    """Whether two rows have equal terms at all places, as `row_hash` counts them. IndexError where there is no such row.
+
+    >>> import jelly
+    >>> one, two = (next(jelly.read_batches(text, format="nt")) for text in (b'<a:s> <a:p> "x" .', b'<a:s> <a:p> "y" .'))
+    >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
+    (True, False)
+    """

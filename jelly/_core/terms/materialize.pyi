@@ -1,3 +1,5 @@
+"""Batches to Python objects. Only this module creates objects in a loop."""
+
 from collections.abc import Iterable
 from typing import Any, final
 
@@ -8,15 +10,21 @@ from jelly._core.terms.term_adapter import TermAdapter
 
 @final
 class Materializer:
+    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for."""
     def __new__(cls, batch: Batch, library: TermAdapter | None = None) -> Self: ...
-    def term(self, term: int) -> Any: ...
-    def statements(self, start: int = 0, stop: int | None = None) -> list[Any]: ...
-    def solutions(self) -> list[tuple[Any, ...]]: ...
+    def term(self, term: int) -> Any:
+        """The object for a term id; IndexError if there is no such term."""
+    def statements(self, start: int = 0, stop: int | None = None) -> list[Any]:
+        """The statements of rows ``start`` to ``stop`` as Triples or Quads, or as objects of the library."""
+    def solutions(self) -> list[tuple[Any, ...]]:
+        """The rows of query results: a tuple each, with None where a variable is unbound."""
 
 @final
 class StatementIterator:
+    """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
     def __new__(cls, batches: Iterable[Batch], library: TermAdapter | None = None) -> Self: ...
     def __iter__(self) -> StatementIterator: ...
     # Any, because a Quad unpacks into four and a Triple into three.
     def __next__(self) -> Any: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the source, if it can be closed."""

@@ -1,3 +1,5 @@
+"""The operations of a patch as small immutable Python objects, made from Batches and collected into them."""
+
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
@@ -9,12 +11,30 @@ from jelly._core.terms.model import IRI, BlankNode, Literal, Quad, QuotedTriple,
 
 @disjoint_base
 class Operation:
+    """One row of a patch, the base of all operations.
+
+    The operations are `Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit` and `Abort`.
+    Operations with equal values are equal, and ``str()`` gives the line of RDF Patch.
+    """
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> Any: ...
 
 @final
 class Add(Operation):
+    """Add a statement (RDF Patch: A).
+
+    Parameters
+    ----------
+    statement : Triple, Quad or sequence of terms
+        The statement.
+
+    Examples
+    --------
+    >>> from jelly import IRI
+    >>> str(Add((IRI("a:s"), IRI("a:p"), IRI("a:o"))))
+    'A <a:s> <a:p> <a:o> .'
+    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def statement(self) -> Triple | Quad: ...
@@ -22,6 +42,19 @@ class Add(Operation):
 
 @final
 class Delete(Operation):
+    """Delete a statement (RDF Patch: D).
+
+    Parameters
+    ----------
+    statement : Triple, Quad or sequence of terms
+        The statement.
+
+    Examples
+    --------
+    >>> from jelly import IRI
+    >>> str(Delete((IRI("a:s"), IRI("a:p"), IRI("a:o"), IRI("a:g"))))
+    'D <a:s> <a:p> <a:o> <a:g> .'
+    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def statement(self) -> Triple | Quad: ...
@@ -29,6 +62,22 @@ class Delete(Operation):
 
 @final
 class AddNamespace(Operation):
+    """Declare a namespace (RDF Patch: PA).
+
+    Parameters
+    ----------
+    name : str
+        The prefix, without a colon.
+    iri : IRI or str
+        The IRI that it stands for.
+    graph : IRI, BlankNode or Literal, optional
+        The graph of the declaration. By default the default graph.
+
+    Examples
+    --------
+    >>> str(AddNamespace("ex", "http://example.org/"))
+    'PA "ex" <http://example.org/> .'
+    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def name(self) -> str: ...
@@ -40,6 +89,22 @@ class AddNamespace(Operation):
 
 @final
 class DeleteNamespace(Operation):
+    """Delete a namespace declaration (RDF Patch: PD).
+
+    Parameters
+    ----------
+    name : str
+        The prefix, without a colon.
+    iri : IRI or str, optional
+        The IRI that it stood for, if known.
+    graph : IRI, BlankNode or Literal, optional
+        The graph of the declaration. By default the default graph.
+
+    Examples
+    --------
+    >>> str(DeleteNamespace("ex"))
+    'PD "ex" .'
+    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def name(self) -> str: ...
@@ -51,6 +116,26 @@ class DeleteNamespace(Operation):
 
 @final
 class Header(Operation):
+    """A header of a patch (RDF Patch: H).
+
+    Parameters
+    ----------
+    key : str
+        Name of the header, for example ``id`` or ``prev``.
+    value : IRI, BlankNode, Literal or QuotedTriple
+        Its value.
+
+    Raises
+    ------
+    TypeError
+        If the value is not a term.
+
+    Examples
+    --------
+    >>> from jelly import IRI
+    >>> str(Header("id", IRI("uuid:1")))
+    'H id <uuid:1> .'
+    """
     __match_args__: ClassVar[tuple[str, ...]]
     @property
     def key(self) -> str: ...
@@ -59,16 +144,23 @@ class Header(Operation):
     def __init__(self, key: str, value: IRI | BlankNode | Literal | QuotedTriple) -> None: ...
 
 @final
-class Start(Operation): ...
+class Start(Operation):
+    """Start a transaction (RDF Patch: TX)."""
 
 @final
-class Commit(Operation): ...
+class Commit(Operation):
+    """End a transaction; its operations take effect (RDF Patch: TC)."""
 
 @final
-class Abort(Operation): ...
+class Abort(Operation):
+    """End a transaction; its operations do not take effect (RDF Patch: TA)."""
 
 @final
 class OperationIterator:
+    """Operations one by one out of ``parts``: `Materializer` of the Batch of a patch, and the range of its rows.
+
+    The end of a patch is not an operation and left out.
+    """
     def __new__(cls, parts: Iterable[tuple[Materializer, int, int]]) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Operation: ...
@@ -76,12 +168,19 @@ class OperationIterator:
 
 @disjoint_base
 class OperationBatchBuilder:
+    """Fills the Batch of a patch, as a `BatchBuilder` does with statements (``arity`` 3 or 4).
+
+    ``batch`` is the Batch being filled.
+    """
     @property
     def batch(self) -> Batch: ...
     def __new__(cls, arity: int) -> Self: ...
     def __len__(self) -> int: ...
     def lend(self, function: Callable[[Batch], object]) -> None: ...
-    def clear(self) -> None: ...
-    def add(self, operation: Operation) -> int: ...
-    def end_patch(self) -> None: ...
+    def clear(self) -> None:
+        """Empty the Batch, or begin another one if arrays of it are in use."""
+    def add(self, operation: Operation) -> int:
+        """Append an operation. Return the number of rows, or a larger number if the Batch has much text."""
+    def end_patch(self) -> None:
+        """End the patch here."""
     def __reduce__(self) -> Any: ...

@@ -7,7 +7,6 @@ from collections import OrderedDict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jelly._core.jelly.lookup import _Lru
 from support.craft import (
     IRI,
     LITERAL,
@@ -25,6 +24,7 @@ from support.craft import (
 )
 
 import jelly
+from jelly._core.jelly.lookup import _Lru
 
 
 class Model:

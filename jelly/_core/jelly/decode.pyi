@@ -1,0 +1,1 @@
+"""Jelly frames to Batches: rows, lookup entries and statements, without the GIL."""

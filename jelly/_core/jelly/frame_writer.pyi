@@ -1,0 +1,1 @@
+"""Puts rows into frames and frames into bytes: options row, metadata, keyframes. Knows no term."""

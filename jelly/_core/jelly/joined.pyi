@@ -1,0 +1,1 @@
+"""Detects files joined with `cat`: whether another stream begins where the options row is repeated."""

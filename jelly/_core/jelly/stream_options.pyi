@@ -1,0 +1,1 @@
+"""The stream options row of Jelly-RDF and of Jelly-Patch."""

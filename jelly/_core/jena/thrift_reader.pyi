@@ -1,0 +1,1 @@
+"""RDF Thrift to Batches: rows of graphs, datasets and query results."""

@@ -1,0 +1,1 @@
+"""Batches to RDF Thrift, byte for byte as Jena writes it."""

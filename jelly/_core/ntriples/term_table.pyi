@@ -1,0 +1,1 @@
+"""The different terms of whole datasets, numbered: equal terms have equal numbers, in all Batches."""

@@ -1,0 +1,1 @@
+"""Batches to N-Triples and N-Quads: lengths are measured first, so that bytes are written without tests."""
