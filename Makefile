@@ -10,17 +10,23 @@ QUIET := PYTHONWARNINGS="ignore:Editable installation"
 CORE := $(wildcard jelly/_core/*/*.pyx jelly/_core/*/*.pxd)
 BUILD_INPUTS := setup.py pyproject.toml $(CORE)
 SANITIZED := $(CURDIR)/build/sanitized
+THREADS := $(CURDIR)/build/sanitized-threads
 # Beside that of the lakehouse.
 SPARK_VERSIONS := 4.2.1 4.3.0
+# Tests that start threads, for ThreadSanitizer.
+IN_THREADS := tests/threads tests/seekable/test_seek.py \
+    $(foreach name,jelly/test_decode jelly/test_encode algebra/test_algebra jena/test_binary ntriples/test_text,tests/core/$(name).py)
 # The tests of Spark that run with each version of it.
 EVERY_SPARK := -m every_spark $(foreach name,ingest patches reading streaming udf writing,tests/spark/test_$(name).py)
 
-.PHONY: build demo test pytest lakehouse spark-versions pipeline wheel sanitize coverage bench gate gate-baseline lint clean
+.PHONY: build demo test pytest lakehouse spark-versions oldest newest pipeline wheel sbom sanitize fuzz soak docs \
+    sanitize-threads coverage bench gate gate-baseline lint clean
 
 # Only what changed is compiled.
 build: $(VENV)/ready
 
-demo: $(VENV)/ready
+# Needs no more than numpy and the command, unless the rest is there already.
+demo: $(or $(wildcard $(VENV)/ready),$(VENV)/demo)
 	$(BIN)/python -m jelly._tools.demo
 
 # One after the other also under `make -j`: both build in jelly/_core.
@@ -56,6 +62,35 @@ wheel: $(VENV)/pip
 	cd $(WHEEL)/out && env -u PYTHONPATH -u JELLY_SHARED JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
 	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
 
+# A bill of materials in CycloneDX: the package and what it needs. SBOM_OF is a wheel, or this tree.
+SBOM_OF ?= .
+sbom: $(VENV)/pip
+	rm -rf build/sbom
+	$(PIP) install --quiet --group sbom
+	$(BIN)/python -m venv --without-pip build/sbom/venv
+	$(PIP) --python build/sbom/venv/bin/python install --quiet $(SBOM_OF)
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	    --output-file build/sbom/jelly-rdf.cdx.json build/sbom/venv/bin/python
+
+# The tests of what uses the extras, beside the lowest versions of all of them and beside the newest. Out of the tree, with
+# the package installed: `make oldest PYTHON_OF_VERSIONS=python3.10` builds it for that Python.
+PYTHON_OF_VERSIONS ?= $(PYTHON)
+VERSIONS_TESTED := $(foreach name,cli formats grpc io kafka libraries messages patch results seekable tools,tests/$(name))
+oldest: RESOLUTION := lowest-direct
+newest: RESOLUTION := highest
+# Old packages use what is deprecated in newer Pythons and packages; only the newest ones answer for it.
+oldest: WARNINGS := -W ignore::DeprecationWarning -W ignore::FutureWarning
+oldest newest: $(VENV)/pip
+	rm -rf build/$@ && mkdir -p build/$@/out
+	$(PIP) install --quiet --group uv
+	$(PYTHON_OF_VERSIONS) -m venv --without-pip build/$@/venv
+	$(BIN)/uv pip install --python build/$@/venv --resolution $(RESOLUTION) --reinstall-package jelly-rdf '.[all,graph]'
+	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
+	$(BIN)/uv pip freeze --python build/$@/venv
+	cp -r pyproject.toml tests docs proto build/$@/out
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(VERSIONS_TESTED)
+	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(EVERY_SPARK)
+
 # With another Spark, the one that has Delta, Iceberg and Kafka. Its Python uses the modules built in this tree.
 lakehouse: $(VENV)/ready $(VENV)/lakehouse/ready
 	PYTHONPATH="$(CURDIR)" $(VENV)/lakehouse/bin/python -m pytest --timeout=900 tests/lakehouse
@@ -79,10 +114,22 @@ sanitize: $(VENV)/ready $(SANITIZED)/ready
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
+
+# Any report ends the run with an error. setarch -R: some kernels place memory where ThreadSanitizer cannot be.
+sanitize-threads: $(VENV)/ready $(THREADS)/ready
+	env PYTHONPATH="$(THREADS)" LD_PRELOAD="$$($(CC) -print-file-name=libtsan.so)" \
+	    TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
+	    setarch -R $(BIN)/pytest -p no:cacheprovider --capture=sys $(IN_THREADS)
 else
-sanitize:
-	@echo "sanitize: only on Linux, skipped"
+sanitize sanitize-threads:
+	@echo "$@: only on Linux, skipped"
 endif
+
+# All harnesses of tests/fuzz, one after the other, under both sanitizers. Needs clang. FUZZ names some of them.
+SECONDS = 600
+fuzz: $(VENV)/ready
+	$(BIN)/python tests/fuzz/build.py build/fuzz
+	$(BIN)/python tests/fuzz/run.py build/fuzz $(SECONDS) $(FUZZ)
 
 # Traced modules take the place of the normal ones in jelly/_core, so those are built again afterwards.
 coverage:
@@ -98,12 +145,24 @@ coverage:
 bench: $(VENV)/bench
 	$(BIN)/python -m pytest bench
 
+# Four jobs, one after the other: MINUTES each, or that many million STATEMENTS. The report is in build/soak.
+MINUTES := 60
+STATEMENTS := 500
+soak: $(VENV)/ready
+	$(BIN)/python bench/soak.py --minutes $(MINUTES) --statements $(STATEMENTS)
+
 # Instructions under valgrind, so that it may run beside other work; about a minute.
 gate: $(VENV)/ready
 	$(BIN)/python bench/gate.py
 
 gate-baseline: $(VENV)/ready
 	$(BIN)/python bench/gate.py --write
+
+# Fails on a warning, a dead link or an undocumented public name; then a browser looks at every page, where there is one.
+docs: $(VENV)/docs/ready
+	NO_MKDOCS_2_WARNING=1 $(VENV)/docs/bin/python -m mkdocs build --strict -f docs/site/mkdocs.yml
+	$(VENV)/docs/bin/python -m pytest -q tests/site/test_site_reference.py tests/site/test_site_browser.py
+	@echo "build/site/index.html"
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -125,8 +184,17 @@ $(VENV)/ready: $(VENV)/installed $(BUILD_INPUTS)
 	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
+$(VENV)/demo: $(VENV)/pip $(BUILD_INPUTS)
+	$(QUIET) $(PIP) install --quiet -e '.[cli]'
+	touch $@
+
 $(VENV)/bench: $(VENV)/ready
 	$(PIP) install --quiet --group bench
+	touch $@
+
+$(VENV)/docs/ready: $(VENV)/pip $(BUILD_INPUTS)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(QUIET) $(PIP) --python $(@D)/bin/python install --quiet --group docs -e '.[cli]'
 	touch $@
 
 $(VENV)/lakehouse/ready: $(VENV)/pip pyproject.toml
@@ -143,6 +211,11 @@ $(VENV)/spark-%/ready: $(VENV)/pip pyproject.toml
 $(SANITIZED)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
 	rm -rf $(SANITIZED) build/sanitize
 	CC="$(CC)" JELLY_SANITIZE=1 $(PIP) install --quiet --no-deps --target $(SANITIZED) .
+	touch $@
+
+$(THREADS)/ready: $(VENV)/pip $(BUILD_INPUTS) $(shell find jelly -name '*.py')
+	rm -rf $(THREADS) build/sanitize-threads
+	CC="$(CC)" JELLY_SANITIZE=threads $(PIP) install --quiet --no-deps --target $(THREADS) .
 	touch $@
 
 clean:

@@ -5,6 +5,7 @@ Three switches by environment variables, for builds that are not shipped:
     JELLY_DEBUG=1      no optimisation, debug information, C asserts on
     JELLY_TRACE=1      line tracing, for coverage of the .pyx and .pxd files
     JELLY_SANITIZE=1   AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang)
+    JELLY_SANITIZE=threads   ThreadSanitizer
 
 A build with a switch always compiles everything. `make clean` goes back to a release build.
 
@@ -26,6 +27,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 DEBUG, TRACE, SANITIZE = (bool(os.environ.get(f"JELLY_{name}")) for name in ("DEBUG", "TRACE", "SANITIZE"))
+THREADS = os.environ.get("JELLY_SANITIZE") == "threads"
 WINDOWS = sys.platform == "win32"
 if SANITIZE and WINDOWS:
     raise SystemExit("JELLY_SANITIZE needs gcc or clang")
@@ -37,6 +39,7 @@ directives = {
     "cdivision": True,
     "initializedcheck": False,
     "embedsignature": False,  # the stubs tell the types, docstrings stay as written
+    "freethreading_compatible": True,  # see docs/threads.md
 }
 macros, undefine, link = [], [], []
 
@@ -54,11 +57,15 @@ if TRACE:
     # Coverage sees nothing through sys.monitoring, so 3.12 and later need the older way.
     macros += [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 if SANITIZE:
-    compile_args += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-    link += ["-fsanitize=address,undefined"]
+    sanitizers = "-fsanitize=thread" if THREADS else "-fsanitize=address,undefined"
+    compile_args += [sanitizers, "-fno-omit-frame-pointer"]
+    link += [sanitizers]
+if THREADS:
+    macros += [("JELLY_SANITIZE_THREADS", "1")]  # atomic instructions also with the GIL
 
 
-switches = [name for name, on in (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE)) if on]
+kinds = (("debug", DEBUG), ("trace", TRACE), ("sanitize", SANITIZE), ("threads", THREADS))
+switches = [name for name, on in kinds if on]
 # A directory for each kind of build, so that a wheel never picks up a module of another kind.
 BUILD_BASE = "build/" + ("-".join(switches) or "release")
 

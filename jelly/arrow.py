@@ -172,7 +172,7 @@ class RecordBatchBuilder:
         variables: Sequence[str] | None = None,
     ) -> None:
         self._keep = keep
-        self.schema = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
+        self.schema: Any = schema(layout, dictionary=dictionary, columns=columns, direction=direction)
         self._variables = None if variables is None else tuple(variables)
         if self._variables is not None:
             type = _CODES if dictionary else pa.string()

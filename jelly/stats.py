@@ -235,7 +235,7 @@ class Tally:
 
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
         self.counts: dict[Any, int] = {}
-        self.folded = 0
+        self.folded: int = 0
         self._max_keys = max_keys
         self._room = _MAX_TEXT
 
@@ -315,17 +315,23 @@ class Counting:
     """
 
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
-        self.statements = 0
-        self.kinds = {name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS}
-        self.predicates, self.classes, self.graphs = Tally(max_keys), Tally(max_keys), Tally(max_keys)
-        self.datatypes, self.languages = Tally(max_keys), Tally(max_keys)
-        self.subjects, self.objects = Tally(max_keys), Tally(max_keys)
-        self.runs = np.zeros(65, np.int64)
-        self.sizes = np.zeros(65, np.int64)
+        self.statements: int = 0
+        self.kinds: dict[str, npt.NDArray[np.int64]] = {
+            name: np.zeros(len(_KINDS) + 1, np.int64) for name in _POSITIONS
+        }
+        self.predicates: Tally = Tally(max_keys)
+        self.classes: Tally = Tally(max_keys)
+        self.graphs: Tally = Tally(max_keys)
+        self.datatypes: Tally = Tally(max_keys)
+        self.languages: Tally = Tally(max_keys)
+        self.subjects: Tally = Tally(max_keys)
+        self.objects: Tally = Tally(max_keys)
+        self.runs: npt.NDArray[np.int64] = np.zeros(65, np.int64)
+        self.sizes: npt.NDArray[np.int64] = np.zeros(65, np.int64)
         self.namespaces: dict[str, str] = {}
         # The run at the end of the last Batch, which may continue.
         self.last: Any = None
-        self.run = 0
+        self.run: int = 0
 
     def add(self, batch: Batch) -> None:
         """Count the statements of a Batch.

@@ -9,7 +9,8 @@ from support.shared import REQUIRED, ROOT
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The sanitizers make everything slower; fewer examples keep that run short.
 settings.register_profile("sanitized", settings.get_profile("default"), max_examples=20)
-settings.load_profile("sanitized" if "libasan" in os.environ.get("LD_PRELOAD", "") else "default")
+SANITIZED = any(name in os.environ.get("LD_PRELOAD", "") for name in ("libasan", "libtsan"))
+settings.load_profile("sanitized" if SANITIZED else "default")
 
 
 def pytest_configure() -> None:

@@ -492,10 +492,21 @@ class CsvWriter:
         return ""
 
 
+# VARNAME of SPARQL: only such names can be read again.
+_LETTERS = (
+    "0-9A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_VARIABLE = re.compile(f"[{_LETTERS}][{_LETTERS}\u00b7\u0300-\u036f\u203f\u2040]*")
+
+
 class TsvWriter:
     """SPARQL 1.1 Query Results TSV Format: terms in the syntax of Turtle."""
 
     def __init__(self, variables: Sequence[str]) -> None:
+        for name in variables:
+            if not _VARIABLE.fullmatch(name):
+                raise JellyUnsupportedError(f"TSV cannot hold the variable {name!r:.80}: expected a name of SPARQL")
         self._variables = variables
 
     def header(self) -> str:

@@ -6,7 +6,8 @@ import bz2
 import gzip
 import importlib
 import lzma
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 from jelly.errors import MissingExtraError
@@ -37,16 +38,23 @@ def unpacked(suffix: str, raw: Any) -> Any:
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")
     if suffix == ".bz2":
-        return bz2.BZ2File(raw)
-    return _Xz(raw) if suffix == ".xz" else _Zstd(raw)
+        return _Streams(raw, "bz2", bz2.BZ2Decompressor)
+    if suffix == ".xz":
+        return _Streams(raw, "xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY))
+    return _Zstd(raw)
 
 
-class _Xz:
-    """LZMAFile with a limit on memory."""
+class _Streams:
+    """Compressed streams one after the other.
 
-    def __init__(self, raw: Any) -> None:
+    LZMAFile has no limit on memory, and BZ2File leaves out a stream behind the first one that is broken.
+    """
+
+    def __init__(self, raw: Any, name: str, make: Callable[[], Any]) -> None:
         self._raw = raw
-        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
+        self._name = name
+        self._make = make
+        self._stream = make()
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -62,12 +70,12 @@ class _Xz:
                     if not data:
                         return b""
                     data = bytes(data).lstrip(b"\0")
-                self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)
+                self._stream = self._make()
             elif self._stream.needs_input:
                 data = self._raw.read(CHUNK)
                 if not data:
-                    raise EOFError("the end of the xz stream is missing")
-            text = self._stream.decompress(data, size)
+                    raise EOFError(f"the end of the {self._name} stream is missing")
+            text: bytes = self._stream.decompress(data, size)
             if text:
                 return text
 

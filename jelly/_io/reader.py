@@ -11,7 +11,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.terms.materialize import Materializer, StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
-from jelly._formats.registry import FORMATS, JELLY, READING, find
+from jelly._formats.registry import FORMATS, JELLY, READING, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
@@ -102,10 +102,11 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
-        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
+        self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
             with self.source.named():
-                self.format = found = find(format or self.source.media_type, self.source.name)
+                found = find(format or self.source.media_type, self.source.name)
+            self.format: Format = found
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
@@ -254,10 +255,10 @@ class Frame:
         metadata: dict[str, bytes] | None = None,
         namespaces: list[tuple[str, str]] | None = None,
     ) -> None:
-        self.index = index
-        self.statements = statements
-        self.metadata = metadata or {}
-        self.namespaces = namespaces or []
+        self.index: int = index
+        self.statements: list[Statement] = statements
+        self.metadata: dict[str, bytes] = metadata or {}
+        self.namespaces: list[tuple[str, str]] = namespaces or []
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self.statements)

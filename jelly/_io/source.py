@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import errno
+import functools
 import gzip
 import io
 import lzma
@@ -14,9 +15,10 @@ import stat
 import sys
 import warnings
 import zlib
+from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
 
 from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
 from jelly._io.limits import memory_error
@@ -43,6 +45,9 @@ CHUNK = 1 << 20
 Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")
+P = ParamSpec("P")
+T = TypeVar("T")
+Writing = TypeVar("Writing", bound="SinkWriter")
 Rows = TypeVar("Rows", bound=Sized)
 
 # Names of open descriptors. Shells use them for pipes such as `>(command)`.
@@ -202,10 +207,10 @@ class Source:
             raise ValueError("max_expansion must be at least 1")
         self._max_expansion = max_expansion
         self._src = src
-        self.name = ""
+        self.name: str = ""
         self.size: int | None = None
         # The first decompressed bytes, and the further arguments of `explain` for them.
-        self.head = b""
+        self.head: bytes = b""
         self.expected: tuple[str, Collection[str], str] | None = None
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
@@ -243,7 +248,8 @@ class Source:
                 f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
             )
         self._raw = _Raw(read)
-        self.media_type = None if _ANY.fullmatch(media_type.partition(";")[0].strip().lower()) else media_type or None
+        is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
+        self.media_type: str | None = None if is_any else media_type or None
 
     @property
     def bytes_read(self) -> int:
@@ -529,6 +535,20 @@ class Sink:
             self._part = None
 
 
+def one_thread(method: Callable[Concatenate[Writing, P], T]) -> Callable[Concatenate[Writing, P], T]:
+    """A method of a `SinkWriter` that is refused while another thread is in such a method of the same object."""
+
+    @functools.wraps(method)
+    def alone(self: Writing, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        self._take()
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._claim.release()
+
+    return alone
+
+
 class SinkWriter:
     """Base of classes that write to a `Sink`.
 
@@ -538,6 +558,18 @@ class SinkWriter:
 
     _sink: Sink
     _closed = False
+    _claim: RLock  # of one thread, which may call a method from within another
+
+    def __new__(cls: type[Entered], *_: Any, **__: Any) -> Entered:
+        self: Any = super().__new__(cls)  # type: ignore[misc]
+        self._claim = RLock()
+        made: Entered = self
+        return made
+
+    def _take(self) -> None:
+        """Claim the writer, until ``_claim.release()``."""
+        if not self._claim.acquire(False):
+            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
 
     def __enter__(self: Entered) -> Entered:
         return self
@@ -604,6 +636,7 @@ class SinkWriter:
         """Write the remaining bytes."""
         raise NotImplementedError
 
+    @one_thread
     def close(self) -> None:
         """Finish writing and give the file its final name."""
         if self._closed:

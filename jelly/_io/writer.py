@@ -14,9 +14,9 @@ from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.term_adapter import TermAdapter
 from jelly._formats.native import default_options
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY, WRITING, find
+from jelly._formats.registry import JELLY, WRITING, Format, find
 from jelly._io.settings import checked, refuse_unknown
-from jelly._io.source import Sink, SinkWriter
+from jelly._io.source import Sink, SinkWriter, one_thread
 from jelly._io.widening import Memory, WideningEncoder, changed, missing, open_fields
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.index import KEYFRAME_ROWS
@@ -137,10 +137,10 @@ class Writer(SinkWriter):
         self._rows = COLLECT_ROWS
         self._early: list[tuple[str, str]] = []
         self._pending = 0  # number of frames that ended in the collector
-        self.statements = 0
+        self.statements: int = 0
         self._sink = Sink(dst)
         try:
-            self.format = find(format, self._sink.name)
+            self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
@@ -182,6 +182,7 @@ class Writer(SinkWriter):
             if version and self._sink.is_live:
                 self._encoder.choose(version=version)
 
+    @one_thread
     def _collect(self, arity: int) -> BatchBuilder:
         """The BatchBuilder, made for the given arity unless the stream has another arity."""
         self._check_open()
@@ -196,10 +197,11 @@ class Writer(SinkWriter):
                 fixed = "physical_type" not in self._encoder.allowed
                 # Where triples may become quads, graphs are collected.
                 arity = 3 if fixed and self._encoder.options.physical_type == PhysicalType.TRIPLES else 4
-            self._collector = BatchBuilder(arity, library=self._library)
+            collector = BatchBuilder(arity, library=self._library)
             for name, iri in self._early:
-                self._collector.namespace(name, iri)
+                collector.namespace(name, iri)
             self._early = []
+            self._collector = collector
         return self._collector
 
     def add(self, statement: Any) -> None:
@@ -216,6 +218,7 @@ class Writer(SinkWriter):
         if collector.add(statement) >= self._rows:
             self._flush()
 
+    @one_thread
     def extend(self, statements: Iterable[Any]) -> None:
         """Write many statements. This is faster than `add` in a loop.
 
@@ -234,6 +237,7 @@ class Writer(SinkWriter):
         while self._collect(3).extend(iterator, self._rows):
             self._flush()
 
+    @one_thread
     def add_batch(self, batch: Batch, *, keep_frames: bool | None = None) -> None:
         """Write a Batch.
 
@@ -253,6 +257,7 @@ class Writer(SinkWriter):
         self._put(lambda: self._encoder.encode(batch, keep_frames))
         self.statements += len(batch)
 
+    @one_thread
     def namespace(self, name: str, iri: str) -> None:
         """Declare a namespace. Formats without prefixes ignore it.
 
@@ -268,6 +273,7 @@ class Writer(SinkWriter):
         else:
             self._collect(3).namespace(name, iri)
 
+    @one_thread
     def end_frame(self, metadata: Mapping[str, bytes] | None = None) -> None:
         """End the frame here, even if it is empty. Formats without frames ignore it.
 
@@ -283,15 +289,17 @@ class Writer(SinkWriter):
         if self._pending >= self._rows:
             self._flush()
 
+    @one_thread
     def _flush(self) -> None:
         collector = self._collector
         self._pending = 0
         if collector is None:
             return
-        batch = collector.batch
+        collector.lend(self._encode)
+
+    def _encode(self, batch: Batch) -> None:
         self.statements += len(batch)
         self._put(lambda: self._encoder.encode(batch, True))
-        collector.clear()
 
     def flush(self) -> None:
         """Write all frames that have ended so far."""

@@ -37,7 +37,7 @@ class IndexedFile(Generic[Item]):
     def __init__(
         self, path: str | os.PathLike[str], *, opener: Callable[[str], BinaryIO] = open_local, **limits: Any
     ) -> None:
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         refuse_unknown(limits, SEEKING, JELLY.title)
         self._file = opener(self.path)
         try:

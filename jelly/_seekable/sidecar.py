@@ -175,6 +175,8 @@ def _states(
         if not (offset >= 0 and 0 <= length <= _MAX_STATE):
             raise damaged
         with opener(path) as sidecar:
+            if offset + length > sidecar.seek(0, os.SEEK_END):
+                raise damaged
             sidecar.seek(offset)
             data = sidecar.read(length)
         if len(data) != length or zlib.crc32(data) != crc:

@@ -14,13 +14,14 @@ from typing import Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
-from jelly._formats.registry import FORMATS, JELLY, READING
+from jelly._formats.registry import FORMATS, JELLY, READING, table_kind
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly.errors import JellyArgumentError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
@@ -78,6 +79,10 @@ def convert(
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
 
+    The input or the output may be a table: a path with the suffix ``.parquet``, ``.arrow`` or ``.csv``, with the
+    columns of the layout ``"flat"`` (see `jelly.arrow`; extra ``arrow``). Of the keywords, stream options, formats,
+    ``strict``, ``seekable`` and limits go with tables.
+
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
@@ -119,6 +124,8 @@ def convert(
 
     Raises
     ------
+    JellyArgumentError
+        If a keyword does not go with the formats.
     JellyOptionsError
         If named graphs, namespaces, quoted triples or generalized statements appear after the output has started, and
         the output is not a path or the caller chose options without them. The message names the options to pass. If the
@@ -137,6 +144,15 @@ def convert(
     (1, b'<a:s> <a:p> "o" .\\n')
     """
     began = time.perf_counter()
+    if (from_format is None and table_kind(src)) or (to_format is None and table_kind(dst)):
+        framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
+        others = {"on_error": on_error != "raise", "progress": progress, "namespaces": namespaces, "writing": writing}
+        for name, is_given in (framing | others).items():
+            if is_given:
+                raise JellyArgumentError(f"{name}= does not go with tables")
+        formats = {"from_format": from_format, "to_format": to_format}
+        settings = {**limits, **({"strict": True} if strict else {})}
+        return _convert_table(src, dst, began, **formats, options=options, seekable=seekable, **settings)
     reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
     reader.source.expected = (reader.format.name, FORMATS, "from_format")
     with reader:
@@ -180,6 +196,17 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
+
+
+def _convert_table(src: Any, dst: Any, began: float, **settings: Any) -> Conversion:
+    from jelly._formats.table_files import convert_table
+
+    statements = convert_table(src, dst, **settings)
+    read, written = (
+        os.path.getsize(path) if isinstance(path, str | os.PathLike) and os.path.isfile(path) else 0
+        for path in (src, dst)
+    )
+    return Conversion(statements, read, written, time.perf_counter() - began, 0, [])
 
 
 def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import random
 import sys
 import time
@@ -166,6 +167,34 @@ def _show(rows: list[list[str]]) -> None:
         show_table(_HEAD, rows)
 
 
+def bars(sizes: list[tuple[str, float]], width: int = 40) -> list[str]:
+    """Lines with a bar for each size in MB.
+
+    >>> for line in bars([("text", 4.0), ("Jelly", 1.0)], width=8):
+    ...     print(line)
+    text   ████████ 4.00 MB
+    Jelly  ██ 1.00 MB
+    """
+    most = max(size for _, size in sizes)
+    longest = max(len(name) for name, _ in sizes)
+    return [f"{name:<{longest}}  {'█' * max(1, round(width * size / most))} {size:.2f} MB" for name, size in sizes]
+
+
+def _finish(row: list[str]) -> None:
+    """Show the sizes of one file as bars, and what to try next."""
+    text, packed, data, packed_data = map(float, row[2:6])
+    print(f"\n{row[0]}, {row[1]} statements:")
+    for line in bars([("text", text), ("Jelly", data), ("text.gz", packed), ("Jelly.gz", packed_data)]):
+        # A terminal that cannot show blocks gets number signs.
+        print("  " + (line if (sys.stdout.encoding or "").lower().startswith("utf") else line.replace("█", "#")))
+    command, sample = Path(sys.executable).with_name("jelly"), Path(str(files("jelly"))) / "data" / "demo.nq"
+    here = [os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path) for path in (command, sample)]
+    print("\nTry next:")
+    print(f"  {here[0]} convert {here[1]} library.jelly")
+    print(f"  {here[0]} stats library.jelly")
+    print(f"  {here[0]} cat library.jelly | head")
+
+
 def main() -> int:
     """Run the demo. Returns 0 if every statement survived the round trip."""
     began = time.perf_counter()
@@ -184,6 +213,7 @@ def main() -> int:
         print(f"DIFFERENT after the round trip: {', '.join(wrong)}")
         return 1
     total = sum(int(row[1].replace(",", "")) for row in rows)
+    _finish(max(rows, key=lambda row: float(row[2])))
     print(f"\nAll {total:,} statements are the same after the round trip. {time.perf_counter() - began:.1f} s")
     return 0
 

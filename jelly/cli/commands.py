@@ -112,8 +112,8 @@ def cli() -> None:
     """
 
 
-for command in (canonicalize, cat, hash_, messages, patch, results):
-    cli.add_command(command)
+for _command in (canonicalize, cat, hash_, messages, patch, results):
+    cli.add_command(_command)
 
 
 class _LogicalChoice(click.Choice[str]):
@@ -360,8 +360,9 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
 def _summary(done: jelly.Conversion) -> None:
     speed = done.statements / done.seconds if done.seconds else 0
     ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
+    statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{done.statements:,} statements, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
+        f"{statements}, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
         f"{done.seconds:.2f} s, {_count(speed)} statements/s"
     )
     if done.n_skipped:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
@@ -20,6 +20,8 @@ from jelly._tools.blank_node_scope import MODES
 
 __all__ = [
     "STATEMENTS",
+    "Decorator",
+    "ParamType",
     "blank_node_options",
     "can_have_index",
     "layout_option",
@@ -34,6 +36,19 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Decorator(Protocol):
+    """Adds an option to a command."""
+
+    def __call__(self, command: F, /) -> F: ...
+
+
+# Generic in newer versions of click, but for type checkers only.
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType
 
 # Options for reading files, by the keyword of the functions: sizes, and switches with their values.
 _LIMITS = {limit.name: limit.help for limit in SETTABLE}
@@ -57,7 +72,7 @@ STATEMENTS = (
 )
 
 
-class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class Size(ParamType):
     """A number of bytes or entries: 1000, 64M, 1G, where K, M, G and T are powers of 1024."""
 
     name = "size"
@@ -103,7 +118,7 @@ def limits_of(limits: dict[str, Any], *known: Collection[str], what: str = "") -
     return limits
 
 
-quoted_option = click.option(
+quoted_option: Decorator = click.option(
     "--quoted",
     type=click.Choice(["rdf-1.2", "rdf-star"]),
     help="How text formats write quoted triples: <<( )>> of RDF 1.2 (default) or << >> of RDF-star.",
@@ -126,7 +141,7 @@ def blank_node_options(default: str | None, note: str) -> Callable[[F], F]:
     return decorate
 
 
-layout_option = click.option(
+layout_option: Decorator = click.option(
     "--layout", type=click.Choice(list(LAYOUTS)), default="flat", help="Columns of a table (default: flat)."
 )
 
@@ -171,7 +186,7 @@ def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple
     return low, high
 
 
-shape_option = click.option(
+shape_option: Decorator = click.option(
     "--format", "shape", type=click.Choice(["table", "yaml", "json"]),
     help="Form of the result (default: table on a terminal, else yaml).",
 )

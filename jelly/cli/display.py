@@ -25,9 +25,9 @@ try:
     )
     from rich.table import Column, Table
     from rich.text import Text
-except ImportError as error:
+except ImportError as _error:
     raise MissingExtraError(
-        f"the command needs the {error.name} package: python -m pip install 'jelly-rdf[cli]'"
+        f"the command needs the {_error.name} package: python -m pip install 'jelly-rdf[cli]'"
     ) from None
 
 __all__ = ["progress", "show_inspection", "show_report", "show_result_stats", "show_stats", "show_table"]

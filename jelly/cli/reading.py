@@ -13,7 +13,7 @@ from jelly._formats.registry import FORMATS, Format, find, having
 from jelly._io.reader import ACCEPT
 from jelly._io.source import Source, is_web
 from jelly._io.widening import LateError
-from jelly.cli.common import limits_of
+from jelly.cli.common import Decorator, limits_of
 
 __all__ = [
     "FORMAT",
@@ -29,7 +29,7 @@ __all__ = [
 
 FORMAT = click.Choice(list(FORMATS))
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
-from_option = click.option(
+from_option: Decorator = click.option(
     "--from", "from_format", type=FORMAT,
     help="Format of the input (default: by the suffix of the file, or the Content-Type of an address).",
 )

@@ -72,7 +72,10 @@ def convert_(
 @results.command("cat", short_help="Print results as text.")
 @click.argument("src", metavar="FILE")
 @_from
-@click.option("--to", "to_format", type=click.Choice(["tsv", "csv", "json", "xml"]), default="tsv", show_default=True)
+@click.option(
+    "--to", "to_format", type=click.Choice(["tsv", "csv", "json", "xml"]), default="tsv", show_default=True,
+    help="Format of the output.",
+)
 @_limits
 def cat_(src: str, from_format: str | None, to_format: str, limits: dict[str, Any]) -> None:
     """Print the results in FILE.

@@ -25,7 +25,7 @@ from jelly._io.source import split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, changed, missing, open_fields
 from jelly._tools.convert import choose_options
 from jelly.cli.commands import cli
-from jelly.cli.common import STATEMENTS, Size, limits_of, progress_bar, reading_options, say
+from jelly.cli.common import STATEMENTS, ParamType, Size, limits_of, progress_bar, reading_options, say
 from jelly.cli.reading import settings_of, wide_advice, wide_changes, wide_options
 
 __all__ = ["cli"]
@@ -34,10 +34,15 @@ REFRESH = 0.5  # seconds between two updates of the counters
 _TOKEN = "JELLY_TOKEN"  # in the environment, where other users do not see it as they see arguments
 
 
+_SYNC = {
+    "always": "a publication is acknowledged when it is on the disk",
+    "interval": "a crash of the machine may lose what was acknowledged in the last {:g} s",
+    "never": "a crash of the machine may lose what the system did not write yet",
+}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class Age(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class Age(ParamType):
     """Seconds, written as 90s, 30m, 12h or 7d."""
 
     name = "age"
@@ -50,12 +55,12 @@ class Age(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return float(int(number) * _SECONDS[unit])
 
 
-class OfTopic(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class OfTopic(ParamType):
     """A value for all topics, or NAME=VALUE for one: a pair of the name, or "", and the value."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
-        self.name = kind.name
+        self.name: str = kind.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         name, _, rest = str(value).rpartition("=")
@@ -221,6 +226,8 @@ def serve(listen: str, files: tuple[str, ...], store: str | None, keep: int, tok
     )  # fmt: skip
     with contextlib.ExitStack() as stack:
         stack.enter_context(closing(topics))
+        if store is not None:
+            say(f"{store}: {_SYNC[given['sync']].format(given['sync_interval'])}")
         for name, file in pairs:
             _load(topics, name, file, settings.get(file))
         broker = Broker(topics)

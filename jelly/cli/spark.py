@@ -91,7 +91,10 @@ def spark_() -> None:
     "--out", required=True, metavar="DIR",
     help="Output directory, which all executors must be able to access, or a URL such as s3://bucket/table.",
 )
-@click.option("--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True)
+@click.option(
+    "--to", type=click.Choice(["parquet", "jelly"]), default="parquet", show_default=True,
+    help="Format of the files of the table.",
+)
 @click.option(
     "--layout", type=click.Choice([*LAYOUTS, *BUILT]), default="flat", show_default=True,
     help="flat and ntriples: columns of one table; ids: tables of terms and triples; vertical: a table for each "

@@ -52,13 +52,13 @@ class Broker(AsyncHandler):
     """
 
     def __init__(self, topics: Topics | None = None, *, create: bool = True, max_subscribers: int = 1000) -> None:
-        self.topics = topics or Topics()
+        self.topics: Topics = topics or Topics()
         self.create = create
         self.max_subscribers = max_subscribers
-        self.published = 0  # messages
-        self.delivered = 0
-        self.subscribers = 0
-        self.refused = 0  # publications and subscriptions that ended with an error
+        self.published: int = 0  # messages
+        self.delivered: int = 0
+        self.subscribers: int = 0
+        self.refused: int = 0  # publications and subscriptions that ended with an error
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:

@@ -98,8 +98,8 @@ class _Attempts:
 
     def __init__(self, retries: int, timeout: float | None) -> None:
         self.retries = retries
-        self.deadline = None if timeout is None else time.monotonic() + timeout
-        self.failed = 0  # in a row
+        self.deadline: float | None = None if timeout is None else time.monotonic() + timeout
+        self.failed: int = 0  # in a row
 
     @property
     def left(self) -> float | None:
@@ -130,14 +130,14 @@ class _Progress:
     ) -> None:  # fmt: skip
         self.settings = settings
         self.patch = patch
-        self.request = pack_subscribe(topic, options)
+        self.request: bytes = pack_subscribe(topic, options)
         self.start = start
         self.follow = follow
-        self.attempts = _Attempts(settings.retries, timeout)
+        self.attempts: _Attempts = _Attempts(settings.retries, timeout)
         self.given = metadata
         self.number: int | None = None  # of the next message, if the server sends numbers
-        self.received = 0
-        self.decoder = FrameDecoder(patch=patch)
+        self.received: int = 0
+        self.decoder: FrameDecoder = FrameDecoder(patch=patch)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the next attempt."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from jelly._core.base.batch import Batch
 from jelly._io.reader import Frame, Statement
+from jelly._options import PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyLimitError, JellyOptionsError, MissingExtraError
 from jelly.grpc._framing import FrameDecoder, frame_of, statements_of
 from jelly.grpc._patches import PUNCTUATION
@@ -111,8 +112,8 @@ class Call:
     def __init__(self, context: Any, authenticate: Authenticate | None) -> None:
         self._context = context
         self.peer: str = context.peer()
-        self.metadata = metadata_of(context.invocation_metadata())
-        self.identity = authenticate(self.metadata) if authenticate is not None else None
+        self.metadata: dict[str, str] = metadata_of(context.invocation_metadata())
+        self.identity: str | None = authenticate(self.metadata) if authenticate is not None else None
         self.is_authorized = False  # by the `authorize` of the server
 
 
@@ -155,9 +156,11 @@ class Subscription(Call):
     def __init__(self, context: Any, authenticate: Authenticate | None, request: bytes, patch: bool = False) -> None:
         super().__init__(context, authenticate)
         self.patch = patch
+        self.topic: str
+        self.options: StreamOptions | PatchOptions | None
         self.topic, self.options = unpack_subscribe(request, patch)
         self.start: int | str | None = _start(self.metadata.get(START))
-        self.follow = self.metadata.get(FOLLOW, "1") != "0"
+        self.follow: bool = self.metadata.get(FOLLOW, "1") != "0"
 
     @property
     def is_active(self) -> bool:
@@ -229,7 +232,7 @@ class Publication(Call):
         self._open = 0  # bytes since a patch ended
         self._topic = self.metadata.get(TOPIC) or _topic_of(context)
         self._checked = False
-        self.messages = 0
+        self.messages: int = 0
         self.lost = 0  # see `Topic`, when the publication began
 
     @property

@@ -202,8 +202,9 @@ class FrameWriter:
         self._collector.end_frame(metadata)
         if self._encoder is None:
             self._encoder = self._start(self._chosen, first=self._collector.batch)
-        frames = self._encoder.encode_frames(self._collector.batch, True)
-        self._collector.clear()
+        frames: list[bytes] = []
+        encoder = self._encoder
+        self._collector.lend(lambda batch: frames.extend(encoder.encode_frames(batch, True)))
         return frames
 
     def close(self) -> list[bytes]:

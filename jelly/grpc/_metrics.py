@@ -118,7 +118,7 @@ class Monitor:
     """
 
     def __init__(self, broker: Broker, address: str = "127.0.0.1:0") -> None:
-        self.broker = broker
+        self.broker: Broker = broker
         self.is_stopping = False
         host, _, port = address.rpartition(":")
         if not port.isdigit() or not host:
@@ -154,7 +154,7 @@ class Monitor:
             self._server = Listening((host.strip("[]"), int(port)), Answer)
         except OSError as error:
             raise OSError(error.errno, f"cannot listen there: {error.strerror}", address) from None
-        self.address = f"{host}:{self._server.server_address[1]}"
+        self.address: str = f"{host}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="jelly-metrics", daemon=True)
 
     def answer(self, path: str) -> tuple[int, str, str]:

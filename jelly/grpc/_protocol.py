@@ -163,7 +163,7 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += size
 
 
-def _text(value: bytes, what: str) -> str:
+def text_of(value: bytes, what: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -182,7 +182,7 @@ def unpack_subscribe(data: bytes, patch: bool = False) -> tuple[str, StreamOptio
     options: bytes | None = None
     for tag, _, value in fields_of(data):
         if tag == _TOPIC_TAG:
-            topic = _text(value, "topic")
+            topic = text_of(value, "topic")
         elif tag == _OPTIONS_TAG:
             options = (options or b"") + value  # protobuf merges messages so
     if options is None:
@@ -213,7 +213,7 @@ def unpack_options(data: bytes) -> StreamOptions:
     name = ""
     for tag, _, value in fields_of(data):
         if tag == _NAME_TAG:
-            name = _text(value, "stream name")
+            name = text_of(value, "stream name")
     return StreamOptions(**_numbers(data, _OPTION_TAGS), stream_name=name)
 
 

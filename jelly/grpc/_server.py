@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 from weakref import WeakSet
 
-from jelly.errors import JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyOptionsError, MissingExtraError
 from jelly.grpc._context import (
     Authenticate,
     Authorize,
@@ -455,6 +455,8 @@ class Server:
 
     Raises
     ------
+    JellyArgumentError
+        If the handler is an `AsyncHandler`, such as a `Broker`.
     OSError
         If the address is not available.
 
@@ -484,10 +486,13 @@ class Server:
         workers: int = 32,
         **limits: int,
     ) -> None:
+        if isinstance(handler, AsyncHandler):
+            raise JellyArgumentError(f"{type(handler).__name__} is a handler for asyncio: use AsyncServer, not Server")
         self._settings = settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
-        self.handler = handler
+        self.handler: Handler = handler
+        self.address: str
         self._server = grpc.server(
             ThreadPoolExecutor(workers, "jelly-grpc"),
             interceptors=[_SyncGuard(authenticate)] if authenticate is not None else [],
@@ -620,14 +625,16 @@ class AsyncServer:
         max_received_bytes: int = MAX_RECEIVED,
         **limits: int,
     ) -> None:
+        if isinstance(handler, Handler):
+            raise JellyArgumentError(f"{type(handler).__name__} is a handler for threads: use Server, not AsyncServer")
         self._settings = _Settings(
             address, tls, authenticate, authorize, insecure, gzip, max_message_bytes, max_received_bytes, limits
         )
-        self.handler = handler
+        self.handler: AsyncHandler = handler
         self._server: Any = None
         self._health: Any = None
         self._calls: WeakSet[asyncio.Task[Any]] = WeakSet()
-        self.address = address
+        self.address: str = address
 
     def _note_call(self) -> None:
         if (task := asyncio.current_task()) is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._options import PatchOptions, StreamOptions
-from jelly.errors import JellyError
-from jelly.grpc._protocol import fields_of, put_varint, unpack_options, unpack_patch_options
+from jelly.errors import JellyError, JellyFormatError
+from jelly.grpc._protocol import fields_of, put_varint, text_of, unpack_options, unpack_patch_options
 from jelly.grpc._topic_log import Topic
 
 __all__ = ["TopicInfo"]
@@ -121,9 +121,9 @@ def unpack_info(data: Any) -> TopicInfo:
         if tag in _NUMBERS:
             values[_NUMBERS[tag]] = number
         elif tag == _NAME_TAG:
-            values["name"] = value.decode()
+            values["name"] = text_of(value, "name of a topic")
         elif tag == _OWNER_TAG:
-            values["owner"] = value.decode()
+            values["owner"] = text_of(value, "owner of a topic")
         elif tag in (_OPTIONS_TAG, _PATCH_OPTIONS_TAG):
             with contextlib.suppress(JellyError):  # those that no writer may choose
                 values["options"] = (unpack_options if tag == _OPTIONS_TAG else unpack_patch_options)(value)
@@ -131,7 +131,10 @@ def unpack_info(data: Any) -> TopicInfo:
     if age := values.pop("keep_seconds", 0):
         values["keep_age"] = float(age)
     if updated := values.get("updated"):
-        values["updated"] = datetime.fromtimestamp(updated / 1000, timezone.utc)
+        try:
+            values["updated"] = datetime.fromtimestamp(updated / 1000, timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            raise JellyFormatError(f"{updated} milliseconds are no time of a topic") from None
     return TopicInfo(**values)
 
 

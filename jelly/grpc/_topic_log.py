@@ -144,9 +144,9 @@ class Topic:
         self.keep_bytes = keep_bytes
         self.keep_age = keep_age
         self.owner = owner
-        self.statements = 0
-        self.failure = ""  # of the last write
-        self.lost = 0  # times that what was written could not be put on the disk
+        self.statements: int = 0
+        self.failure: str = ""  # of the last write
+        self.lost: int = 0  # times that what was written could not be put on the disk
         self._options = options
         self._lock = threading.Lock()
         self._segments: list[_Segment] = []
@@ -534,12 +534,8 @@ class Topic:
             self._fsync(file, copy)
         finally:
             os.close(copy)
-        if not file.is_named and hasattr(os, "O_DIRECTORY"):
-            folder = os.open(file.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                to_disk(folder)
-            finally:
-                os.close(folder)
+        if not file.is_named:
+            _fsync_names(file.path.parent)
         file.synced = max(file.synced, size)
         file.is_named = True
 
@@ -587,6 +583,9 @@ class Topic:
             file = _File(one, number)
             self._files.append(file)
             self._recover_file(file)
+        if self._files:
+            _fsync_names(path.parent)
+            self._files[-1].is_named = True
 
     def _recover_file(self, file: _File) -> None:
         """Find the segments of a file and cut off bytes after its last complete frame.
@@ -620,9 +619,10 @@ class Topic:
                 with open(torn, "wb") as rest:
                     shutil.copyfileobj(data, rest)
                 data.truncate(at)
+            # A broker that was killed may have left what the system did not write yet.
+            to_disk(data.fileno())
         self._size += at
         file.size = file.synced = at
-        file.is_named = True
         file.newest = changed
         file.began = 0.0  # not known; with a limit of age the next message begins another file
         if at:
@@ -653,6 +653,16 @@ class Topic:
         segment.frames = None
         self._next += 1
         self.statements += rows
+
+
+def _fsync_names(folder: Path) -> None:
+    """Write the entries of a folder to the disk, where that can be done."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            to_disk(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _has_options(frame: bytes) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from jelly._io.part_file import RESERVED, patiently, to_disk
 from jelly._io.source import lock
-from jelly.errors import JellyError, JellyLimitError, JellyOptionsError
+from jelly.errors import JellyError, JellyFormatError, JellyLimitError, JellyOptionsError
 from jelly.grpc._topic_log import NUMBER, PATCH_SUFFIX, SUFFIX, Topic
 
 __all__ = ["Topics"]
@@ -85,12 +85,12 @@ class Topics:
     ) -> None:
         if sync not in ("always", "interval", "never"):
             raise JellyOptionsError(f"sync is {sync!r}: expected always, interval or never")
-        self.store = None if store is None else Path(store)
+        self.store: Path | None = None if store is None else Path(store)
         if self.store is None:
             keep = KEEP if keep is None else keep
             keep_bytes = KEEP_BYTES if keep_bytes is None else keep_bytes
         self.limits: dict[str, Any] = {"keep": keep, "keep_bytes": keep_bytes, "keep_age": keep_age}
-        self.per_topic = {name: dict(limits) for name, limits in (per_topic or {}).items()}
+        self.per_topic: dict[str, dict[str, Any]] = {name: dict(limits) for name, limits in (per_topic or {}).items()}
         for name, limits in self.per_topic.items():
             if unknown := limits.keys() - set(_LIMITS):
                 raise JellyOptionsError(
@@ -133,10 +133,7 @@ class Topics:
             if path.suffix in (SUFFIX, PATCH_SUFFIX) and not path.name.startswith("."):
                 stem = path.stem.partition(NUMBER)[0]
                 paths.setdefault(unquote(stem), set()).add(path.with_name(stem + path.suffix))
-        try:
-            owners = json.loads((store / _OWNERS).read_text("utf-8"))
-        except FileNotFoundError:
-            owners = {}
+        owners = _read_owners(store / _OWNERS)
         for name, found in sorted(paths.items()):
             if len(found) > 1:
                 raise JellyError(f"topic {name!r} has files of statements and of patches", source=str(store))
@@ -273,7 +270,10 @@ class Topics:
         if self.store is not None:
             owners = {name: topic.owner for name, topic in self._topics.items() if topic.owner}
             new = self.store / (_OWNERS + ".new")
-            new.write_text(json.dumps(owners), "utf-8")
+            with open(new, "wb") as file:
+                file.write(json.dumps(owners).encode())
+                file.flush()
+                to_disk(file.fileno())
             patiently(new.replace, self.store / _OWNERS)
 
     def delete(self, name: str) -> Topic | None:
@@ -330,3 +330,16 @@ class Topics:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _read_owners(path: Path) -> dict[str, str]:
+    """The names of topics and of the clients that created them."""
+    try:
+        owners = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        owners = None
+    if not isinstance(owners, dict) or not all(isinstance(owner, str) for owner in owners.values()):
+        raise JellyFormatError("expected the names of topics and of their owners in JSON", source=str(path))
+    return owners

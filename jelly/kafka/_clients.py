@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jelly.errors import JellyError
 
-if TYPE_CHECKING:
-    ClientError = Exception
-else:
+if not TYPE_CHECKING:
     try:
         from confluent_kafka.serialization import SerializationError as ClientError
     except ImportError:
@@ -20,8 +18,15 @@ else:
 __all__ = ["JellySerializationError", "known_to_clients", "serialization_error", "set_headers", "take_header"]
 
 
-# `ClientError` before JellyError would hide its __init__; Exception itself may not stand beside it.
-class JellySerializationError(JellyError, *(() if ClientError is Exception else (ClientError,))):  # type: ignore[misc]
+if TYPE_CHECKING or ClientError is Exception:
+    _Error = JellyError
+else:
+    # `ClientError` first would hide the __init__ of JellyError.
+    class _Error(JellyError, ClientError):
+        """An error of both."""
+
+
+class JellySerializationError(_Error):
     """A value cannot be serialized or deserialized. ``__cause__`` is the error that says why.
 
     Where confluent-kafka is installed it is a ``confluent_kafka.serialization.SerializationError`` too.

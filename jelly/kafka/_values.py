@@ -228,14 +228,15 @@ class ValueEncoder:
     # ---- Batches
 
     def _flush(self, collector: _Collector, made: list[bytes | None]) -> None:
-        batch = collector.builder.batch
+        collector.builder.lend(lambda batch: self._encode(batch, collector, made))
+
+    def _encode(self, batch: Batch, collector: _Collector, made: list[bytes | None]) -> None:
         encoder = collector.encoder
         if collector.longest > LARGE or lacking(encoder.options, batch):
             encoder = self._encoder(batch, collector.arity, collector.grouped, collector.longest > LARGE)
         frames = encoder.encode_frames(batch, True)
         for place, frame in zip(collector.places, frames, strict=True):
             made[place] = frame
-        collector.builder.clear()
         collector.places.clear()
         collector.longest = 0
 

@@ -382,11 +382,12 @@ class TurtleLog(TextLog):
                 continue
             names = [(number - first, name, iri) for number, name, iri in declared if first <= number <= i]
             self._line = line + text.count(b"\n", 0, at)
-            # First the message, then its delimiter, which cannot be refused.
+            # First the message, then its delimiter, which cannot be refused: it is not parsed, as no limit is for it.
             inner = [(a - at, b - at, c - at, d) for a, b, c, d in cuts[first:i]]
             yield from self._read(text[at:begin], inner, names)
             if i < len(cuts):
-                yield from self._read(text[begin:stop], [(0, stop - begin, note - begin, 0)], [])
+                notes = [] if self._directive or note >= stop else [text[note:stop].strip()]
+                yield from self._push(self._sentinel + b"\n", notes, [], self._prefixes)
             at, first = stop, i + 1
         self._line = line
 

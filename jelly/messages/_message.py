@@ -58,10 +58,10 @@ class Message:
         self._statements: list[Triple | Quad] | None = list(statements)
         self._terms: Materializer | None = None
         self._begin, self._end = 0, len(self._statements)
-        self.index = index
-        self.namespaces = list(namespaces)
+        self.index: int = index
+        self.namespaces: list[tuple[str, str]] = list(namespaces)
         self._declared, self._n_declared = self.namespaces, len(self.namespaces)
-        self.metadata = dict(metadata or {})
+        self.metadata: dict[str, bytes] = dict(metadata or {})
         if note:
             self.metadata[NOTE] = note.encode()
 

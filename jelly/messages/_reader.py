@@ -16,7 +16,7 @@ from jelly._io.source import MAX_EXPANSION, Source
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError
 from jelly.messages._document_logs import NdjsonLog, XmlLog, YamlLog
 from jelly.messages._logs import JellyLog, Log, TextLog, TurtleLog
-from jelly.messages._media import LOG_FORMATS, Dialect, find_log, media_type
+from jelly.messages._media import LOG_FORMATS, Dialect, LogFormat, find_log, media_type
 from jelly.messages._message import Declared, Message, messages_of
 from jelly.messages._tar import TarLog
 
@@ -129,7 +129,8 @@ class MessageReader:
         max_datatypes: int = 256,
         max_expansion: int = MAX_EXPANSION,
     ) -> None:
-        self.source = Source(src, max_expansion, ACCEPT)
+        self.source: Source = Source(src, max_expansion, ACCEPT)
+        self.format: LogFormat
         try:
             with self.source.named():
                 format = format or self.source.media_type
@@ -151,8 +152,8 @@ class MessageReader:
             raise ValueError(f'trailing is {trailing!r}: expected "open" or "close"')
         self._rename = rename_blank_nodes
         self._prefixes = Declared()
-        self.messages = 0
-        self.statements = 0
+        self.messages: int = 0
+        self.statements: int = 0
         self._unread = False  # messages of a chunk are still to come
         name = self.format.name
         if members is not None and name != "tar":

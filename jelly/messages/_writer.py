@@ -7,14 +7,13 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from inspect import signature
 from typing import Any
 
-from jelly._core.algebra.message_blank_nodes import drop_open_frame
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._formats.registry import TRIG, TURTLE
 from jelly._io.settings import checked
-from jelly._io.source import Progress, Sink, SinkWriter
+from jelly._io.source import Progress, Sink, SinkWriter, one_thread
 from jelly._io.widening import ALL_FIELDS, WideningEncoder, open_fields
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
@@ -141,6 +140,7 @@ class MessageWriter(SinkWriter):
     ) -> None:
         self._sink = Sink(dst)
         try:
+            self.format: LogFormat
             self.format, found, _ = find_log(format, self._sink.name)
             self._encoder = _encoder(self.format, dialect or found or "comment", options, members, self)
         except BaseException:
@@ -151,8 +151,8 @@ class MessageWriter(SinkWriter):
         # These find what a format cannot hold when it is written.
         self._each = self.format.name not in ("jelly", "nt", "nq")
         self._waiting = 0
-        self.messages = 0
-        self.statements = 0
+        self.messages: int = 0
+        self.statements: int = 0
 
     def write(
         self,
@@ -175,6 +175,19 @@ class MessageWriter(SinkWriter):
         note : str, default ""
             Text behind the delimiter, instead of the note of the message.
         """
+        self._take()
+        try:
+            self._write_one(message, namespaces, metadata, note)
+        finally:
+            self._claim.release()
+
+    def _write_one(
+        self,
+        message: Iterable[Any],
+        namespaces: Iterable[tuple[str, str]],
+        metadata: Mapping[str, bytes] | None,
+        note: str,
+    ) -> None:
         self._check_open()
         collector = self._collector
         entries = dict(metadata or {})
@@ -196,7 +209,7 @@ class MessageWriter(SinkWriter):
             if self._each:
                 self._encode()
         except BaseException as error:
-            drop_open_frame(collector.batch)
+            collector.drop_open_frame()
             if self._each:
                 collector.clear()
             if isinstance(error, JellyError):
@@ -209,14 +222,16 @@ class MessageWriter(SinkWriter):
             self._encode()
 
     def _encode(self) -> None:
-        batch = self._collector.batch
+        self._collector.lend(self._encode_batch)
+        self._waiting = 0
+
+    def _encode_batch(self, batch: Batch) -> None:
         if len(batch.frames):
             self._put(lambda: self._encoder.encode(batch))
         if self._each:
             self.statements += len(batch)
-        self._collector.clear()
-        self._waiting = 0
 
+    @one_thread
     def add_batch(self, batch: Batch) -> None:
         """Write the messages of a Batch.
 
@@ -237,6 +252,7 @@ class MessageWriter(SinkWriter):
         self.messages += n
         self.statements += len(batch)
 
+    @one_thread
     def flush(self) -> None:
         """Flush what has been written, so that readers of a live stream see it."""
         self._encode()

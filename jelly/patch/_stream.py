@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from jelly._core.ntriples.text import TextWriter
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.operations import Header, Operation, OperationBatchBuilder, OperationIterator
 from jelly._formats.protocols import Framing
-from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, find
+from jelly._formats.registry import JELLY_PATCH, PATCH_FORMATS, PATCH_READING, Content, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
-from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader
+from jelly._io.source import MAX_EXPANSION, Progress, Sink, SinkWriter, Source, SourceReader, one_thread
 from jelly._io.widening import WideningEncoder, changed, open_fields
 from jelly._options import MIN_NAME_TABLE, PatchOptions, StatementType
 from jelly._seekable.index import KEYFRAME_ROWS
@@ -121,7 +121,7 @@ class Patch:
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Patch) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<jelly.patch.Patch: {len(self)} operations>"
@@ -244,9 +244,10 @@ class PatchReader(SourceReader):
 
     @checked(PATCH_READING)
     def __init__(self, src: Any, *, format: str | None = None, delimited: bool | None = None, **limits: Any) -> None:
-        self.source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
+        self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION))
         try:
-            self.format = found = find(format, self.source.name, content=Content.PATCH)
+            found = find(format, self.source.name, content=Content.PATCH)
+            self.format: Format = found
             self.source.expected = (found.name, PATCH_FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
             limits = fitted(limits, found.reading, self.source.size)
@@ -432,12 +433,12 @@ class PatchWriter(SinkWriter):
     ) -> None:
         if options is not None and not isinstance(options, PatchOptions | Mapping):
             raise JellyArgumentError(f"options must be PatchOptions, not {type(options).__name__}")
-        self.operations = 0
+        self.operations: int = 0
         self._inside = False  # a transaction
         self._given = options if isinstance(options, PatchOptions) else changed(PatchOptions(), options or {})
         self._sink = Sink(dst)
         try:
-            self.format = find(format, self._sink.name, content=Content.PATCH)
+            self.format: Format = find(format, self._sink.name, content=Content.PATCH)
             make = partial(
                 self.format.open_writer,
                 framing=Framing(
@@ -486,6 +487,7 @@ class PatchWriter(SinkWriter):
         for operation in operations:
             self.add(operation)
 
+    @one_thread
     def add_batch(self, batch: Batch) -> None:
         """Write the rows of a Batch.
 
@@ -511,6 +513,7 @@ class PatchWriter(SinkWriter):
         if len(self._collector) >= COLLECT_ROWS:
             self._flush()
 
+    @one_thread
     def write(self, patch: Patch) -> None:
         """Write a whole patch and end it.
 
@@ -530,10 +533,10 @@ class PatchWriter(SinkWriter):
         if self._sink.is_live:
             self._sink.flush()
 
+    @one_thread
     def _flush(self) -> None:
         if len(self._collector):
-            self._encode(self._collector.batch)
-            self._collector.clear()
+            self._collector.lend(self._encode)
 
     def _finish(self) -> None:
         """Write what is left, and end the patch that is not ended."""

@@ -159,10 +159,11 @@ class _Check(Check):
             self._check_patch_flags(batch, options, op, numbers)
 
     def _check_patch_flags(self, batch: Batch, options: PatchOptions, op: Any, numbers: Any) -> None:
-        kinds = batch.kind
+        # Rows without a term have id -1, the last index here: there may be no term at all.
+        kinds = np.append(batch.kind, 0)
         columns = [batch.s, batch.p, batch.o] + ([] if batch.g is None else [batch.g])
         is_statement = op <= DELETE
-        wrong = generalized_terms(batch)
+        wrong = np.append(generalized_terms(batch), False)
         for slot, ids in enumerate(columns):
             used = (ids >= 0) & (is_statement | (slot == 3) | ((op == HEADER) & (slot == 2)))
             quoted = used & (kinds[ids] == Kind.TRIPLE)

@@ -222,6 +222,31 @@ def test_memory_with_a_subscriber_that_never_reads(stored, tmp_path):
         assert end(process) == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of another process from /proc")
+@pytest.mark.parametrize("kept", [["--keep", "300"], ["--store", "{}", "--keep-bytes", "100M"]])
+def test_memory_with_a_slow_subscriber_and_a_fast_publisher(kept, tmp_path):
+    """The subscriber takes a twentieth of what is published meanwhile: memory stays as it is."""
+    process, address = serve_command(*(argument.format(tmp_path) for argument in kept))
+    try:
+        with jg.Client(address) as client, jg.Client(address) as other:
+            sizes, taken = [], []
+            graphs = options("graph messages")
+            for lot in range(24):
+                client.publish([big(100 * lot + i) for i in range(100)], topic="t", options=graphs)
+                if lot == 0:
+                    frames = iter(other.subscribe("t"))
+                if lot < 3 or "--store" in kept:  # in memory it falls behind what is kept
+                    taken += numbers(next(frames) for _ in range(5))
+                sizes.append(resident(process.pid))
+            assert taken == [*range(len(taken))]
+            # The first 10 MB fill what is kept, and the windows of the connections.
+            assert max(sizes[8:]) - sizes[7] < 6 << 20
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert end(process) == 0
+
+
+@pytest.mark.timeout(300 if KILLS < 50 else 1800)
 def test_kill_9_while_publishing(tmp_path):
     """After each restart every acknowledged message is there once and in order; of the others a beginning at most."""
     acknowledged, sent, restarts = [], 0, 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import gc
 import os
 import socket
+import ssl
 import struct
 import threading
+import warnings
 
 import grpc
 import pytest
@@ -312,3 +315,39 @@ def test_tls(serve, tmp_path):
     assert all(server.handler.published == 0 for server, _, welcome in tries[8:-3] if not welcome)
     with pytest.raises(ValueError, match="needs key and certificate"):
         jg.Tls().of_server()
+
+
+def test_what_is_no_tls(serve, tmp_path):
+    """Plain text and rubbish at a port with TLS, silence, and TLS at a port without: nobody else is hindered."""
+    trustme = pytest.importorskip("trustme")
+    ca = trustme.CA()
+    issued = ca.issue_cert("localhost", "127.0.0.1")
+    known = jg.Tls(authorities=ca.cert_pem.bytes())
+    key, certificate = issued.private_key_pem.bytes(), issued.cert_chain_pems[0].bytes()
+    secure, plain = serve(tls=jg.Tls(key, certificate)), serve()
+    host, _, port = secure.address.rpartition(":")
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # the beginning of a handshake that does not go on
+    with contextlib.ExitStack() as stack:
+        for first in (b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", bytes(256) * 40, hello, b""):
+            for _ in range(10):
+                sock = stack.enter_context(socket.create_connection((host, int(port)), timeout=20))
+                sock.sendall(first)
+        with jg.Client(secure.address, tls=known, retries=0) as client:
+            assert client.publish(messages("quads", 2), topic="t", options=OPTIONS, timeout=20) == 2
+    for old in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(cadata=ca.cert_pem.bytes().decode())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = old
+            context.set_ciphers("ALL:@SECLEVEL=0")  # this side would take it
+        with (
+            socket.create_connection((host, int(port)), timeout=20) as sock,
+            pytest.raises((ssl.SSLError, ConnectionError)),
+        ):
+            context.wrap_socket(sock, server_hostname="127.0.0.1")
+    with jg.Client(plain.address, tls=known, retries=0) as client:
+        refused("UNAVAILABLE", lambda: client.publish(messages("quads", 1), topic="t", options=OPTIONS, timeout=20))
+    with jg.Client(plain.address, retries=0) as client:
+        assert client.publish(messages("quads", 2), topic="t", options=OPTIONS, timeout=20) == 2
+    assert (secure.handler.published, plain.handler.published) == (2, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -44,6 +45,14 @@ def figures(address):
     """The metrics by name."""
     status, text = get(address, "/metrics")
     assert status == 200
+    # As Prometheus reads it: first what a metric is, then its values, all of one metric in a row.
+    name = r"jelly_[a-z_]+"
+    assert re.fullmatch(
+        rf"(# HELP ({name}) [^\n]+\n# TYPE \2 (counter|gauge)\n"
+        r'(\2(\{topic="([^"\\\n]|\\["\\n])*"\})? [0-9.]+\n)*)+', text
+    )  # fmt: skip
+    declared = re.findall(rf"^# TYPE ({name})", text, re.M)
+    assert len(declared) == len(set(declared))
     return {name: float(value) for name, _, value in
             (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))}  # fmt: skip
 
@@ -234,6 +243,67 @@ def test_it_stops_where_the_loop_takes_no_signals(ending, tmp_path):
     assert "3 messages in" in told
     assert len(list(jelly.read_frames(tmp_path / "t.jelly"))) == 3
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_while_others_publish_and_subscribe(ending, tmp_path):
+    """No traceback; those who are connected are told; what was acknowledged is there, of the rest a beginning."""
+    process, address, _ = served("--store", str(tmp_path), start_new_session=True)
+    open_ended, told = threading.Event(), []
+    sent = iter(range(10, 1_000_000))
+
+    def without_end():
+        for i in sent:
+            yield from messages("quads", 1, start=i)
+            if i == 20:
+                open_ended.set()
+
+    def publish():
+        with jg.Client(address, retries=0) as client:
+            try:
+                client.publish(without_end(), topic="t", options=OPTIONS)
+            except jelly.JellyServiceError as error:
+                told.append(error.code)
+
+    def listen():
+        with jg.Client(address, retries=0) as client:
+            try:
+                list(client.subscribe("t"))
+            except jelly.JellyServiceError as error:
+                told.append(error.code)
+
+    with jg.Client(address) as client:
+        client.publish(messages("quads", 10), topic="t", options=OPTIONS)
+        threads = [threading.Thread(target=target) for target in (listen, listen, publish)]
+        for thread in threads:
+            thread.start()
+        assert open_ended.wait(20)
+        until(lambda: client.topics("t")[0].subscribers == 2)
+    os.killpg(process.pid, ending)  # as Ctrl-C does: all processes of the group
+    said = process.stderr.read()
+    assert end(process) == 0
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(said.splitlines()) == 1
+    assert "messages in" in said
+    assert len(told) == 3
+    assert set(told) <= {"UNAVAILABLE", "CANCELLED"}
+    with jg.Topics(tmp_path) as topics:
+        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(topics.get("t").end)]
+        assert topics.get("t").end >= 10
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_while_it_begins(ending, tmp_path):
+    """A signal while a large file is loaded ends the command, without a traceback."""
+    os.mkfifo(tmp_path / "never.nt")
+    process = spawn("-m", "jelly", "serve", "--listen", "127.0.0.1:0", "--topic", f"t={tmp_path / 'never.nt'}")
+    with open(tmp_path / "never.nt", "wb"):  # when it has opened the file
+        process.send_signal(ending)
+        said = process.stderr.read()
+        code = end(process)
+    assert "Traceback" not in said
+    assert code in (130, 143, -ending)
+
 
 def test_a_full_disk(tmp_path):
     """The broker says so, keeps what it has, serves it, and goes on when there is room."""
@@ -280,6 +350,37 @@ def test_a_full_disk(tmp_path):
         assert numbers(jelly.read_frames(store / "t.jelly")) == [*range(acknowledged + 1)]
     finally:
         subprocess.run(["umount", "-l", str(store)], timeout=20, check=True)
+
+
+def test_files_that_may_not_grow(tmp_path):
+    """A quota, here a limit of the process: what is acknowledged is kept, other topics and the next start go on."""
+    pytest.importorskip("resource")
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n"
+        "sys.argv[1:] = ['serve', '--listen', '127.0.0.1:0', '--store', sys.argv[1]]\n"
+        "from jelly.cli import main\nmain()"
+    )
+    process = spawn("-c", code, str(tmp_path))
+    line = next(line for line in process.stderr if line.startswith("listening on "))
+    address = line.split()[2].rstrip(",")
+    acknowledged = 0
+    try:
+        with jg.Client(address) as client:
+            with pytest.raises(jelly.JellyServiceError, match="RESOURCE_EXHAUSTED: the store is full"):  # noqa: PT012
+                for acknowledged in range(100):
+                    client.publish([big(acknowledged)], topic="t", options=GRAPHS)
+            assert 10 < acknowledged < 15
+            assert numbers(client.subscribe("t", follow=False)) == [*range(acknowledged)]
+            client.publish([big(0)], topic="u", options=GRAPHS)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        told = process.stderr.read()
+        assert end(process) == 0
+    assert "Traceback" not in told
+    with jg.Topics(tmp_path) as topics:
+        topics.get("t").fill([big(acknowledged)], GRAPHS)
+        assert numbers(jelly.read_frames(tmp_path / "t.jelly")) == [*range(acknowledged + 1)]
 
 
 def test_a_fast_publisher_waits_for_the_broker(serve, monkeypatch):
@@ -369,8 +470,16 @@ def test_the_port_of_the_metrics_is_in_use(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        err = command("serve", "--listen", "127.0.0.1:0", "--metrics", f"127.0.0.1:{taken.getsockname()[1]}", code=1)
-    assert "cannot listen there" in err
+        port = taken.getsockname()[1]
+        for policy, told in (
+            ("always", "a publication is acknowledged when it is on the disk"),
+            ("interval", "a crash of the machine may lose what was acknowledged in the last 5 s"),
+            ("never", "a crash of the machine may lose what the system did not write yet"),
+        ):
+            err = command("serve", "--listen", "127.0.0.1:0", "--metrics", f"127.0.0.1:{port}", "--store",
+                          str(tmp_path), "--sync", policy, "--sync-interval", "5s", code=1)  # fmt: skip
+            assert "cannot listen there" in err
+            assert f"{tmp_path}: {told}\n" in err
 
 
 def test_statements_stay_as_they_are_over_a_restart_with_files(tmp_path):

@@ -14,6 +14,7 @@ import jelly.grpc._topic_log
 from jelly import Frame, StreamOptions
 from jelly.grpc._framing import frame_of
 from jelly.grpc._protocol import accept_options, pack_subscribe, serve_options, unpack_subscribe
+from jelly.grpc._topic_info import unpack_info
 from jelly.grpc._topic_log import Missed
 
 OWN = StreamOptions(physical_type=2, logical_type=14, version=1, max_name_table_size=100, max_prefix_table_size=10,
@@ -388,3 +389,10 @@ def test_a_store_that_is_full(tmp_path):
     topic.close()
     with jg.Topics(tmp_path) as topics:
         assert topics.get("t").end == 2
+
+
+# A name that is not UTF-8, a time that is no time.
+@pytest.mark.parametrize("body", [b"\x0a\x02\xff\xfe", b"\x58" + b"\xff" * 8 + b"\x7f"])
+def test_a_topic_that_no_broker_describes(body: bytes) -> None:
+    with pytest.raises(jelly.JellyFormatError):
+        unpack_info(body)

@@ -1,8 +1,12 @@
-"""The workflows of CI name what there is: make targets, dependency groups, paths."""
+"""The workflows of CI name what there is, and linters find nothing in them; wheels are built for each platform."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +28,56 @@ def test_what_a_workflow_names_is_there(path: Path) -> None:
         assert {"runs-on", "timeout-minutes", "steps"} <= job.keys()
         needs = job.get("needs", [])
         assert set([needs] if isinstance(needs, str) else needs) <= jobs.keys()
+        for row in job.get("strategy", {}).get("matrix", {}).get("include", []):
+            assert re.search(rf"^{row.get('target', 'test')}\b.*:", makefile, re.M), row
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
             assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step.get("uses", "a/b@v1")), step
             command = step.get("run", "")
             for target in re.findall(r"^make ([\w-]+)", command, re.M):
-                assert re.search(rf"^{target}:", makefile, re.M), target
+                assert re.search(rf"^{target}\b.*:", makefile, re.M), target
             for group in re.findall(r"--group (\w+)", command):
                 assert re.search(rf"^{group} = \[", project, re.M), group
             for place in re.findall(r"\btests[\w/]*", command):
                 assert (ROOT / place).exists(), place
+
+
+def run(name: str, *arguments: str | Path) -> str:
+    """What a command of an optional package prints."""
+    command = shutil.which(name, path=sysconfig.get_path("scripts"))
+    if command is None:
+        pytest.skip(f"{name} is not installed (pip install --group lint)")
+    done = subprocess.run([command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_workflows_have_the_form_that_github_asks_for() -> None:
+    run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
+
+
+def test_the_workflows_give_away_no_rights() -> None:
+    run("zizmor", "--offline", "--quiet", "--config", ROOT / ".github" / "zizmor.yml", *WORKFLOWS)
+
+
+VERSIONS = ("cp310", "cp311", "cp312", "cp313", "cp314", "cp314t", "cp315", "cp315t")
+PLATFORMS = {
+    "linux": ("manylinux_x86_64", "manylinux_aarch64", "musllinux_x86_64", "musllinux_aarch64"),
+    "macos": ("macosx_x86_64", "macosx_arm64"),
+    "windows": ("win_amd64", "win_arm64"),
+}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_wheels_are_built_for_each_platform(platform: str) -> None:
+    found = run("cibuildwheel", "--platform", platform, "--print-build-identifiers", ".").split()
+    assert set(found) == {f"{version}-{name}" for version in VERSIONS for name in PLATFORMS[platform]}
+
+
+def test_the_configuration_of_wheels_has_the_form_that_cibuildwheel_asks_for(tmp_path: Path) -> None:
+    resources = pytest.importorskip("cibuildwheel.util.resources", reason="pip install --group lint")
+    tomllib = pytest.importorskip("tomllib")
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+    file = tmp_path / "cibuildwheel.json"
+    file.write_text(json.dumps(configuration))
+    run("check-jsonschema", "--schemafile", resources.CIBUILDWHEEL_SCHEMA, file)

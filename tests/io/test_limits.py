@@ -5,8 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import re
 import struct
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -332,3 +334,14 @@ def test_max_expansion(tmp_path: Path) -> None:
     with pytest.raises(jelly.JellyLimitError, match="max_expansion"):
         jelly.inspect(bz2.compress(stream))
     assert jelly.inspect(bz2.compress(stream), max_expansion=1 << 24).statements == 1
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_a_stream_behind_the_first_one_is_broken(pack: Callable[[bytes], bytes]) -> None:
+    first, second = (pack(b"<a:s> <a:p> <a:%d> .\n" % i) for i in range(2))
+    assert len(list(jelly.read(first + second, format="nt"))) == 2
+    broken = second[:-8] + b"\0" * 8
+    for source in (first + broken, [first, broken], [first + broken[:9], broken[9:]], first + b"garbage"):
+        found = []
+        with pytest.raises(jelly.JellyFormatError, match="compressed data is (broken|cut off)"):
+            found.extend(jelly.read(source, format="nt"))

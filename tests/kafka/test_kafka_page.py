@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from support.pages import programs
 
 for name in ("confluent_kafka", "kafka", "aiokafka", "rdflib", "zstandard"):
     pytest.importorskip(name, reason=f"{name} is not installed")
@@ -18,13 +19,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "kafka.md"
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_the_programs_of_the_page(broker: str) -> None:
-    programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert len(programs) == 5
+    found = programs(PAGE)
+    assert len(found) == 5
     names: dict[str, object] = {}
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for program in programs:
+        for program in found:
             exec(compile(program.replace("127.0.0.1:9092", broker), str(PAGE), "exec"), names)
     lines = out.getvalue().splitlines()
     assert "http://example.org/sensor/1" in lines[0]

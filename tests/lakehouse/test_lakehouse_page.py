@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from jars import LIST, spark_version
+from support.pages import programs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lakehouse.md"
 LOG = {
@@ -38,7 +39,7 @@ def test_its_recipes(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         f"{name} string" for name in ("subject", "predicate", "object", "object_kind", "datatype", "lang", "graph")
     )
     spark.createDataFrame(rows, names).write.parquet(str(tmp_path / "incoming"))
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    blocks = programs(PAGE)
     assert len(blocks) == 8
     # Relative paths are those of the JVM.
     paths = r'"((?:dump|log|incoming|published\w*|state|feed)\b[^"]*)"'

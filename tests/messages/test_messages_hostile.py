@@ -291,3 +291,16 @@ def test_what_was_fed_is_not_lost(format: str) -> None:
             call()
     found = [*messages, *reader.feed(log), *reader.close()]
     assert len(found) == reader.messages == (2 if format == "jelly" else 3)
+
+
+@pytest.mark.parametrize("format", ["ttl", "trig"])
+def test_a_limit_below_the_size_of_a_delimiter(format):
+    text = f"# @message note\n# @message\n{A * 3}# @message\n"
+    found, error = [], None
+    try:
+        for message in MessageReader(text.encode(), format=format, max_message_bytes=20):
+            found.append((len(message), message.note))
+    except jelly.JellyLimitError as caught:
+        error = caught
+    assert error is not None
+    assert found == [(0, "note")]

@@ -145,3 +145,15 @@ def test_documents_in_chunks():
 )
 def test_stray_markup(text, found):
     assert DocumentScanner().feed(text.encode())[-1][0] == found
+
+
+def test_an_escape_at_the_end_of_a_chunk():
+    name = b"e:" + b"long" * 9
+    for directive, mark in ((False, b" # @message\n"), (True, b"\nMESSAGE\n")):
+        for escape in (b"\\.", b"\\\\", b".\\.", b"\\\\."):
+            text = name + escape + b" <p>" + mark + b" <o> ."
+            whole = Lexer(directive=directive).feed(text, True)
+            assert len(whole) == 1
+            for cut in range(len(text)):
+                lexer = Lexer(directive=directive)
+                assert lexer.feed(text[:cut]) + lexer.feed(text[cut:], True) == whole, (escape, cut)

@@ -101,3 +101,7 @@ def test_a_patch_that_is_cut_off_anywhere() -> None:
         except jelly.JellyError:
             continue
         assert found.bytes == end
+
+
+def test_validate_rows_without_any_term() -> None:
+    assert jelly.patch.validate(jelly.patch.dumps(Patch([Start(), Commit()]))) == []

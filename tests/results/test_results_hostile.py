@@ -74,3 +74,10 @@ def test_a_line_of_tsv_counts_across_pieces(pieces: list[bytes], limit: int) -> 
         assert longest > limit
     else:
         assert longest <= limit
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\tb", "x\ny", "-", "a.b", "?x"])
+def test_tsv_refuses_names_that_are_no_variables(name: str) -> None:
+    with pytest.raises(jelly.JellyUnsupportedError, match="TSV cannot hold the variable"):
+        jelly.write_results(io.BytesIO(), [name], [[Literal("x")]], format="tsv")
+    assert through("tsv", ["x1_\u00e4\u00b7"], [[Literal("x")]])[0] == ("x1_\u00e4\u00b7",)

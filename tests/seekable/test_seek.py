@@ -398,3 +398,18 @@ def test_what_has_no_index(tmp_path):
     assert not (tmp_path / "bare.jelly.idx").exists()
     with pytest.raises(FileNotFoundError):
         jelly.open(tmp_path / "missing.jelly")
+
+
+def test_a_state_beyond_the_end_of_the_sidecar(tmp_path):
+    path = tmp_path / "x.jelly"
+    jelly.write(path, some(50), frame_rows=5)
+    make_sidecar(path, distance=10, chunk=200)
+    sidecar = tmp_path / "x.jelly.idx"
+    magic, _, length = struct.unpack_from("<8sqq", data := sidecar.read_bytes())
+    numbers = list(struct.unpack_from(f"<{length // 8}q", data, 24))
+    for offset in (len(data), 1 << 40, (1 << 63) - 1):
+        numbers[10] = offset
+        head = struct.pack(f"<{len(numbers)}q", *numbers)
+        sidecar.write_bytes(struct.pack("<8sqq", magic, zlib.crc32(head), length) + head + data[24 + length :])
+        with jelly.open(path) as file, pytest.raises(jelly.JellyFormatError, match="saved state .* damaged"):
+            list(file)

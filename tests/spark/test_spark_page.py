@@ -1,4 +1,4 @@
-"""docs/spark.md: its code runs."""
+"""docs/spark.md and docs/tutorials/spark.md: their code runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pages import programs, run
 
 import jelly
 import jelly.spark
@@ -20,7 +21,7 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pyte
     for path in ("data/people.nt", "table/day=1/graph=http%3A%2F%2Fexample.org%2Fg/x.nt"):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_bytes(lines)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = programs("spark.md")
     assert len(blocks) >= 6
     # Relative paths are those of the processes of Spark.
     code = "\n".join(blocks).replace('load("', f'load("{tmp_path}/')
@@ -30,6 +31,15 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pyte
         for kind in ("filter", "limit"):
             spark.conf.set(f"spark.sql.python.{kind}Pushdown.enabled", "false")
         jelly.spark.register(spark)
+
+
+def test_the_tutorial(spark: Any, tmp_path: Path) -> None:
+    def change(text: str) -> str:
+        # Relative paths are those of the processes of Spark; the session is that of the tests.
+        text = text.replace('SparkSession.builder.master("local[2]").getOrCreate()', "spark")
+        return re.sub(r'"(dumps|table)"', rf'"{tmp_path}/\1"', text)
+
+    run("tutorials/spark.md", tmp_path, {"spark": spark}, change)
 
 
 def test_the_page_names_options_that_exist() -> None:

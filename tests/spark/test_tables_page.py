@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pages import programs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -25,7 +26,7 @@ def test_the_recipes(
     (tmp_path / "data" / "people.ttl").write_text(DATA)
     monkeypatch.chdir(tmp_path)
     known: dict[str, Any] = {"spark": spark}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+    for block in programs(PAGE):
         # Spark has a directory of its own. Few files, to be quick.
         code = re.sub(r'"(graph/\w+)"', rf'"{tmp_path}/\1"', block)
         exec(code.replace("layout=layout)", "layout=layout, buckets=1)"), known)

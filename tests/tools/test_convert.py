@@ -375,3 +375,19 @@ def test_a_well_compressed_file_is_begun_anew(tmp_path, monkeypatch):
         assert sum(map(len, reader.batches())) == 400_001
         assert reader.options is not None
         assert reader.options.generalized_statements
+
+
+def test_tables(tmp_path):
+    pytest.importorskip("pyarrow")
+    text = b'<a:s> <a:p> "o"@en .\n<a:s> <a:q> _:b .\n'
+    (tmp_path / "x.nt").write_bytes(text)
+    found = jelly.convert(tmp_path / "x.nt", tmp_path / "x.parquet")
+    assert (found.statements, found.bytes_read) == (2, len(text))
+    assert found.bytes_written == (tmp_path / "x.parquet").stat().st_size
+    assert jelly.convert(tmp_path / "x.parquet", tmp_path / "x.jelly", seekable=True).statements == 2
+    assert list(jelly.read(tmp_path / "x.jelly")) == list(jelly.read(tmp_path / "x.nt"))
+    with jelly.open(tmp_path / "x.jelly") as file:
+        assert len(file) == 2
+    with pytest.raises(jelly.JellyArgumentError, match="namespaces= does not go with tables"):
+        jelly.convert(tmp_path / "x.nt", tmp_path / "y.csv", namespaces={"a": "a:"})
+    assert not (tmp_path / "y.csv").exists()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.shared import shared
@@ -34,6 +35,10 @@ def test_run(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "are the same after the round trip" in out
     assert "catalogue" in out
+    next_commands = out.partition("Try next:\n")[2].splitlines()[:3]
+    assert [line.split()[1] for line in next_commands] == ["convert", "stats", "cat"]
+    assert Path(next_commands[0].split()[2]).exists()
+    assert len([line for line in out.splitlines() if "█" in line or "#" in line]) == 4
 
 
 def test_real_data_is_used():

@@ -7,6 +7,7 @@ from libc.string cimport memset
 from jelly._core.algebra.content cimport Hash128, memory_of
 from jelly._core.algebra.row_index cimport RowIndex, checked_hashes, prefetch_slot
 from jelly._core.base.batch cimport Batch, need_statements
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.rules.patch_operations cimport OP_ABORT, OP_ADD, OP_DELETE, OP_PUNCTUATION, OP_START
 
 import numpy
@@ -46,6 +47,7 @@ cdef class Transactions:
     ([[(0, 1)], [(5, 7)]], [])
     """
 
+    cdef Claim claimed
     cdef bint whole
     cdef bint inside
     cdef list waiting  # what may still be dropped, or be more
@@ -63,6 +65,13 @@ cdef class Transactions:
     def take(self, Batch batch not None, int64_t start=0, stop=None) -> list:
         """What holds now: a list for each transaction that ends, and for the rows between two, of ranges of rows. A range
         is a Batch, its first row and the row behind its last. None is empty, and no mark of a transaction is in one."""
+        claim(&self.claimed, self)
+        try:
+            return self.find_units(batch, start, stop)
+        finally:
+            give_back(&self.claimed)
+
+    cdef list find_units(self, Batch batch, int64_t start, stop):
         cdef const int8_t* op = batch.a.op
         cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int64_t mark
@@ -82,7 +91,7 @@ cdef class Transactions:
                 if not self.inside and not self.whole:
                     self.end_unit(units)
             elif op[mark] == OP_PUNCTUATION:
-                units += self.close()
+                units += self.end_patch()
             elif op[mark] == OP_ABORT:
                 self.waiting = []
                 self.inside = False
@@ -93,6 +102,13 @@ cdef class Transactions:
 
     def close(self) -> list:
         """What is left when the patch ends; JellyFormatError where a transaction is open."""
+        claim(&self.claimed, self)
+        try:
+            return self.end_patch()
+        finally:
+            give_back(&self.claimed)
+
+    cdef list end_patch(self):
         cdef list units = []
         if self.inside:
             raise JellyFormatError("the patch ends inside a transaction")
@@ -153,23 +169,28 @@ cdef class NetChanges(RowIndex):
         if self.cap_state < self.cap:
             grown = <uint8_t*>realloc(self.state, self.cap)
             if grown == NULL:
-                self.busy = False
+                give_back(&self.claimed)
                 raise MemoryError
             memset(grown + self.cap_state, 0, self.cap - self.cap_state)
             self.state = grown
             self.cap_state = self.cap
         with nogil:
             self.take_rows(at, code, n, is_first, is_missed)
-        self.busy = False
+        give_back(&self.claimed)
         return first, missed
 
     cdef object states(self, int bit):
-        made = numpy.empty(self.n, numpy.bool_)
-        cdef char* at = <char*>memory_of(made)
+        cdef char* at
         cdef int64_t i
-        for i in range(self.n):
-            at[i] = self.state[i] & bit != 0
-        return made
+        claim(&self.claimed, self)
+        try:
+            made = numpy.empty(self.n, numpy.bool_)
+            at = <char*>memory_of(made)
+            for i in range(self.n):
+                at[i] = self.state[i] & bit != 0
+            return made
+        finally:
+            give_back(&self.claimed)
 
     @property
     def added(self):

@@ -11,6 +11,7 @@ from jelly._core.base.batch cimport (
     make_results, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_marks
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
 import numpy
@@ -162,7 +163,7 @@ cdef class TermDictionary:
 
     cdef Batch terms
     cdef TermTable table
-    cdef bint busy
+    cdef Claim claimed
 
     def __cinit__(self):
         self.terms = new_batch(3, 1, FIRST_SLOTS, 1024, <int64_t>1 << 62)
@@ -190,12 +191,10 @@ cdef class TermDictionary:
         cdef int status
         found = numpy.empty(batch.a.n_terms, numpy.int32)
         cdef int32_t* ids = <int32_t*>memory_of(found)
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
-        self.busy = True
+        claim(&self.claimed, self)
         with nogil:
             status = ids_of_terms(&self.table, &batch.a, ids)
-        self.busy = False
+        give_back(&self.claimed)
         check_status(status)
         return found
 
@@ -219,14 +218,12 @@ cdef class TermDictionary:
         >>> [batch.term(term) for term in batch.o]
         ['"x"@en', '<a:s>']
         """
-        if self.busy:
-            raise RuntimeError("this TermDictionary is in use by another thread")
         # The arrays of the dictionary may move if it grows meanwhile.
-        self.busy = True
+        claim(&self.claimed, self)
         try:
             return rows_of_terms(&self.terms.a, () if rows is None else rows)
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
 
 cdef int check_status(int status) except -1:

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from jelly._core.algebra.content cimport Hash128
+from jelly._core.base.claim cimport Claim
 
 
 cdef class RowIndex:
@@ -12,7 +13,7 @@ cdef class RowIndex:
     cdef Hash128* rows
     cdef int64_t n
     cdef int64_t cap
-    cdef bint busy
+    cdef Claim claimed
 
     cdef int enter(self, int64_t more) except -1
     cdef int reserve(self, int64_t more) noexcept nogil

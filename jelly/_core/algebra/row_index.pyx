@@ -5,6 +5,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from jelly._core.algebra.content cimport memory_of
+from jelly._core.base.claim cimport claim, give_back
 
 import numpy
 
@@ -76,14 +77,16 @@ cdef class RowIndex:
         return (self.mask + 1) * sizeof(uint32_t) + self.n * sizeof(Hash128)
 
     cdef int enter(self, int64_t more) except -1:
-        """Begin to use the index, with room for more rows; `busy` is to be set to False afterwards."""
-        if self.busy:
-            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
-        if self.n + more > MAX_ROWS:
-            raise JellyLimitError(f"{self.n + more} rows are too many for one index, which has at most {MAX_ROWS}")
-        if self.reserve(more) < 0:
-            raise MemoryError
-        self.busy = True
+        """Claim the index, with room for more rows."""
+        claim(&self.claimed, self)
+        try:
+            if self.n + more > MAX_ROWS:
+                raise JellyLimitError(f"{self.n + more} rows are too many for one index, which has at most {MAX_ROWS}")
+            if self.reserve(more) < 0:
+                raise MemoryError
+        except BaseException:
+            give_back(&self.claimed)
+            raise
         return 0
 
     cdef int reserve(self, int64_t more) noexcept nogil:
@@ -165,7 +168,7 @@ cdef class RowIndex:
                 before = self.n
                 number[i] = self.add_hash(&at[i])
                 is_new[i] = self.n > before
-        self.busy = False
+        give_back(&self.claimed)
         return numbers, new
 
     def find(self, hashes):
@@ -183,15 +186,20 @@ cdef class RowIndex:
                     prefetch_slot(self, &at[i + AHEAD])
                 found = self.find_hash(&at[i])
                 number[i] = found if found >= 0 else -1
-        self.busy = False
+        give_back(&self.claimed)
         return numbers
 
     def hashes(self, int64_t start=0, stop=None):
         """The hashes of some rows in the order of their numbers: uint64, shape (rows, 2), a copy."""
-        cdef int64_t end = self.n if stop is None else min(stop, self.n)
-        if not 0 <= start <= end:
-            raise IndexError(f"rows {start} to {end} are not within 0 to {self.n}")
-        made = numpy.empty((end - start, 2), numpy.uint64)
-        if end > start:
-            memcpy(<void*>memory_of(made), self.rows + start, (end - start) * sizeof(Hash128))
-        return made
+        cdef int64_t end
+        claim(&self.claimed, self)
+        try:
+            end = self.n if stop is None else min(stop, self.n)
+            if not 0 <= start <= end:
+                raise IndexError(f"rows {start} to {end} are not within 0 to {self.n}")
+            made = numpy.empty((end - start, 2), numpy.uint64)
+            if end > start:
+                memcpy(<void*>memory_of(made), self.rows + start, (end - start) * sizeof(Hash128))
+            return made
+        finally:
+            give_back(&self.claimed)

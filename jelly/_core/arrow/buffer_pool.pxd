@@ -3,6 +3,7 @@
 from cython cimport final
 from libc.stdint cimport int64_t
 
+from jelly._core.base.claim cimport Claim
 from jelly._core.base.protobuf cimport Writer
 
 cdef enum:
@@ -18,8 +19,10 @@ cdef class Pool:
     cdef int64_t sizes[POOL_BLOCKS]
     cdef int n
     cdef int64_t total
+    cdef Claim claimed  # a column may be dropped in any thread
 
     cdef void* take(self, int64_t need, int64_t* size) except NULL
+    cdef void* find(self, int64_t need, int64_t* size) noexcept
     cdef void give(self, void* block, int64_t size) noexcept
 
 

@@ -4,6 +4,7 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from cython cimport final, no_gc
 from libc.stdlib cimport free, malloc
 
+from jelly._core.base.claim cimport give_back, try_claim
 from jelly._core.base.protobuf cimport reserve
 
 
@@ -11,7 +12,8 @@ from jelly._core.base.protobuf cimport reserve
 cdef class Pool:
     """Blocks of memory that were columns and will be again: the first touch of fresh memory costs more than filling it.
 
-    It lives as long as the reading and the last column; what is kept is bounded.
+    It lives as long as the reading and the last column; what is kept is bounded. A thread that comes while another takes
+    or gives a block does without the Pool.
     """
 
     def __dealloc__(self):
@@ -21,18 +23,26 @@ cdef class Pool:
 
     cdef void* take(self, int64_t need, int64_t* size) except NULL:
         """The smallest block that does, if it is not far too large, or a new one."""
+        cdef void* block = NULL
+        size[0] = need if need > 0 else 1
+        if try_claim(&self.claimed):
+            block = self.find(need, size)
+            give_back(&self.claimed)
+        if block == NULL:
+            block = malloc(size[0])
+        if block == NULL:
+            raise MemoryError
+        return block
+
+    cdef void* find(self, int64_t need, int64_t* size) noexcept:
         cdef int i
         cdef int found = -1
         cdef void* block
-        size[0] = need if need > 0 else 1
         for i in range(self.n):
             if need <= self.sizes[i] <= 2 * need + POOL_LEAST and (found < 0 or self.sizes[i] < self.sizes[found]):
                 found = i
         if found < 0:
-            block = malloc(size[0])
-            if block == NULL:
-                raise MemoryError
-            return block
+            return NULL
         block = self.blocks[found]
         size[0] = self.sizes[found]
         self.n -= 1
@@ -42,13 +52,15 @@ cdef class Pool:
         return block
 
     cdef void give(self, void* block, int64_t size) noexcept:
-        if size < POOL_LEAST or self.n == POOL_BLOCKS or self.total + size > POOL_BYTES:
-            free(block)
-            return
-        self.blocks[self.n] = block
-        self.sizes[self.n] = size
-        self.n += 1
-        self.total += size
+        if size >= POOL_LEAST and try_claim(&self.claimed):
+            if self.n < POOL_BLOCKS and self.total + size <= POOL_BYTES:
+                self.blocks[self.n] = block
+                self.sizes[self.n] = size
+                self.n += 1
+                self.total += size
+                block = NULL
+            give_back(&self.claimed)
+        free(block)
 
 
 # No cycle can go through it, and its Pool must be there to the end.

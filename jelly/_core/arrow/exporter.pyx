@@ -11,6 +11,7 @@ from jelly._core.arrow.values cimport (
     find_directions, find_same, free_render, render, start_render, start_same,
 )
 from jelly._core.base.batch cimport KIND_LANG, KIND_TYPED, NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport GRAPH, OBJECT, PREDICATE, SUBJECT
 from jelly._core.base.fault cimport BAD_TERM, NO_MEMORY, OK, fail, fault_error
 from jelly._core.base.protobuf cimport Writer, reserve
@@ -252,7 +253,7 @@ cdef class ArrowExporter:
     cdef int syntax
     cdef bint results
     cdef Capabilities capabilities
-    cdef bint busy
+    cdef Claim claimed
     cdef bint has_same  # find_same may be asked
     cdef int differ  # all_differ said so; -1: not asked yet
     cdef int32_t* scratch
@@ -295,10 +296,15 @@ cdef class ArrowExporter:
         ``names`` are the columns that will be asked for (None: all). JellyUnsupportedError where the layout cannot
         hold what stands in them.
         """
+        claim(&self.claimed, self)
+        try:
+            self.use(batch, rows, names)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int use(self, Batch batch, rows, names) except -1:
         cdef int slots = 15
         cdef bint directions = False
-        if self.busy:
-            raise RuntimeError("these Columns are in use by another thread")
         end_render(&self.r)
         self.batch = None
         self.has_same = False
@@ -306,7 +312,7 @@ cdef class ArrowExporter:
         self.chosen = None
         self.numbers = NULL
         if batch is None:
-            return
+            return 0
         if batch.a.op != NULL:
             raise JellyOptionsError("a patch has operations: it cannot become columns of statements")
         if names is not None:
@@ -327,6 +333,7 @@ cdef class ArrowExporter:
             except BaseException:
                 self.batch = None
                 raise
+        return 0
 
     cdef int choose(self, rows) except -1:
         cdef int64_t n = len(rows)
@@ -350,13 +357,15 @@ cdef class ArrowExporter:
         return 0
 
     cdef int enter(self, int64_t row, int64_t end) except -1:
-        if self.busy:
-            raise RuntimeError("these Columns are in use by another thread")
-        if self.batch is None:
-            raise ValueError("there is no Batch: call start() first")
-        if not 0 <= row <= end <= self.n_rows:
-            raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
-        self.busy = True
+        claim(&self.claimed, self)
+        try:
+            if self.batch is None:
+                raise ValueError("there is no Batch: call start() first")
+            if not 0 <= row <= end <= self.n_rows:
+                raise IndexError(f"rows {row} to {end} of a Batch of {self.n_rows}")
+        except BaseException:
+            give_back(&self.claimed)
+            raise
         return 0
 
     cdef object error(self, int64_t row):
@@ -409,7 +418,7 @@ cdef class ArrowExporter:
             ids = self.ids(slot, name, row, end)
             return None if ids == NULL else self.fill(slot, ids, row, end)
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
     cdef object fill(self, int slot, const int32_t* ids, int64_t row, int64_t end):
         cdef Buffer offsets
@@ -487,7 +496,7 @@ cdef class ArrowExporter:
             free(values.offsets.buf)
             free(values.data.buf)
             free(nulls.valid)
-            self.busy = False
+            give_back(&self.claimed)
 
     cdef int need_same(self) except -1:
         if not self.has_same and start_same(&self.r) < 0:
@@ -507,7 +516,7 @@ cdef class ArrowExporter:
                     raise self.error(0)
             return self.differ == 1
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
     def kinds(self, int64_t row, int64_t end):
         """int32 offsets and data of the column object_kind."""
@@ -525,7 +534,7 @@ cdef class ArrowExporter:
             data.n = n
             return offsets, data
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
     def kind_codes(self, int64_t row, int64_t end):
         """int8 indices of the column object_kind into literal, iri, bnode, triple."""
@@ -553,7 +562,7 @@ cdef class ArrowExporter:
                 raise self.error(row)
             return codes if status or not directions else None
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
     def frames(self, int64_t row, int64_t end):
         """int64 numbers of the frames of some rows."""
@@ -565,7 +574,7 @@ cdef class ArrowExporter:
                 fill_frames(&self.batch.a, self.batch.first_frame, self.numbers, row, end, <int64_t*>frames.data)
             return frames
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
 
 cdef object take_valid(Pool pool, Nulls* nulls, int64_t rows):

@@ -11,6 +11,7 @@ from jelly._core.arrow.import_rows cimport (
 )
 from jelly._core.arrow.values cimport NTRIPLES, PLAIN
 from jelly._core.base.batch cimport Batch, add_operations, clear_interner, free_interner, init_interner, new_batch
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport FULL, Fault, fault_error
 from jelly._core.ntriples.term_reader cimport DATATYPE, GRAPH, OBJECT, PREDICATE, SUBJECT
@@ -52,7 +53,7 @@ cdef class ArrowImporter:
     cdef dict names  # of the columns
     cdef list views
     cdef object error
-    cdef bint busy
+    cdef Claim claimed
     cdef int64_t rows_in  # before the present part
     cdef int64_t rows_out
     cdef int64_t hint_terms
@@ -117,11 +118,16 @@ cdef class ArrowImporter:
         values are those of the rows. ``frames``, the numbers of frames or of patches, is a tuple of first item,
         validity or None, int64 data.
         """
+        claim(&self.claimed, self)
+        try:
+            self.take(rows, columns, frames)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int take(self, int64_t rows, dict columns, frames) except -1:
         cdef Strings* c
         cdef const void* offsets
         cdef int64_t last
-        if self.busy:
-            raise RuntimeError("this ArrowImporter is in use by another thread")
         if self.error is not None:
             raise self.error
         if self.t.row < self.t.n_rows:
@@ -164,16 +170,15 @@ cdef class ArrowImporter:
             self.t.frames_valid = <const uint8_t*>self.view(frames[1], self.t.first_frame + rows, 1)
             self.t.frames = <const int64_t*>self.view(frames[2], self.t.first_frame + rows, 64)
         self.t.n_rows = rows
+        return 0
 
     def pull(self, bint flush=False) -> Batch | None:
         """The next full Batch, or None when the rows are used up. With `flush`, a partial Batch counts as full."""
         cdef int status
-        if self.busy:
-            raise RuntimeError("this ArrowImporter is in use by another thread")
-        if self.error is not None:
-            raise self.error
-        self.busy = True
+        claim(&self.claimed, self)
         try:
+            if self.error is not None:
+                raise self.error
             if self.batch is None:
                 self.start_batch()
             with nogil:
@@ -185,7 +190,7 @@ cdef class ArrowImporter:
                 return self.give_batch()
             return None
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
     cdef int start_batch(self) except -1:
         # The text of a Batch ends at `max_text` and one row more, and that is in memory already.

@@ -8,6 +8,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
 from jelly._core.base.batch_views cimport BatchViews
+from jelly._core.base.claim cimport Count, value_of
 from jelly._core.base.constants cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
 )
@@ -267,7 +268,7 @@ cdef int32_t intern_term(Interner* index, BatchData* b, int kind, int32_t aux, c
 
 cdef class Batch(BatchViews):
     cdef BatchData a
-    cdef Py_ssize_t exports  # arrays over its memory that are alive
+    cdef Count exports  # arrays over its memory that are alive
     cdef readonly int64_t first_row  # statement number in the stream of the first row
     cdef readonly int64_t first_frame  # frame number in the stream of the first frame
     cdef readonly object options  # the StreamOptions of the stream it came from, or None
@@ -276,7 +277,7 @@ cdef class Batch(BatchViews):
 
 cdef inline int check_free(Batch batch) except -1:
     """Growing may move the memory, so an array over it would then show memory that the Batch no longer owns."""
-    if batch.exports > 0:
+    if value_of(&batch.exports) > 0:
         raise BufferError("arrays of this Batch are alive: let go of them, or clear() before more is added")
     return 0
 

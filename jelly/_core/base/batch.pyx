@@ -5,6 +5,7 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABL
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
+from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
 
 import numpy
@@ -358,7 +359,7 @@ cdef class Column:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if flags & PyBUF_WRITABLE:
             raise BufferError("a Batch is read-only")
-        self.owner.exports += 1
+        add_to(&self.owner.exports, 1)
         view.obj = self
         view.buf = self.data
         view.len = self.shape[0] * self.strides[0]
@@ -372,7 +373,7 @@ cdef class Column:
         view.internal = NULL
 
     def __releasebuffer__(self, Py_buffer* view):
-        self.owner.exports -= 1
+        add_to(&self.owner.exports, -1)
 
 
 cdef object column(Batch owner, void* data, int64_t n, bytes code, int size):

@@ -4,6 +4,7 @@ from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t
 
 from jelly._core.base.batch cimport Batch, BatchData
+from jelly._core.base.claim cimport Claim
 
 cdef enum:
     # Size of the first Batch of a reader. Later Batches begin with the size of the Batch before.
@@ -25,7 +26,7 @@ cdef class PushReader:
     cdef const uint8_t* rest  # the unread part of the chunk
     cdef const uint8_t* rest_end
     cdef bint final  # no chunk follows
-    cdef bint busy
+    cdef Claim claimed
     cdef object error
     # of the Batches handed out so far
     cdef int64_t rows_out
@@ -51,5 +52,6 @@ cdef class PushReader:
     # Methods that subclasses call.
     cdef BatchData* begin_batch(self, int arity, int64_t max_text, bint patch) except NULL
     cdef Batch take_batch(self)
+    cdef int begin_chunk(self, data) except -1
+    cdef object pull_claimed(self, bint flush)
     cdef object next_batch(self, bint flush)
-    cdef int enter(self) except -1

@@ -5,6 +5,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t
 
 from jelly._core.base.batch cimport Batch, BatchData, add_operations, new_batch
+from jelly._core.base.claim cimport Claim, claim, give_back, try_claim
 from jelly._core.base.fault cimport FULL, NEED_MORE
 
 
@@ -44,8 +45,13 @@ cdef class PushReader:
 
     @property
     def statements(self) -> int:
-        """Number of statements read so far; of query results the number of rows."""
-        return self.rows_out + self.rows_here()
+        """Number of statements read so far; of query results the number of rows. While another thread reads, those given out."""
+        if not try_claim(&self.claimed):
+            return self.rows_out
+        try:
+            return self.rows_out + self.rows_here()
+        finally:
+            give_back(&self.claimed)
 
     def push(self, data) -> None:
         """Pass the next chunk of bytes.
@@ -62,7 +68,13 @@ cdef class PushReader:
         ValueError
             If the reader is closed.
         """
-        self.enter()
+        claim(&self.claimed, self)
+        try:
+            self.begin_chunk(data)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int begin_chunk(self, data) except -1:
         if self.error is not None:
             raise self.error
         if self.final:
@@ -74,17 +86,18 @@ cdef class PushReader:
         PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
         if self.held.view.len == 0:
             PyBuffer_Release(&self.held.view)
-            return
+            return 0
         self.has_view = True
         self.rest = <const uint8_t*>self.held.view.buf
         self.rest_end = self.rest + self.held.view.len
         self.bytes_read += self.held.view.len
-        self.take_chunk()
+        return self.take_chunk()
 
     def finish(self) -> None:
         """Declare the end of the input. `pull` then returns the remaining Batches, or raises the error of a truncated input."""
-        self.enter()
+        claim(&self.claimed, self)
         self.final = True
+        give_back(&self.claimed)
 
     def pull(self, bint flush=False):
         """Return the next full Batch.
@@ -144,33 +157,30 @@ cdef class PushReader:
         return BatchIterator(self, self.next_batch(True))
 
     cdef object next_batch(self, bint flush):
-        cdef int status
-        self.enter()
-        self.busy = True
+        claim(&self.claimed, self)
         try:
-            while True:
-                if self.error is not None:
-                    self.release()
-                    # Rows before the error are handed out before it is raised.
-                    if self.has_some() or self.has_names():
-                        return self.give_batch()
-                    raise self.error
-                status = self.read()
-                if status == FULL:
-                    return self.give_batch()
-                if status == NEED_MORE and not self.next_bytes() and self.error is None:
-                    self.release()
-                    if self.final:
-                        self.end_input()
-                    if self.error is None:
-                        return self.give_rest() if flush or self.final else None
+            return self.pull_claimed(flush)
         finally:
-            self.busy = False
+            give_back(&self.claimed)
 
-    cdef int enter(self) except -1:
-        if self.busy:
-            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
-        return 0
+    cdef object pull_claimed(self, bint flush):
+        cdef int status
+        while True:
+            if self.error is not None:
+                self.release()
+                # Rows before the error are handed out before it is raised.
+                if self.has_some() or self.has_names():
+                    return self.give_batch()
+                raise self.error
+            status = self.read()
+            if status == FULL:
+                return self.give_batch()
+            if status == NEED_MORE and not self.next_bytes() and self.error is None:
+                self.release()
+                if self.final:
+                    self.end_input()
+                if self.error is None:
+                    return self.give_rest() if flush or self.final else None
 
     cdef bint is_used_up(self) noexcept:
         """Whether the next chunk can be pushed although `pull` did not return None."""
@@ -251,6 +261,7 @@ cdef class BatchIterator:
 
     cdef PushReader feeder  # None at the end
     cdef object first
+    cdef Claim claimed
 
     def __cinit__(self, PushReader feeder not None, first=None):
         self.feeder = feeder
@@ -263,11 +274,15 @@ cdef class BatchIterator:
         return self
 
     def __next__(self):
-        found = self.first
-        self.first = None
-        if found is None and self.feeder is not None:
-            found = self.feeder.next_batch(True)
-        if found is None:
-            self.feeder = None
-            raise StopIteration
-        return found
+        claim(&self.claimed, self)
+        try:
+            found = self.first
+            self.first = None
+            if found is None and self.feeder is not None:
+                found = self.feeder.next_batch(True)
+            if found is None:
+                self.feeder = None
+                raise StopIteration
+            return found
+        finally:
+            give_back(&self.claimed)

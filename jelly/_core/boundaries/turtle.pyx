@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 
 from jelly._core.base.batch cimport load_u64
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.characters cimport (
     PASS_WIDE, find_delimiter, find_hits, find_line_end, find_stop, is_digit, is_letter, is_line_end, low_hit,
     skip_wide_space,
@@ -381,6 +382,17 @@ cdef int scan_comment(Scan* t) noexcept nogil:
     return 1
 
 
+cdef bint depends_on_next(Scan* t) noexcept nogil:
+    """Whether the meaning of the last byte of a name depends on the next byte: a dot or backslash that is not escaped."""
+    cdef const uint8_t* last = t.end - 1
+    cdef const uint8_t* at = last
+    if t.at == t.end or (last[0] != 0x2E and last[0] != 0x5C):
+        return False
+    while at > t.at and (at - 1)[0] == 0x5C:
+        at -= 1
+    return (last - at) % 2 == 0
+
+
 cdef int scan(Scan* t) noexcept nogil:
     """Continue to the next find. `t.at` is then behind it, or with USED_UP at the start of the rest."""
     cdef int status
@@ -397,8 +409,7 @@ cdef int scan(Scan* t) noexcept nogil:
         elif t.state == IN_NAME:
             end = skip_name(t, t.at)
             if end == NULL:
-                # Everything except bytes whose meaning depends on the next byte.
-                t.at = t.end - (1 if (t.end - 1)[0] == 0x2E or (t.end - 1)[0] == 0x5C else 0)
+                t.at = t.end - depends_on_next(t)
                 return USED_UP
             t.at = end
             t.state = IN_TEXT
@@ -426,6 +437,7 @@ cdef class Lexer:
 
     cdef Scan t
     cdef bytes rest
+    cdef Claim claimed
 
     def __cinit__(self, *, bint directive=False):
         memset(&self.t, 0, sizeof(Scan))
@@ -451,6 +463,13 @@ cdef class Lexer:
 
     def feed(self, data, bint final=False) -> list:
         """The finds in the next chunk of bytes; ``final`` if it is the last chunk."""
+        claim(&self.claimed, self)
+        try:
+            return self.scan_chunk(data, final)
+        finally:
+            give_back(&self.claimed)
+
+    cdef list scan_chunk(self, data, bint final):
         cdef bytes text = self.rest + data if self.rest else bytes(data)
         cdef list found = []
         cdef int what = 1

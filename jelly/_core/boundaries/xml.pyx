@@ -2,6 +2,8 @@
 
 from libc.string cimport memchr, memset
 
+from jelly._core.base.claim cimport Claim, claim, give_back
+
 cdef inline bint is_space(uint8_t byte) noexcept nogil:
     return byte == 0x20 or byte == 0x09 or byte == 0x0A or byte == 0x0D
 
@@ -156,6 +158,7 @@ cdef class DocumentScanner:
     cdef Markup t
     cdef int64_t origin
     cdef bint failed
+    cdef Claim claimed
 
     def __cinit__(self):
         memset(&self.t, 0, sizeof(Markup))
@@ -171,7 +174,13 @@ cdef class DocumentScanner:
 
     def feed(self, data) -> list:
         """The finds in the next chunk of bytes."""
-        cdef bytes text = bytes(data)
+        claim(&self.claimed, self)
+        try:
+            return self.scan_chunk(bytes(data))
+        finally:
+            give_back(&self.claimed)
+
+    cdef list scan_chunk(self, bytes text):
         cdef const uint8_t* begin = <const uint8_t*><const char*>text
         cdef list found = []
         cdef int status = USED_UP

@@ -3,6 +3,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy, memset
 
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.boundaries.xml cimport (
     BANG, BANG_DASH, CDATA, CLOSING, COMMENT, CONTENT, DOCTYPE, INSTRUCTION, LESS, STRAY, TAG, step
 )
@@ -145,6 +146,7 @@ cdef class TextJoiner:
     """
 
     cdef Joiner j
+    cdef Claim claimed
 
     def __cinit__(self):
         memset(&self.j, 0, sizeof(Joiner))
@@ -169,7 +171,13 @@ cdef class TextJoiner:
 
     def feed(self, data) -> bytes:
         """The text of the next chunk of bytes."""
-        cdef bytes text = self.with_line_feeds(bytes(data))
+        claim(&self.claimed, self)
+        try:
+            return self.join_chunk(self.with_line_feeds(bytes(data)))
+        finally:
+            give_back(&self.claimed)
+
+    cdef bytes join_chunk(self, bytes text):
         cdef Joiner* j = &self.j
         cdef int64_t most
         cdef bytes made

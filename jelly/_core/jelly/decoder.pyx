@@ -13,6 +13,7 @@ import numpy
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, BatchData, add_frame, add_graphs, free_arena
 from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport (
     BY_FRAME, FULL, NEED_MORE, NEED_TABLES, NO_OPTIONS, OK, OPEN_PATCH, fail, fault_error, utf8_of,
 )
@@ -118,7 +119,7 @@ cdef class Decoder(PushReader):
     cdef int told  # the features in `unannounced` that a warning was about
     cdef public bint quiet  # no warnings: the caller looks at `restarts` and at the statements
     cdef int64_t n_patches  # that a punctuation or frame ended, of those handed out
-    cdef readonly object options
+    cdef object read_options
 
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
@@ -166,6 +167,12 @@ cdef class Decoder(PushReader):
         free_entries(&self.d.t.prefixes)
         free_entries(&self.d.t.datatypes)
         free_pieces(&self.d.pieces)
+
+    @property
+    def options(self):
+        """The options of the stream; None before they are read."""
+        with cython.critical_section(self):
+            return self.read_options
 
     @property
     def frames(self) -> int:
@@ -233,7 +240,10 @@ cdef class Decoder(PushReader):
         if status == NEED_TABLES:
             # What came before belongs to other options.
             self.begins = True
-            if self.options is not None and not same_stream_options(&self.d.header, &self.d.next) and not is_empty(&self.batch.a):
+            if (
+                self.read_options is not None and not same_stream_options(&self.d.header, &self.d.next)
+                and not is_empty(&self.batch.a)
+            ):
                 return FULL
         else:
             self.error = self.make_error()
@@ -242,7 +252,7 @@ cdef class Decoder(PushReader):
     cdef int begin(self) except -1:
         """A stream begins: the first, or another that was joined to it."""
         cdef int64_t rows = 0 if self.batch is None else self.batch.a.n_rows
-        cdef bint other = self.options is None or not same_stream_options(&self.d.header, &self.d.next)
+        cdef bint other = self.read_options is None or not same_stream_options(&self.d.header, &self.d.next)
         cdef bint in_patch
         self.begins = False
         try:
@@ -329,7 +339,7 @@ cdef class Decoder(PushReader):
             self.hint_terms = self.hint_rows // 2 + 16
             self.hint_text = min(2 * left, self.d.max_text) + 512
         self.d.b = self.begin_batch(self.d.arity, self.d.text_limit, self.d.patch)
-        self.batch.options = self.options
+        self.batch.options = self.read_options
         self.d.full_text = self.d.max_text
         self.d.full_terms = TERMS_A_ROW * self.d.max_rows
         self.d.t.batch += 1
@@ -377,6 +387,13 @@ cdef class Decoder(PushReader):
         ValueError
             If the Decoder has been fed in another way.
         """
+        claim(&self.claimed, self)
+        try:
+            return self.take_frame(data)
+        finally:
+            give_back(&self.claimed)
+
+    cdef Batch take_frame(self, data):
         if self.d.feed.framing != FRAMING_GIVEN:
             if self.bytes_read or self.final:
                 raise ValueError("decode_frame() is for a Decoder that was fed in no other way")
@@ -386,11 +403,11 @@ cdef class Decoder(PushReader):
             self.d.max_text = 1 << 40
         self.in_frame_call = True
         try:
-            self.push(data)
+            self.begin_chunk(data)
         finally:
             self.in_frame_call = False
         self.d.feed.given = True
-        found = self.next_batch(True)
+        found = self.pull_claimed(True)
         return self.take_empty() if found is None else found
 
     cdef Batch take_empty(self):
@@ -414,13 +431,15 @@ cdef class Decoder(PushReader):
         ValueError
             If the input ends inside a frame, or statements have not been pulled yet.
         """
-        if self.error is not None:
-            raise self.error
-        if self.busy:
-            raise RuntimeError("this Decoder is in use by another thread")
-        if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
-            raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
-        return save_state(&self.d)
+        claim(&self.claimed, self)
+        try:
+            if self.error is not None:
+                raise self.error
+            if not self.d.has_header or self.d.in_frame or (self.batch is not None and self.batch.a.n_rows > 0):
+                raise ValueError("the Decoder does not stand between two frames with all its statements pulled")
+            return save_state(&self.d)
+        finally:
+            give_back(&self.claimed)
 
     @property
     def offset(self) -> int:
@@ -450,7 +469,7 @@ cdef class Decoder(PushReader):
         if check_stream_options(h, self.d.patch, self.d.strict, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True
-        self.options = options
+        self.read_options = options
         self.make_tables()
         if state is None:
             expect_keyframe(&self.d.t)
@@ -461,24 +480,26 @@ cdef class Decoder(PushReader):
     cdef int settle(self) except -1:
         """The options row of a stream was read."""
         cdef StreamOptionsRow* h = &self.d.header
-        cdef bint first = self.options is None
+        cdef bint first = self.read_options is None
         self.stream_name = (<const char*>h.name.at)[:h.name.end - h.name.at]
         # Very long names must not stay in the cache.
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
-        self.options = make(
+        options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
             h.datatypes, h.version,
         )
+        with cython.critical_section(self):
+            self.read_options = options
         if not self.d.patch and not types_agree(h):
             self.say(
-                f"logical type {self.options.logical_type.name} does not go with physical type "
-                f"{self.options.physical_type.name} by the recommendation of the format",
+                f"logical type {self.read_options.logical_type.name} does not go with physical type "
+                f"{self.read_options.physical_type.name} by the recommendation of the format",
                 OptionsWarning,
             )
         self.make_tables()
         if not first and (self.d.arity == 4) != (self.d.b.g != NULL):
             self.start_batch()  # the present one is empty
-        self.batch.options = self.options
+        self.batch.options = self.read_options
         # No statement came before the options, so the Batch can still become one of quads.
         if first and self.d.arity == 4 and add_graphs(self.d.b) < 0:
             raise MemoryError

@@ -12,6 +12,7 @@ import numpy
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport UNSET, Batch, free_arena, need_statements
 from jelly._core.base.batch_concat cimport carry_terms
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
@@ -79,9 +80,9 @@ cdef class Encoder:
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
-    cdef bint busy
+    cdef Claim claimed
     cdef int64_t rows_in
-    cdef readonly object options
+    cdef object settled_options
 
     def __cinit__(
         self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1_000_000, bint delimited=True,
@@ -104,7 +105,7 @@ cdef class Encoder:
         self.e.key_rows = keyframe_rows
         self.e.skip_namespaces = skip_namespaces
         grouped = options.is_grouped
-        self.options = options
+        self.settled_options = options
         self.e.delimited = delimited
         self.e.frame_rows = frame_rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
@@ -136,6 +137,12 @@ cdef class Encoder:
 
     def __reduce__(self):
         raise TypeError("an Encoder cannot be pickled")
+
+    @property
+    def options(self):
+        """The options of the stream; what they left open is decided by the first Batch."""
+        with cython.critical_section(self):
+            return self.settled_options
 
     @property
     def frames(self) -> int:
@@ -176,8 +183,12 @@ cdef class Encoder:
         JellyOptionsError
             If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
-        self.take(batch, keep_frames)
-        return self.take_out()
+        self.enter()
+        try:
+            self.take(batch, keep_frames)
+            return self.take_out()
+        finally:
+            give_back(&self.claimed)
 
     def encode_frames(self, Batch batch not None, keep_frames: bool | None = None) -> list:
         """Encode a Batch, like `encode`, as separate frames without lengths, as gRPC and Kafka send them.
@@ -199,8 +210,12 @@ cdef class Encoder:
         JellyOptionsError
             If the options do not allow a statement of the Batch. The Encoder then raises it again at each call.
         """
-        self.take(batch, keep_frames)
-        return self.take_frames()
+        self.enter()
+        try:
+            self.take(batch, keep_frames)
+            return self.take_frames()
+        finally:
+            give_back(&self.claimed)
 
     @property
     def delimited(self) -> bool:
@@ -230,9 +245,9 @@ cdef class Encoder:
             if status == OK:
                 status = release_frame(&self.e)
             self.leave(status, 0)
+            return self.take_out()
         finally:
-            self.busy = False
-        return self.take_out()
+            give_back(&self.claimed)
 
     def repeat(self, Batch batch not None, bint open_end=False) -> bytes:
         """Encode a Batch of a stream that this one replaces.
@@ -251,25 +266,27 @@ cdef class Encoder:
         bytes
             The frames that are finished by now.
         """
-        cdef int64_t rows = self.e.frame_rows
-        cdef int64_t size = self.e.frame_bytes
-        need_statements(batch)
-        if not self.e.patch:
-            self.e.frame_rows = self.e.frame_bytes = 0
-            self.e.open_end = open_end
+        cdef int64_t rows, size
+        self.enter()
+        rows = self.e.frame_rows
+        size = self.e.frame_bytes
         try:
+            need_statements(batch)
+            if not self.e.patch:
+                self.e.frame_rows = self.e.frame_bytes = 0
+                self.e.open_end = open_end
             self.take(batch, True)
+            return self.take_out()
         finally:
             self.e.frame_rows = rows
             self.e.frame_bytes = size
             self.e.open_end = False
-        return self.take_out()
+            give_back(&self.claimed)
 
     cdef int take(self, Batch batch, keep_frames) except -1:
         cdef int status
         cdef int64_t row = 0
         need_statements(batch)
-        self.enter()
         try:
             if self.header is None:
                 self.settle(batch.a.arity, batch.a.n_names > 0)
@@ -282,7 +299,7 @@ cdef class Encoder:
             if self.e.memo == NULL:
                 raise MemoryError
             self.e.b = &batch.a
-            self.e.keep_frames = self.options.is_grouped if keep_frames is None else keep_frames
+            self.e.keep_frames = self.settled_options.is_grouped if keep_frames is None else keep_frames
             if self.e.patch:
                 self.e.keep_frames = False
             with nogil:
@@ -300,7 +317,6 @@ cdef class Encoder:
             free(self.e.memo)
             self.e.memo = NULL
             self.e.b = NULL
-            self.busy = False
 
     @property
     def n_bytes(self) -> int:
@@ -320,27 +336,35 @@ cdef class Encoder:
     @property
     def keyframes(self) -> list:
         """Byte offset, statement number, frame number and `place` of each keyframe after the first frame."""
-        cdef int64_t* key = <int64_t*>self.e.keys.buf
+        cdef int64_t* key
         cdef int64_t i
-        return [
-            (key[i], key[i + 1], key[i + 2], key[i + 3])
-            for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
-        ]
+        claim(&self.claimed, self)
+        try:
+            key = <int64_t*>self.e.keys.buf
+            return [
+                (key[i], key[i + 1], key[i + 2], key[i + 3])
+                for i in range(0, self.e.keys.n // <int64_t>sizeof(int64_t), KEY_NUMBERS)
+            ]
+        finally:
+            give_back(&self.claimed)
 
     def finish(self) -> None:
         """End the last frame. With keyframes it is held back, so that `close` can add metadata to it."""
-        cdef int status = OK
         self.enter()
         try:
-            if self.header is None:
-                self.settle(3, False)
-            if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
-                status = self.e.fault.code
-            elif self.e.rows > 0 or self.e.n_frames == 0:
-                status = end_frame(&self.e, NULL, 0)
-            self.leave(status, 0)
+            self.end_rows()
         finally:
-            self.busy = False
+            give_back(&self.claimed)
+
+    cdef int end_rows(self) except -1:
+        cdef int status = OK
+        if self.header is None:
+            self.settle(3, False)
+        if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
+            status = self.e.fault.code
+        elif self.e.rows > 0 or self.e.n_frames == 0:
+            status = end_frame(&self.e, NULL, 0)
+        return self.leave(status, 0)
 
     def close(self, metadata: dict | None = None) -> bytes:
         """End the stream.
@@ -360,8 +384,12 @@ cdef class Encoder:
         ValueError
             If there is metadata but the stream has no keyframes.
         """
-        self.end(metadata)
-        return self.take_out()
+        self.enter()
+        try:
+            self.end(metadata)
+            return self.take_out()
+        finally:
+            give_back(&self.claimed)
 
     def close_frames(self) -> list:
         """End the stream, like `close`, with separate frames without lengths.
@@ -371,38 +399,39 @@ cdef class Encoder:
         list of bytes
             The remaining frames.
         """
-        self.end(None)
-        return self.take_frames()
+        self.enter()
+        try:
+            self.end(None)
+            return self.take_frames()
+        finally:
+            give_back(&self.claimed)
 
     cdef int end(self, dict metadata) except -1:
         cdef bytes key, value
         cdef int status = OK
-        self.finish()
-        self.enter()
-        try:
-            if metadata and not self.e.has_held:
-                raise ValueError("metadata can be added at the end of a stream with keyframes only")
-            for name, data in (metadata or {}).items():
-                key = utf8_of(name, "the key of metadata")
-                value = data
-                if status == OK:
-                    status = put_metadata_entry(
-                        &self.e, &self.e.held, <const uint8_t*><const char*>key, len(key),
-                        <const uint8_t*><const char*>value, len(value),
-                    )
+        self.end_rows()
+        if metadata and not self.e.has_held:
+            raise ValueError("metadata can be added at the end of a stream with keyframes only")
+        for name, data in (metadata or {}).items():
+            key = utf8_of(name, "the key of metadata")
+            value = data
             if status == OK:
-                status = release_frame(&self.e)
-            self.leave(status, 0)
-            return 0
-        finally:
-            self.busy = False
+                status = put_metadata_entry(
+                    &self.e, &self.e.held, <const uint8_t*><const char*>key, len(key),
+                    <const uint8_t*><const char*>value, len(value),
+                )
+        if status == OK:
+            status = release_frame(&self.e)
+        return self.leave(status, 0)
 
     cdef int enter(self) except -1:
-        if self.busy:
-            raise RuntimeError("this Encoder is in use by another thread")
+        """Claim the Encoder, if it did not fail."""
+        claim(&self.claimed, self)
         if self.error is not None:
-            raise self.error
-        self.busy = True
+            try:
+                raise self.error
+            finally:
+                give_back(&self.claimed)
         return 0
 
     cdef int refuse(self, Batch batch) except -1:
@@ -445,14 +474,15 @@ cdef class Encoder:
     cdef int settle(self, int arity, bint namespaces) except -1:
         """Fix what the options left open and make the options row."""
         if self.e.patch:
-            options, self.header = self.options, patch_options_row(self.options)
+            options, self.header = self.settled_options, patch_options_row(self.settled_options)
             self.e.physical = options.statement_type
             self.e.stream_type = options.stream_type
         else:
-            options, self.header = settled(self.options, arity, namespaces)
+            options, self.header = settled(self.settled_options, arity, namespaces)
             self.e.physical = options.physical_type
             self.e.namespaces = options.version >= 2
-        self.options = options
+        with cython.critical_section(self):
+            self.settled_options = options
         self.e.options = <const uint8_t*><const char*>self.header
         self.e.n_options = len(self.header)
         self.e.generalized = options.generalized_statements

@@ -8,6 +8,7 @@ from libc.string cimport memset
 import numpy
 
 from jelly._core.base cimport schema as pb
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
     FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, Fault, fail, fault_error,
 )
@@ -237,7 +238,7 @@ cdef class RowCounter:
 
     cdef FrameScan w
     cdef object error
-    cdef bint busy
+    cdef Claim claimed
     cdef readonly tuple kinds
     cdef readonly dict metadata  # key -> number of frames that have it
     cdef list frame_keys
@@ -318,37 +319,39 @@ cdef class RowCounter:
     def feed(self, data) -> None:
         """Count a chunk of bytes: all frames that are complete by now."""
         cdef Py_buffer view
-        if self.w.feed.final:
-            raise ValueError("the RowCounter is closed")
-        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        claim(&self.claimed, self)
         try:
-            self.run(<const uint8_t*>view.buf, view.len)
+            if self.w.feed.final:
+                raise ValueError("the RowCounter is closed")
+            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+            try:
+                self.run(<const uint8_t*>view.buf, view.len)
+            finally:
+                PyBuffer_Release(&view)
         finally:
-            PyBuffer_Release(&view)
+            give_back(&self.claimed)
 
     def close(self) -> None:
         """End the input. Raises JellyTruncatedError inside a frame."""
-        self.w.feed.final = True
-        self.run(<const uint8_t*>b"", 0)
+        claim(&self.claimed, self)
+        try:
+            self.w.feed.final = True
+            self.run(<const uint8_t*>b"", 0)
+        finally:
+            give_back(&self.claimed)
 
     cdef int run(self, const uint8_t* data, int64_t n) except -1:
         cdef int status
-        if self.busy:
-            raise RuntimeError("this RowCounter is in use by another thread")
         if self.error is not None:
             raise self.error
-        self.busy = True
-        try:
-            self.w.feed.chunk.at = data
-            self.w.feed.chunk.end = data + n
-            with nogil:
-                status = walk(&self.w)
-            self.take_keys()
-            if status != NEED_MORE:
-                self.error = self.make_error()
-                raise self.error
-        finally:
-            self.busy = False
+        self.w.feed.chunk.at = data
+        self.w.feed.chunk.end = data + n
+        with nogil:
+            status = walk(&self.w)
+        self.take_keys()
+        if status != NEED_MORE:
+            self.error = self.make_error()
+            raise self.error
         return 0
 
     cdef object make_error(self):
@@ -382,8 +385,12 @@ cdef class RowCounter:
     def take_frames(self):
         """The frames finished since the last call: int64 columns offset, size, bytes of metadata, rows of each of
         ``kinds``, bytes of each; and the metadata: (frame, key, first bytes of the value, length of the value)."""
-        keys, self.frame_keys = self.frame_keys, []
-        table = take_table(&self.w.frames, FRAME_COLUMNS)
+        claim(&self.claimed, self)
+        try:
+            keys, self.frame_keys = self.frame_keys, []
+            table = take_table(&self.w.frames, FRAME_COLUMNS)
+        finally:
+            give_back(&self.claimed)
         n = len(self.kinds)
         used = [*range(3 + n), *range(3 + N_PATCH_KINDS, 3 + N_PATCH_KINDS + n)]
         return (table if self.w.patch else table[:, used]), keys
@@ -391,4 +398,8 @@ cdef class RowCounter:
     def take_places(self):
         """The rows since the last call that are no lookup entries: int64 columns index into ``kinds``, frame, row in
         the frame, offset in the stream."""
-        return take_table(&self.w.places, PLACE_COLUMNS)
+        claim(&self.claimed, self)
+        try:
+            return take_table(&self.w.places, PLACE_COLUMNS)
+        finally:
+            give_back(&self.claimed)

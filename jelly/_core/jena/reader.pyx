@@ -6,6 +6,7 @@ from libc.stdlib cimport free
 from libc.string cimport memmove
 
 from jelly._core.base.batch cimport clear_interner, init_interner, make_results
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport FULL, NEED_MORE, NEED_TABLES, OK, ROW_LIMIT, fail, fault_error
 from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, take_span
 from jelly._core.base.push_reader cimport FIRST_TEXT, PushReader
@@ -61,6 +62,7 @@ cdef class BinaryReader(PushReader):
     cdef bint thrift
     cdef Writer carried  # the row whose end is still to come
     cdef int64_t old  # bytes of it that are not of the present chunk
+    cdef int64_t least  # bytes that it has at least
     cdef int64_t wait  # bytes that must be there before it is searched
     cdef bint in_carried  # `t` reads from there
     cdef const uint8_t* begin  # where offset `origin` of the input is in memory
@@ -102,7 +104,11 @@ cdef class BinaryReader(PushReader):
     @property
     def base(self) -> str | None:
         """The base IRI that RDF Protobuf may tell; nothing is resolved with it."""
-        return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+        claim(&self.claimed, self)
+        try:
+            return (<const char*>self.t.base.buf)[:self.t.base.n].decode() if self.t.has_base else None
+        finally:
+            give_back(&self.claimed)
 
     @property
     def quads(self) -> bool:
@@ -114,10 +120,14 @@ cdef class BinaryReader(PushReader):
         """The prefixes declared so far and their namespaces."""
         cdef int32_t i
         found = {}
-        for i in range(self.t.prefixes.n):
-            item = self.t.prefixes.items[i]
-            text = (<const char*>item.text)[:item.n_name + item.n_iri]
-            found[text[:item.n_name].decode()] = text[item.n_name:].decode()
+        claim(&self.claimed, self)
+        try:
+            for i in range(self.t.prefixes.n):
+                item = self.t.prefixes.items[i]
+                text = (<const char*>item.text)[:item.n_name + item.n_iri]
+                found[text[:item.n_name].decode()] = text[item.n_name:].decode()
+        finally:
+            give_back(&self.claimed)
         return found
 
     cdef int take_chunk(self) except -1:
@@ -176,15 +186,16 @@ cdef class BinaryReader(PushReader):
                 self.rest = self.rest_end
                 return True
         else:
+            # Not by what was carried: that may be more than the row. Rows of Protobuf say at once how long they are.
+            if self.thrift and self.least > self.t.max_row:
+                fail(&self.t.fault, ROW_LIMIT, NULL, self.least, self.t.max_row)
+                self.t.row_at = self.begin = self.carried.buf
+                self.note_fault()
+                return False
             n = min(max(self.wait - self.carried.n, <int64_t>STEP), self.rest_end - self.rest)
             if n > 0:
                 self.carry(self.rest, n)
                 self.rest += n
-            if self.carried.n > self.t.max_row:
-                fail(&self.t.fault, ROW_LIMIT, NULL, self.carried.n, self.t.max_row)
-                self.t.row_at = self.begin = self.carried.buf
-                self.note_fault()
-                return False
             if self.carried.n >= self.wait:
                 self.read_carried()
                 return True
@@ -198,7 +209,7 @@ cdef class BinaryReader(PushReader):
 
     cdef void expect(self) noexcept:
         """How long the row must be before it is looked through again."""
-        self.wait = self.carried.n + self.t.need
+        self.wait = self.least = self.carried.n + self.t.need
         if self.t.attempts > PATIENCE:
             self.wait = max(self.wait, self.carried.n + self.carried.n // 8)
 
@@ -236,7 +247,7 @@ cdef class BinaryReader(PushReader):
         if <uintptr_t>at < <uintptr_t>self.begin or <uintptr_t>at > <uintptr_t>self.t.r.end:
             at = self.t.row_at
         offset = self.origin if at == NULL else self.origin + (at - self.begin)
-        self.error = fault_error(&self.t.fault, {"row": self.statements, "offset": offset})
+        self.error = fault_error(&self.t.fault, {"row": self.rows_out + self.rows_here(), "offset": offset})
         return 0
 
 
@@ -262,6 +273,13 @@ cdef class ResultReader(BinaryReader):
     @property
     def variables(self) -> tuple | None:
         """The names of the variables, without ``?``; None before they are read."""
+        claim(&self.claimed, self)
+        try:
+            return self.find_names()
+        finally:
+            give_back(&self.claimed)
+
+    cdef tuple find_names(self):
         cdef Reader r, name
         if self.names is None and self.t.has_header:
             found = []
@@ -281,5 +299,5 @@ cdef class ResultReader(BinaryReader):
     cdef int start_rows(self) except -1:
         cdef int64_t rows = max(MAX_CELLS // max(self.t.width, 1), 1)
         self.t.max_rows = min(self.batch_rows, rows)
-        make_results(self.batch, self.variables, min(self.hint_rows, self.t.max_rows))
+        make_results(self.batch, self.find_names(), min(self.hint_rows, self.t.max_rows))
         return 0

@@ -466,7 +466,7 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
     cdef BatchData* b = t.batch
     cdef const uint8_t* begin
     cdef int32_t n_terms, n_quoted
-    cdef int64_t n_rows
+    cdef int64_t n_rows, n_names
     cdef int status
     while t.r.at < t.r.end:
         begin = t.row_at = t.r.at
@@ -475,6 +475,7 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
         n_terms = b.n_terms
         n_quoted = b.n_quoted
         n_rows = b.n_rows
+        n_names = b.n_names
         if t.patch:
             status = read_patch_row(t, &t.r)
         elif t.scan:
@@ -490,6 +491,7 @@ cdef int read_thrift(JenaReader* t) noexcept nogil:
             return status
         if t.r.at - begin > t.max_row:
             b.n_rows = n_rows
+            b.n_names = n_names
             return fail(&t.fault, ROW_LIMIT, begin, t.r.at - begin, t.max_row)
         t.attempts = 0
         if t.scan and t.quads:

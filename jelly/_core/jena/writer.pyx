@@ -5,6 +5,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from jelly._core.base.batch cimport NO_TERM, Batch, need_statements
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport Fault, fault_error, utf8_of
 from jelly._core.base.protobuf cimport Reader
@@ -56,7 +57,7 @@ cdef class BinaryWriter:
     cdef JenaWriter d
     cdef bint patch
     cdef bint started
-    cdef bint busy
+    cdef Claim claimed
     cdef dict prefixes
     cdef str base
     cdef Capabilities capabilities
@@ -115,10 +116,8 @@ cdef class BinaryWriter:
                 "statements cannot be written as binary RDF Patch: they have no operations" if self.patch
                 else "a patch cannot be written as RDF Thrift or RDF Protobuf: it has operations"
             )
-        if self.busy:
-            raise RuntimeError("this BinaryWriter is in use")
         batch = self.capabilities.fit(batch)
-        self.busy = True
+        claim(&self.claimed, self)
         try:
             if not self.started:
                 self.start()
@@ -132,14 +131,18 @@ cdef class BinaryWriter:
                 yield take_out(&self.d)
         finally:
             unload(&self.d)
-            self.busy = False
+            give_back(&self.claimed)
 
     def close(self) -> bytes:
         """What is left to write: the prefixes, where there was no Batch."""
-        if self.started:
-            return b""
-        self.start()
-        return take_out(&self.d)
+        claim(&self.claimed, self)
+        try:
+            if self.started:
+                return b""
+            self.start()
+            return take_out(&self.d)
+        finally:
+            give_back(&self.claimed)
 
     cdef int start(self) except -1:
         cdef Reader name, iri
@@ -170,6 +173,7 @@ cdef class ResultWriter:
     cdef JenaWriter d
     cdef tuple variables
     cdef bint started
+    cdef Claim claimed
     cdef Capabilities capabilities
 
     def __cinit__(self, encoding, variables):
@@ -213,6 +217,7 @@ cdef class ResultWriter:
         batch = self.capabilities.fit(batch)
         if batch.variables != self.variables:
             raise JellyOptionsError(f"the variables are {batch.variables}: expected {self.variables}, as in the header")
+        claim(&self.claimed, self)
         try:
             self.start()
             load(&self.d, batch)
@@ -223,11 +228,16 @@ cdef class ResultWriter:
             return take_out(&self.d)
         finally:
             unload(&self.d)
+            give_back(&self.claimed)
 
     def close(self) -> bytes:
         """What is left to write: the variables, where there was no Batch."""
-        self.start()
-        return take_out(&self.d)
+        claim(&self.claimed, self)
+        try:
+            self.start()
+            return take_out(&self.d)
+        finally:
+            give_back(&self.claimed)
 
 
 cdef void as_reader(bytes text, Reader* r):

@@ -7,6 +7,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_IRI, KIND_TRIPLE, NO_TERM, Batch, BatchData, need_statements
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
     BAD_TERM, CANONICAL_PLACE, CANONICAL_TRIPLE, IS_PATCH, NO_MEMORY, Fault, fail, fault_error,
 )
@@ -106,6 +107,7 @@ cdef class Canonicalizer:
 
     cdef TermTable table
     cdef Statements rows
+    cdef Claim claimed
     cdef bint wide
     cdef bint finished
     cdef int64_t max_steps  # -1: not given
@@ -157,14 +159,25 @@ cdef class Canonicalizer:
         """Canonical labels of blank nodes by their labels in the input; empty before ``finish``."""
         cdef int32_t i, term
         cdef dict found = {}
-        for i in range(self.n_nodes if self.finished else 0):
-            term = self.term_of[self.n_texts + i]
-            label = (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
-            found[label] = f"c14n{self.canonical[i]}"
-        return found
+        claim(&self.claimed, self)
+        try:
+            for i in range(self.n_nodes if self.finished else 0):
+                term = self.term_of[self.n_texts + i]
+                label = (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
+                found[label] = f"c14n{self.canonical[i]}"
+            return found
+        finally:
+            give_back(&self.claimed)
 
     def add(self, Batch batch not None) -> None:
         """Add the statements of a Batch. JellyUnsupportedError if RDFC-1.0 is not defined for one of them."""
+        claim(&self.claimed, self)
+        try:
+            self.take(batch)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int take(self, Batch batch) except -1:
         cdef Fault fault
         cdef int64_t row = 0
         cdef int32_t* numbers
@@ -186,6 +199,7 @@ cdef class Canonicalizer:
         free(numbers)
         if fault.code < 0:
             raise fault_error(&fault, {"row": batch.first_row + row})
+        return 0
 
     cdef int rank_terms(self) noexcept nogil:
         """Replace the numbers of terms by their ranks, in the statements too."""
@@ -259,11 +273,18 @@ cdef class Canonicalizer:
 
         JellyLimitError if the labels take more than ``max_steps``.
         """
+        claim(&self.claimed, self)
+        try:
+            self.label()
+        finally:
+            give_back(&self.claimed)
+
+    cdef int label(self) except -1:
         cdef Labeller c
         cdef uint64_t numbers[SHA_NUMBERS]
         cdef int status
         if self.finished:
-            return
+            return 0
         self.finished = True
         memset(&c, 0, sizeof(c))
         with nogil:
@@ -271,7 +292,7 @@ cdef class Canonicalizer:
         if status < 0:
             raise MemoryError
         if self.n_nodes == 0:
-            return
+            return 0
         fill_sha_numbers(numbers)
         c.statements = &self.rows
         c.n_terms = self.n_texts
@@ -325,34 +346,44 @@ cdef class Canonicalizer:
     def chunks(self, int64_t size=1 << 20):
         """The lines in code point order, in pieces of about ``size`` bytes."""
         cdef int64_t row = 0
-        cdef int64_t end, n
+        cdef bytes lines
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        while True:
+            claim(&self.claimed, self)
+            try:
+                if not self.finished:
+                    raise ValueError("the Canonicalizer has not finished")
+                if row >= self.rows.n:
+                    return
+                lines = self.put_lines(&row, size)
+            finally:
+                give_back(&self.claimed)
+            yield lines
+
+    cdef bytes put_lines(self, int64_t* row, int64_t size):
+        cdef int64_t end = row[0]
+        cdef int64_t n = 0
         cdef Statement* one
         cdef bytes lines
         cdef uint8_t* begin
         cdef uint8_t* out
-        if not self.finished:
-            raise ValueError("the Canonicalizer has not finished")
-        if size < 1:
-            raise ValueError("size must be at least 1")
-        while row < self.rows.n:
-            end = row
-            n = 0
-            with nogil:
-                while end < self.rows.n and n < size:
-                    one = &self.rows.rows[end]
-                    n += self.len_part(one.s) + self.len_part(one.p) + self.len_part(one.o) + self.len_part(one.g) + 2
-                    end += 1
-            lines = PyBytes_FromStringAndSize(NULL, n)
-            begin = out = <uint8_t*>PyBytes_AS_STRING(lines)
-            with nogil:
-                while row < end:
-                    one = &self.rows.rows[row]
-                    out = self.put_part(out, one.s)
-                    out = self.put_part(out, one.p)
-                    out = self.put_part(out, one.o)
-                    out = self.put_part(out, one.g)
-                    out[0] = 0x2E
-                    out[1] = 0x0A
-                    out += 2
-                    row += 1
-            yield lines if out - begin == n else lines[:out - begin]
+        with nogil:
+            while end < self.rows.n and n < size:
+                one = &self.rows.rows[end]
+                n += self.len_part(one.s) + self.len_part(one.p) + self.len_part(one.o) + self.len_part(one.g) + 2
+                end += 1
+        lines = PyBytes_FromStringAndSize(NULL, n)
+        begin = out = <uint8_t*>PyBytes_AS_STRING(lines)
+        with nogil:
+            while row[0] < end:
+                one = &self.rows.rows[row[0]]
+                out = self.put_part(out, one.s)
+                out = self.put_part(out, one.p)
+                out = self.put_part(out, one.o)
+                out = self.put_part(out, one.g)
+                out[0] = 0x2E
+                out[1] = 0x0A
+                out += 2
+                row[0] += 1
+        return lines if out - begin == n else lines[:out - begin]

@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from jelly._core.base.batch cimport KIND_BNODE, NO_TERM, Batch, BatchData, need_statements, new_batch
 from jelly._core.base.batch_concat cimport copy_arena
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport IS_PATCH, NO_MEMORY, Fault, fault_error
 from jelly._core.ntriples.term_table cimport (
     SORT_BLANK, SORT_OPEN_TRIPLE, SORT_OTHER_BLANK, SORT_TEXT, SORT_TRIPLE, Statement, Statements, TermTable,
@@ -109,6 +110,7 @@ cdef class StatementTable:
     cdef Statements rows[2]
     cdef Statements apart[2]
     cdef bint taken
+    cdef Claim claimed
 
     def __cinit__(self):
         cdef bytes key = os.urandom(16)
@@ -127,8 +129,14 @@ cdef class StatementTable:
 
     def add(self, Batch batch not None, int side, int64_t start=0, stop=None) -> None:
         """Add some rows of a Batch to the first dataset (``side`` 0) or the second (1)."""
+        claim(&self.claimed, self)
+        try:
+            self.take(batch, side, start, batch.a.n_rows if stop is None else stop)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int take(self, Batch batch, int side, int64_t start, int64_t end) except -1:
         cdef Fault fault
-        cdef int64_t end = batch.a.n_rows if stop is None else stop
         cdef int32_t* numbers
         memset(&fault, 0, sizeof(fault))
         if self.taken:
@@ -151,6 +159,7 @@ cdef class StatementTable:
         free(numbers)
         if fault.code < 0:
             raise fault_error(&fault, {})
+        return 0
 
     def take_differences(self) -> tuple:
         """The statements without blank nodes that only the first dataset has, and those that only the second has.
@@ -159,28 +168,36 @@ cdef class StatementTable:
         """
         cdef int status = 0
         cdef int side
-        if self.taken:
-            raise ValueError("the differences were taken")
-        self.taken = True
-        with nogil:
-            for side in range(2):
+        claim(&self.claimed, self)
+        try:
+            if self.taken:
+                raise ValueError("the differences were taken")
+            self.taken = True
+            with nogil:
+                for side in range(2):
+                    if status == 0:
+                        status = set_apart(&self.table, &self.rows[side], &self.apart[side])
+                    if status == 0:
+                        status = sort_statements(&self.rows[side], self.table.n_terms)
                 if status == 0:
-                    status = set_apart(&self.table, &self.rows[side], &self.apart[side])
-                if status == 0:
-                    status = sort_statements(&self.rows[side], self.table.n_terms)
-            if status == 0:
-                drop_common(&self.rows[0], &self.rows[1])
-        if status < 0:
-            raise MemoryError
-        return numbers_of(&self.rows[0]), numbers_of(&self.rows[1])
+                    drop_common(&self.rows[0], &self.rows[1])
+            if status < 0:
+                raise MemoryError
+            return numbers_of(&self.rows[0]), numbers_of(&self.rows[1])
+        finally:
+            give_back(&self.claimed)
 
     def open_statements(self, int side):
         """The statements with blank nodes: int32, shape (n, 4); -1 is the default graph."""
         if not 0 <= side <= 1:
             raise IndexError(f"there is no side {side}")
-        if not self.taken:
-            raise ValueError("the differences were not taken")
-        return numbers_of(&self.apart[side])
+        claim(&self.claimed, self)
+        try:
+            if not self.taken:
+                raise ValueError("the differences were not taken")
+            return numbers_of(&self.apart[side])
+        finally:
+            give_back(&self.claimed)
 
     def parts(self, triples):
         """Subject, predicate and object of quoted triples: int32, shape (n, 3)."""
@@ -189,40 +206,63 @@ cdef class StatementTable:
         cdef int32_t* out = <int32_t*>address
         cdef int64_t i
         cdef int32_t term
-        for i in range(len(triples)):
-            term = triples[i]
-            if not 0 <= term < self.table.n_terms or self.table.sort[term] not in (SORT_TRIPLE, SORT_OPEN_TRIPLE):
-                raise IndexError(f"term {term} is no quoted triple")
-            memcpy(out + 3 * i, self.table.text + self.table.start[term], 3 * sizeof(int32_t))
-        return found
+        claim(&self.claimed, self)
+        try:
+            for i in range(len(found)):
+                term = triples[i]
+                if not 0 <= term < self.table.n_terms or self.table.sort[term] not in (SORT_TRIPLE, SORT_OPEN_TRIPLE):
+                    raise IndexError(f"term {term} is no quoted triple")
+                memcpy(out + 3 * i, self.table.text + self.table.start[term], 3 * sizeof(int32_t))
+            return found
+        finally:
+            give_back(&self.claimed)
 
     @property
     def sorts(self):
         """For each term: 0 IRI or literal, 1 and 2 blank node of either side, 3 quoted triple, 4 one with blank nodes."""
-        found = numpy.empty(self.table.n_terms, numpy.int8)
-        cdef int64_t address = found.ctypes.data
-        if self.table.n_terms:
-            memcpy(<void*>address, self.table.sort, self.table.n_terms)
-        return found
+        cdef int64_t address
+        claim(&self.claimed, self)
+        try:
+            found = numpy.empty(self.table.n_terms, numpy.int8)
+            address = found.ctypes.data
+            if self.table.n_terms:
+                memcpy(<void*>address, self.table.sort, self.table.n_terms)
+            return found
+        finally:
+            give_back(&self.claimed)
 
     def label(self, int32_t term) -> str:
         """The label of a blank node, or the N-Triples of an IRI or literal."""
+        claim(&self.claimed, self)
+        try:
+            return self.label_of(term)
+        finally:
+            give_back(&self.claimed)
+
+    cdef str label_of(self, int32_t term):
         if not 0 <= term < self.table.n_terms:
             raise IndexError(f"there is no term {term}")
         return (<const char*>self.table.text)[self.table.start[term]:self.table.start[term + 1]].decode()
 
-    def text(self, int32_t term, int depth=0) -> str:
+    def text(self, int32_t term) -> str:
         """A term in N-Triples syntax, with blank nodes as ``_:``; empty for the default graph."""
+        claim(&self.claimed, self)
+        try:
+            return self.text_of(term, 0)
+        finally:
+            give_back(&self.claimed)
+
+    cdef str text_of(self, int32_t term, int depth):
         cdef int32_t inner[3]
         if term == NO_TERM:
             return ""
-        label = self.label(term) if not 0 <= term < self.table.n_terms or self.table.sort[term] == SORT_TEXT else "_:"
+        label = self.label_of(term) if not 0 <= term < self.table.n_terms or self.table.sort[term] == SORT_TEXT else "_:"
         if self.table.sort[term] < SORT_TRIPLE:
             return label
         if depth >= SHOWN_DEPTH:
             return "<<( ... )>>"  # some quote others so often that no memory holds them written out
         memcpy(inner, self.table.text + self.table.start[term], sizeof(inner))
-        return "<<( {} {} {} )>>".format(*(self.text(inner[k], depth + 1) for k in range(3)))
+        return "<<( {} {} {} )>>".format(*[self.text_of(inner[k], depth + 1) for k in range(3)])
 
 
 def relabel(Batch batch not None, dict labels not None) -> Batch:

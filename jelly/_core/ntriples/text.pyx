@@ -12,6 +12,7 @@ from jelly._core.base.batch cimport (
     init_interner, need_statements,
 )
 from jelly._core.base.characters cimport column_of, find_last_line, find_line_end, is_line_end
+from jelly._core.base.claim cimport claim, give_back, try_claim
 from jelly._core.base.constants cimport NO_LIMIT
 from jelly._core.base.fault cimport (
     BAD_LABEL, BAD_TAG, BAD_TERM, LINE_LIMIT, NAMED_GRAPH_IN_TRIPLES, NEED_MORE, OK, OPEN_PATCH, Fault, fail, fault_error,
@@ -120,7 +121,15 @@ cdef class TextReader(PushReader):
 
     @property
     def messages(self) -> int:
-        """Number of complete messages read so far."""
+        """Number of complete messages read so far. While another thread reads, those given out."""
+        if not try_claim(&self.claimed):
+            return self.frames_out
+        try:
+            return self.count_messages()
+        finally:
+            give_back(&self.claimed)
+
+    cdef int64_t count_messages(self) noexcept:
         return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
 
     def namespace(self, str name not None, str iri not None) -> None:
@@ -128,12 +137,16 @@ cdef class TextReader(PushReader):
         cdef bytes text = utf8_of(name, "the name of a namespace")
         cdef bytes value = utf8_of(iri, "the IRI of a namespace")
         cdef int32_t ids[2]
-        if self.batch is None:
-            self.start_batch()
-        ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
-        ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
-        if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
-            raise MemoryError
+        claim(&self.claimed, self)
+        try:
+            if self.batch is None:
+                self.start_batch()
+            ids[0] = add_term(&self.batch.a, KIND_TEXT, NO_TERM, <const uint8_t*><const char*>text, len(text))
+            ids[1] = add_term(&self.batch.a, KIND_IRI, NO_TERM, <const uint8_t*><const char*>value, len(value))
+            if ids[0] < 0 or ids[1] < 0 or add_namespace(&self.batch.a, ids[0], ids[1]) < 0:
+                raise MemoryError
+        finally:
+            give_back(&self.claimed)
 
     cdef int take_chunk(self) except -1:
         if self.after_cr and self.rest[0] == 0x0A:
@@ -323,7 +336,7 @@ cdef class TextReader(PushReader):
             "column": column_of(self.t.line_at, at),
         }
         if self.t.messages:
-            place["message"] = self.messages
+            place["message"] = self.count_messages()
         error = fault_error(&self.t.fault, place)
         if isinstance(error, MemoryError) or not self.skip:
             self.error = error

@@ -33,6 +33,7 @@ class Capabilities:
         texts: Literal["any", "xml"] = "any",
         names: bool = False,
         tagged: bool = False,
+        patterns: bool = False,
         keep_labels: bool = False,
         instead: str = "",
         results: bool = False,

@@ -1,5 +1,6 @@
 """Python objects to Batches."""
 
+cimport cython
 from cpython.exc cimport PyErr_Clear
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
@@ -8,12 +9,14 @@ from cpython.unicode cimport PyUnicode_Compare
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memset
 
+from jelly._core.algebra.message_blank_nodes cimport drop_tail
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED,
     NO_TERM, Batch, BatchData, Interner, add_frame, add_metadata, add_namespace, add_quoted, add_row,
     add_term as append_term, check_free, clear_arena, clear_interner, free_interner, grow_rows, init_interner, intern_term,
     make_results, new_batch,
 )
+from jelly._core.base.claim cimport Claim, claim, give_back, value_of
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.terms.model cimport (
@@ -73,7 +76,8 @@ cdef class BatchBuilder:
     ``clear()`` begins another Batch.
     """
 
-    cdef readonly Batch batch
+    cdef Batch filled
+    cdef Claim claimed
     cdef list waiting  # statements taken from an iterator and not added yet
     cdef Interner index
     cdef RecentTerm* recent
@@ -92,7 +96,7 @@ cdef class BatchBuilder:
         self.recent = <RecentTerm*>PyMem_Calloc(RECENT, sizeof(RecentTerm))
         if self.recent == NULL or init_interner(&self.index) < 0:
             raise MemoryError
-        self.batch = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
+        self.filled = new_batch(arity, rows, rows, 32 * rows, MAX_COLLECTED_TEXT)
 
     def __dealloc__(self):
         self.forget()
@@ -108,17 +112,52 @@ cdef class BatchBuilder:
         memset(self.recent, 0, RECENT * sizeof(RecentTerm))
 
     def __len__(self):
-        return self.batch.a.n_rows
+        with cython.critical_section(self):
+            return self.filled.a.n_rows
+
+    @property
+    def batch(self):
+        """The Batch being filled."""
+        with cython.critical_section(self):
+            return self.filled
+
+    def lend(self, function) -> None:
+        """Call a function with the Batch, then empty it. Until then nothing can be added, which could move its memory."""
+        claim(&self.claimed, self)
+        try:
+            function(self.filled)
+            self.empty()
+        finally:
+            give_back(&self.claimed)
+
+    def drop_open_frame(self) -> None:
+        """Take away what was added since the last end of a frame."""
+        claim(&self.claimed, self)
+        try:
+            drop_tail(&self.filled.a)
+        finally:
+            give_back(&self.claimed)
 
     def clear(self) -> None:
         """Empty the Batch, or begin another one if arrays of it are in use."""
-        cdef BatchData* a = &self.batch.a
-        if self.batch.exports > 0:
-            self.batch = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
-        clear_arena(&self.batch.a)
+        claim(&self.claimed, self)
+        try:
+            self.empty()
+        finally:
+            give_back(&self.claimed)
+
+    cdef int empty(self) except -1:
+        cdef BatchData* a = &self.filled.a
+        cdef Batch other
+        if value_of(&self.filled.exports) > 0:
+            other = new_batch(self.arity, a.n_rows + 8, a.n_terms + 8, a.n_text + 256, MAX_COLLECTED_TEXT)
+            with cython.critical_section(self):
+                self.filled = other
+        clear_arena(&self.filled.a)
         clear_interner(&self.index)
         self.forget()
         self.graph = None
+        return 0
 
     cdef int32_t checked(self, int32_t term) except -1:
         cdef Fault fault
@@ -134,7 +173,7 @@ cdef class BatchBuilder:
         if utf8 == NULL:
             PyErr_Clear()
             raise text_error(text, _KINDS[kind])
-        return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
+        return self.checked(intern_term(&self.index, &self.filled.a, kind, aux, <const uint8_t*>utf8, n))
 
     cdef inline int32_t find(self, object term) except -1:
         """The id of a term object in the Batch."""
@@ -170,7 +209,7 @@ cdef class BatchBuilder:
             s = self.find(quoted.s)
             p = self.find(quoted.p)
             o = self.find(quoted.o)
-            return self.checked(add_quoted(&self.batch.a, s, p, o))
+            return self.checked(add_quoted(&self.filled.a, s, p, o))
         if kind is Variable:
             return self.intern(KIND_VARIABLE, NO_TERM, (<Variable>term).value)
         if kind is AnyTerm:
@@ -188,7 +227,7 @@ cdef class BatchBuilder:
             s = self.find(subject)
             p = self.find(predicate)
             o = self.find(object_)
-            return self.checked(add_quoted(&self.batch.a, s, p, o))
+            return self.checked(add_quoted(&self.filled.a, s, p, o))
         text = text_of(term)
         if kind != KIND_LITERAL:
             return self.intern(kind, NO_TERM, text)
@@ -222,7 +261,7 @@ cdef class BatchBuilder:
 
     cdef inline int64_t add_terms(self, object s, object p, object o, object g) except -1:
         cdef int32_t graph = NO_TERM
-        check_free(self.batch)
+        check_free(self.filled)
         cdef int32_t subject = self.find(s)
         cdef int32_t predicate = self.find(p)
         cdef int32_t object_ = self.find(o)
@@ -230,14 +269,21 @@ cdef class BatchBuilder:
             graph = self.find_graph(g)
             if graph != NO_TERM and self.arity == 3:
                 raise JellyOptionsError(f"a quad in graph {g} cannot go into a stream of triples")
-        self.checked(add_row(&self.batch.a, subject, predicate, object_, graph))
-        return self.batch.a.n_rows if self.batch.a.n_text < ENOUGH_TEXT else MAX_ROWS
+        self.checked(add_row(&self.filled.a, subject, predicate, object_, graph))
+        return self.filled.a.n_rows if self.filled.a.n_text < ENOUGH_TEXT else MAX_ROWS
 
     cpdef int64_t add(self, object statement) except -1:
         """Append a statement: a Triple, a Quad, or three or four terms. Return the number of rows.
 
         A Batch with much text counts as one of `MAX_ROWS` rows, so that every caller takes it as full.
         """
+        claim(&self.claimed, self)
+        try:
+            return self.add_statement(statement)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int64_t add_statement(self, object statement) except -1:
         cdef Triple triple
         cdef Quad quad
         if type(statement) is Triple:
@@ -261,7 +307,7 @@ cdef class BatchBuilder:
         """
         cdef bint more = True
         while True:
-            if self.add_waiting(rows):
+            if self.fill(rows):
                 return True
             if not more:
                 return False
@@ -274,8 +320,15 @@ cdef class BatchBuilder:
                     more = False
             except BaseException:
                 # Statements before an error of the iterator are kept.
-                self.add_waiting(MAX_ROWS)
+                self.fill(MAX_ROWS)
                 raise
+
+    cdef bint fill(self, int64_t rows) except -1:
+        claim(&self.claimed, self)
+        try:
+            return self.add_waiting(rows)
+        finally:
+            give_back(&self.claimed)
 
     def extend_frames(self, list groups not None, Py_ssize_t start, type kind, Py_ssize_t longest, int64_t rows) -> int:
         """Append lists of statements from ``groups[start]`` on, each as a frame, until the Batch has a number of rows.
@@ -283,6 +336,15 @@ cdef class BatchBuilder:
         It stops before a list that is empty, longer than ``longest`` or begins with another class than ``kind``, and
         before what is no list. Return the number of the list behind the last one.
         """
+        claim(&self.claimed, self)
+        try:
+            return self.add_frames(groups, start, kind, longest, rows)
+        finally:
+            give_back(&self.claimed)
+
+    cdef Py_ssize_t add_frames(
+        self, list groups, Py_ssize_t start, type kind, Py_ssize_t longest, int64_t rows
+    ) except -1:
         cdef Py_ssize_t n = start
         cdef list group
         while n < len(groups) and type(groups[n]) is list:
@@ -292,10 +354,10 @@ cdef class BatchBuilder:
             fetch_terms(group)
             fetch_texts(group)
             for statement in group:
-                self.add(statement)
-            self.checked(add_frame(&self.batch.a))
+                self.add_statement(statement)
+            self.checked(add_frame(&self.filled.a))
             n += 1
-            if self.batch.a.n_rows >= rows or self.batch.a.n_text >= ENOUGH_TEXT:
+            if self.filled.a.n_rows >= rows or self.filled.a.n_text >= ENOUGH_TEXT:
                 break
         return n
 
@@ -308,7 +370,7 @@ cdef class BatchBuilder:
         try:
             for statement in block:
                 n += 1
-                if self.add(statement) >= rows:
+                if self.add_statement(statement) >= rows:
                     return True
             return False
         except BaseException:
@@ -319,24 +381,37 @@ cdef class BatchBuilder:
 
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
-        check_free(self.batch)
-        cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
-        cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
-        self.checked(add_namespace(&self.batch.a, text, value))
+        cdef int32_t text, value
+        claim(&self.claimed, self)
+        try:
+            check_free(self.filled)
+            text = self.intern(KIND_TEXT, NO_TERM, name)
+            value = self.intern(KIND_IRI, NO_TERM, iri)
+            self.checked(add_namespace(&self.filled.a, text, value))
+        finally:
+            give_back(&self.claimed)
 
     def end_frame(self, metadata=None) -> None:
         """End a frame here. ``metadata`` maps str to bytes."""
+        claim(&self.claimed, self)
+        try:
+            self.add_end(metadata)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int add_end(self, metadata) except -1:
         cdef bytes key, value
-        check_free(self.batch)
+        check_free(self.filled)
         if metadata:
             for name, data in metadata.items():
                 key = utf8_of(name, "the key of metadata")
                 value = bytes(data)
                 self.checked(add_metadata(
-                    &self.batch.a, <const uint8_t*><const char*>key, len(key),
+                    &self.filled.a, <const uint8_t*><const char*>key, len(key),
                     <const uint8_t*><const char*>value, len(value),
                 ))
-        self.checked(add_frame(&self.batch.a))
+        self.checked(add_frame(&self.filled.a))
+        return 0
 
 
 cdef class ResultBatchBuilder:
@@ -353,10 +428,11 @@ cdef class ResultBatchBuilder:
 
     cdef BatchBuilder terms
     cdef readonly Batch batch
+    cdef Claim claimed
 
     def __cinit__(self, tuple variables not None, int64_t first_row=0):
         self.terms = BatchBuilder(3)
-        self.batch = self.terms.batch
+        self.batch = self.terms.filled
         self.batch.first_row = first_row
         make_results(self.batch, variables, 16)
 
@@ -366,9 +442,13 @@ cdef class ResultBatchBuilder:
         What comes before an error of the iterator counts. ValueError where a row does not fit the variables.
         """
         for row in rows:
-            self.add(row)
-            if self.batch.a.n_rows >= n or self.batch.a.n_text >= ENOUGH_TEXT:
-                return True
+            claim(&self.claimed, self)
+            try:
+                self.add(row)
+                if self.batch.a.n_rows >= n or self.batch.a.n_text >= ENOUGH_TEXT:
+                    return True
+            finally:
+                give_back(&self.claimed)
         return False
 
     cdef int add(self, object row) except -1:

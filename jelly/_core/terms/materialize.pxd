@@ -19,6 +19,8 @@ cdef class Materializer:
     cdef int32_t graph_term
 
     cdef object get(self, int32_t term)
+    cdef object keep(self, int32_t term, object new)
+    cdef object find_graph(self, int32_t graph)
     cdef str text(self, int32_t term)
     cdef object make(self, int32_t term)
     cdef object pattern(self, int kind, int32_t term)

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, need_statements,
 )
+from jelly._core.base.claim cimport Claim, claim, give_back, keep_made, load_made
 from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.terms.model cimport IRI, BlankNode, Literal, Quad, QuotedTriple, Triple, Variable, one_deeper
 from jelly._core.terms.term_adapter cimport check_rows, make_str, refuse_patch
@@ -18,7 +19,10 @@ from jelly.errors import JellyOptionsError, JellyUnsupportedError
 
 @cython.final
 cdef class Materializer:
-    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for."""
+    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for.
+
+    Several threads may use one: what two of them make at once is kept once.
+    """
 
     def __cinit__(self, Batch batch not None, TermAdapter library=None):
         self.batch = batch
@@ -38,10 +42,16 @@ cdef class Materializer:
             PyMem_Free(self.made)
 
     cdef inline object get(self, int32_t term):
-        cdef PyObject* found = self.made[term]
+        cdef PyObject* found = <PyObject*>load_made(<void**>&self.made[term])
         if found != NULL:
             return <object>found
         return self.make(term)
+
+    cdef object keep(self, int32_t term, object new):
+        """The object for a term from now on: this one, if no other thread was first."""
+        if keep_made(<void**>&self.made[term], <void*>new):
+            Py_INCREF(new)
+        return <object><PyObject*>load_made(<void**>&self.made[term])
 
     cdef str text(self, int32_t term):
         cdef BatchData* a = &self.batch.a
@@ -84,9 +94,7 @@ cdef class Materializer:
             elif kind == KIND_TYPED:
                 literal.typed = self.get(aux)
             new = literal
-        Py_INCREF(new)
-        self.made[term] = <PyObject*>new
-        return new
+        return self.keep(term, new)
 
     cdef object pattern(self, int kind, int32_t term):
         """The object for a term of patterns."""
@@ -110,13 +118,11 @@ cdef class Materializer:
     cdef object make_text(self, int32_t term, bint remember):
         cdef BatchData* a = &self.batch.a
         cdef int32_t aux = a.aux[term]
+        cdef PyObject* made
         cdef object found = None
         if aux >= 0:
-            if self.made[aux] == NULL:
-                found = self.make_text(aux, True)
-                Py_INCREF(found)
-                self.made[aux] = <PyObject*>found
-            found = <object>self.made[aux]
+            made = <PyObject*>load_made(<void**>&self.made[aux])
+            found = self.keep(aux, self.make_text(aux, True)) if made == NULL else <object>made
         return self.library.make(
             a.kind[term], found, a.text + a.start[term], a.start[term + 1] - a.start[term], remember
         )
@@ -136,12 +142,21 @@ cdef class Materializer:
         object_ = self.get(a.o[row])
         if a.g == NULL and not library.quads:
             return (subject, predicate, object_) if library.triple is None else library.triple(subject, predicate, object_)
-        if graph != self.graph_term:
-            self.graph = library.graph(None if graph == NO_TERM else self.get(graph))
+        place = self.find_graph(graph)
+        return (subject, predicate, object_, place) if library.quad is None else library.quad(subject, predicate, object_, place)
+
+    cdef inline object find_graph(self, int32_t graph):
+        """The object of the library for a graph, often that of the row before."""
+        cdef object _old
+        with cython.critical_section(self):
+            if graph == self.graph_term:
+                return self.graph
+        cdef object place = self.library.graph(None if graph == NO_TERM else self.get(graph))
+        with cython.critical_section(self):
+            _old = self.graph  # it goes when both fields are set
+            self.graph = place
             self.graph_term = graph
-        if library.quad is None:
-            return subject, predicate, object_, self.graph
-        return library.quad(subject, predicate, object_, self.graph)
+        return place
 
     cdef int refuse_generalized(self, int64_t row, int32_t graph) except -1:
         """The library may have variables, and these in every place, but else no generalized statements."""
@@ -226,6 +241,7 @@ cdef class StatementIterator:
     cdef int64_t row
     cdef int64_t n
     cdef bint quads
+    cdef Claim claimed
 
     def __cinit__(self, batches, TermAdapter library=None):
         self.batches = iter(batches)
@@ -235,14 +251,19 @@ cdef class StatementIterator:
         return self
 
     def __next__(self):
-        cdef int64_t row = self.row
-        if row >= self.n:
-            self.advance()
-            row = 0
-        self.row = row + 1
-        if self.library is not None:
-            return self.terms.foreign(row)
-        return self.terms.quad(row) if self.quads else self.terms.triple(row)
+        cdef int64_t row
+        claim(&self.claimed, self)
+        try:
+            row = self.row
+            if row >= self.n:
+                self.advance()
+                row = 0
+            self.row = row + 1
+            if self.library is not None:
+                return self.terms.foreign(row)
+            return self.terms.quad(row) if self.quads else self.terms.triple(row)
+        finally:
+            give_back(&self.claimed)
 
     cdef int advance(self) except -1:
         cdef Batch batch
@@ -256,7 +277,6 @@ cdef class StatementIterator:
                 break
         refuse_patch(batch)
         terms = Materializer(batch, self.library)
-        # From here on no other thread runs, so the three fields change together.
         self.terms = terms
         self.quads = batch.a.g != NULL
         self.n = batch.a.n_rows
@@ -264,8 +284,12 @@ cdef class StatementIterator:
 
     def close(self):
         """Close the source, if it can be closed."""
-        self.n = self.row = 0
-        self.terms = None
-        close = getattr(self.batches, "close", None)
-        if close is not None:
-            close()
+        claim(&self.claimed, self)
+        try:
+            self.n = self.row = 0
+            self.terms = None
+            close = getattr(self.batches, "close", None)
+            if close is not None:
+                close()
+        finally:
+            give_back(&self.claimed)

@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from jelly._core.base.batch cimport (
     KIND_TEXT, NO_TERM, Batch, BatchData, add_operations, add_row, add_term, check_free, need_statements,
 )
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport utf8_of
 from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
@@ -287,6 +288,7 @@ cdef class OperationIterator:
     cdef Materializer terms
     cdef int64_t row
     cdef int64_t end
+    cdef Claim claimed
 
     def __cinit__(self, parts):
         self.parts = iter(parts)
@@ -295,6 +297,13 @@ cdef class OperationIterator:
         return self
 
     def __next__(self):
+        claim(&self.claimed, self)
+        try:
+            return self.next_operation()
+        finally:
+            give_back(&self.claimed)
+
+    cdef object next_operation(self):
         cdef Add add
         cdef Delete delete
         cdef int64_t row
@@ -327,7 +336,6 @@ cdef class OperationIterator:
                 raise JellyOptionsError("these are statements, no patch: they have no operations")
             if not 0 <= row <= end <= terms.batch.a.n_rows:
                 raise IndexError(f"rows {row} to {end} are not within 0 to {terms.batch.a.n_rows}")
-        # From here on no other thread runs, so the three fields change together.
         self.terms, self.row, self.end = terms, row, end
         return 0
 
@@ -360,34 +368,61 @@ cdef class OperationBatchBuilder:
     """
 
     cdef object collector
-    cdef readonly Batch batch
+    cdef Batch filled
+    cdef Claim claimed
 
     def __cinit__(self, int arity):
         self.collector = BatchBuilder(arity)
-        self.batch = self.collector.batch
-        if add_operations(&self.batch.a) < 0:
+        self.filled = self.collector.batch
+        if add_operations(&self.filled.a) < 0:
             raise MemoryError
 
     def __len__(self):
-        return self.batch.a.n_rows
+        with cython.critical_section(self):
+            return self.filled.a.n_rows
+
+    @property
+    def batch(self):
+        """The Batch being filled."""
+        with cython.critical_section(self):
+            return self.filled
+
+    def lend(self, function) -> None:
+        """Call a function with the Batch, then empty it, see `BatchBuilder.lend`."""
+        claim(&self.claimed, self)
+        try:
+            function(self.filled)
+            self.empty()
+        finally:
+            give_back(&self.claimed)
 
     def clear(self) -> None:
         """Empty the Batch, or begin another one if arrays of it are in use."""
+        claim(&self.claimed, self)
+        try:
+            self.empty()
+        finally:
+            give_back(&self.claimed)
+
+    cdef int empty(self) except -1:
         self.collector.clear()
-        self.batch = self.collector.batch
-        if self.batch.a.op == NULL and add_operations(&self.batch.a) < 0:
+        cdef Batch batch = self.collector.batch
+        with cython.critical_section(self):
+            self.filled = batch
+        if self.filled.a.op == NULL and add_operations(&self.filled.a) < 0:
             raise MemoryError
+        return 0
 
     cdef int mark(self, int op) except -1:
-        check_free(self.batch)
-        if add_row(&self.batch.a, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
+        check_free(self.filled)
+        if add_row(&self.filled.a, NO_TERM, NO_TERM, NO_TERM, NO_TERM) < 0:
             raise MemoryError
-        self.batch.a.op[self.batch.a.n_rows - 1] = <int8_t>op
+        self.filled.a.op[self.filled.a.n_rows - 1] = <int8_t>op
         return 0
 
     cdef int named(self, int op, str name, int slot, object term, object graph) except -1:
         """A row with a name as its subject, and a term in one place."""
-        cdef BatchData* a = &self.batch.a
+        cdef BatchData* a = &self.filled.a
         cdef bytes text = utf8_of(name, "the name")
         cdef int64_t row
         cdef int32_t id, key
@@ -411,15 +446,22 @@ cdef class OperationBatchBuilder:
 
     def add(self, operation) -> int:
         """Append an operation. Return the number of rows, or a larger number if the Batch has much text."""
+        claim(&self.claimed, self)
+        try:
+            return self.take(operation)
+        finally:
+            give_back(&self.claimed)
+
+    cdef int64_t take(self, operation) except -1:
         cdef int64_t rows
         cdef type kind = type(operation)
         if kind is Add:
             rows = self.collector.add((<Add>operation).statement)
-            self.batch.a.op[self.batch.a.n_rows - 1] = OP_ADD
+            self.filled.a.op[self.filled.a.n_rows - 1] = OP_ADD
             return rows
         if kind is Delete:
             rows = self.collector.add((<Delete>operation).statement)
-            self.batch.a.op[self.batch.a.n_rows - 1] = OP_DELETE
+            self.filled.a.op[self.filled.a.n_rows - 1] = OP_DELETE
             return rows
         if kind is Header:
             self.named(OP_HEADER, operation.key, 2, operation.value, None)
@@ -435,8 +477,12 @@ cdef class OperationBatchBuilder:
             self.mark(OP_ABORT)
         else:
             raise TypeError(f"expected an operation of a patch (Add, Delete, ...), got {kind.__name__}: {operation!r:.80}")
-        return self.batch.a.n_rows
+        return self.filled.a.n_rows
 
     def end_patch(self) -> None:
         """End the patch here."""
-        self.mark(OP_PUNCTUATION)
+        claim(&self.claimed, self)
+        try:
+            self.mark(OP_PUNCTUATION)
+        finally:
+            give_back(&self.claimed)

@@ -9,6 +9,7 @@ from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, NO_TERM, Batch, Interner, add_namespace,
     add_quoted, add_row, clear_interner, free_interner, init_interner, intern_term, new_batch,
 )
+from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.constants cimport XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error
 from jelly._core.rules.blank_node_label cimport KEPT, Labels, free_labels, number_label
@@ -45,8 +46,8 @@ cdef class QuadBatchBuilder:
 
     cdef int arity
     cdef object iri, bnode, literal, quoted, default
-    cdef public object mark
-    cdef object mend, tag
+    cdef object sign, mend, tag
+    cdef Claim claimed
     cdef Batch batch
     cdef Interner index
     cdef Labels labels
@@ -88,6 +89,13 @@ cdef class QuadBatchBuilder:
 
     def take(self) -> Batch | None:
         """The Batch so far; None if it has neither statements nor namespaces."""
+        claim(&self.claimed, self)
+        try:
+            return self.take_batch()
+        finally:
+            give_back(&self.claimed)
+
+    cdef Batch take_batch(self):
         cdef Batch batch = self.batch
         if batch.a.n_rows == 0 and batch.a.n_names == 0:
             return None
@@ -101,13 +109,39 @@ cdef class QuadBatchBuilder:
     @property
     def rows(self) -> int:
         """Number of statements so far, with those of the Batch that is being filled."""
-        return self.statements + self.batch.a.n_rows
+        claim(&self.claimed, self)
+        try:
+            return self.statements + self.batch.a.n_rows
+        finally:
+            give_back(&self.claimed)
+
+    @property
+    def mark(self):
+        """What the texts contain that `mend` is to replace; None: no text does."""
+        claim(&self.claimed, self)
+        try:
+            return self.sign
+        finally:
+            give_back(&self.claimed)
+
+    @mark.setter
+    def mark(self, sign):
+        claim(&self.claimed, self)
+        try:
+            self.sign = sign
+        finally:
+            give_back(&self.claimed)
 
     def namespace(self, name, iri) -> None:
         """Declare a namespace at this point of the stream."""
-        cdef int32_t text = self.intern(KIND_TEXT, NO_TERM, name)
-        cdef int32_t value = self.intern(KIND_IRI, NO_TERM, iri)
-        self.checked(add_namespace(&self.batch.a, text, value))
+        cdef int32_t text, value
+        claim(&self.claimed, self)
+        try:
+            text = self.intern(KIND_TEXT, NO_TERM, name)
+            value = self.intern(KIND_IRI, NO_TERM, iri)
+            self.checked(add_namespace(&self.batch.a, text, value))
+        finally:
+            give_back(&self.claimed)
 
     def extend(self, quads, int64_t rows, int64_t text) -> bool:
         """Append from an iterator until a number of rows or of bytes of text is reached (True), or it ends (False).
@@ -115,9 +149,13 @@ cdef class QuadBatchBuilder:
         Statements before an error of the iterator are kept.
         """
         for quad in quads:
-            self.add(quad)
-            if self.batch.a.n_rows >= rows or self.batch.a.n_text >= text:
-                return True
+            claim(&self.claimed, self)
+            try:
+                self.add(quad)
+                if self.batch.a.n_rows >= rows or self.batch.a.n_text >= text:
+                    return True
+            finally:
+                give_back(&self.claimed)
         return False
 
     cdef inline int32_t find_graph(self, object graph) except? -1:
@@ -155,7 +193,7 @@ cdef class QuadBatchBuilder:
     cdef inline int32_t intern(self, int kind, int32_t aux, object text) except -1:
         cdef Py_ssize_t n
         cdef const char* utf8
-        if self.mark is not None and self.mark in text:
+        if self.sign is not None and self.sign in text:
             text = self.mend(text)
         utf8 = PyUnicode_AsUTF8AndSize(text, &n)
         return self.checked(intern_term(&self.index, &self.batch.a, kind, aux, <const uint8_t*>utf8, n))
@@ -206,4 +244,4 @@ cdef class QuadBatchBuilder:
         return self.intern(KIND_TYPED, self.intern(KIND_IRI, NO_TERM, datatype), value)
 
     cdef object mended(self, object text):
-        return self.mend(text) if self.mark is not None and self.mark in text else text
+        return self.mend(text) if self.sign is not None and self.sign in text else text

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from jelly._core.base.batch cimport Batch, load_u64
+from jelly._core.base.claim cimport Claim
 
 
 cdef int refuse_patch(Batch batch) except -1
@@ -53,10 +54,12 @@ cdef class TermAdapter:
     cdef readonly bint quads
     cdef object default, place, graph_name
     cdef CachedTerm* known
+    cdef Claim claimed  # of `known`: an adapter may serve several threads
     cdef uint64_t mask
     cdef bint memo_all
 
     cdef object make(self, int kind, object aux, const uint8_t* text, int64_t n, bint remember)
+    cdef object remembered(self, CachedTerm* slot, uint64_t hash, object aux, const uint8_t* text, int64_t n)
     cdef object build(self, int kind, object aux, str text)
     cdef object build_variable(self, int kind, str text)
     cdef object make_quoted(self, object s, object p, object o)

@@ -4,13 +4,13 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.type cimport PyType_IsSubtype
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from jelly._core.base.batch cimport (
     INTERN_MAX, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TRIPLE, KIND_TYPED,
     hash_bytes, need_statements, same_bytes,
 )
+from jelly._core.base.claim cimport give_back, try_claim
 from jelly._core.base.constants cimport KIND_VARIABLE
 from jelly._core.base.fault cimport OK
 from jelly._core.rules.patch_operations cimport only_statements
@@ -21,6 +21,7 @@ from jelly.errors import JellyOptionsError, JellyUnsupportedError
 cdef extern from "Python.h":
     bint PyObject_IS_GC(object)
     void PyObject_GC_UnTrack(object)
+    const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* n) noexcept
 
 
 cdef inline object of_text(object make, str text):
@@ -182,21 +183,23 @@ cdef class TermAdapter:
         cdef CachedTerm* slot
         cdef CachedTerm old
         cdef uint64_t h
-        cdef const char* utf8
-        cdef Py_ssize_t n_utf8
         cdef str string
         if self.known == NULL or n > INTERN_MAX or not (remember or self.memo_all or kind == KIND_TYPED):
             return self.build(kind, aux, make_str(text, n))
         # The kind goes into the highest byte: below, a short text of another kind would often have the same hash.
         h = hash_bytes(text, n, (<uint64_t>kind << 56) ^ <uint64_t><uintptr_t><PyObject*>aux)
         slot = &self.known[h & self.mask]
-        if slot.term != NULL and slot.hash == h and slot.aux == <PyObject*>aux:
-            utf8 = PyUnicode_AsUTF8AndSize(<object>slot.text, &n_utf8)
-            # The kind is in the hash alone: for one text and aux, hashes of different kinds are never the same.
-            if n_utf8 == n and same_bytes(<const uint8_t*>utf8, text, n):
-                return <object>slot.term
+        # A thread that comes while another looks or writes makes its term anew.
+        if not try_claim(&self.claimed):
+            return self.build(kind, aux, make_str(text, n))
+        found = self.remembered(slot, h, aux, text, n)
+        give_back(&self.claimed)
+        if found is not _TEXT:
+            return found
         string = make_str(text, n)
         term = self.build(kind, aux, string)
+        if not try_claim(&self.claimed):
+            return term
         # The code of the library may have used this slot meanwhile, so it is read and written only now.
         old = slot[0]
         Py_INCREF(string)
@@ -206,10 +209,23 @@ cdef class TermAdapter:
         slot.text = <PyObject*>string
         slot.aux = <PyObject*>aux
         slot.term = <PyObject*>term
+        give_back(&self.claimed)
         Py_XDECREF(old.text)
         Py_XDECREF(old.aux)
         Py_XDECREF(old.term)
         return term
+
+    cdef inline object remembered(self, CachedTerm* slot, uint64_t hash, object aux, const uint8_t* text, int64_t n):
+        """The term that a slot has for a text; `_TEXT` if it has another."""
+        cdef const char* utf8
+        cdef Py_ssize_t n_utf8
+        if slot.term == NULL or slot.hash != hash or slot.aux != <PyObject*>aux:
+            return _TEXT
+        utf8 = utf8_or_null(<object>slot.text, &n_utf8)
+        # The kind is in the hash alone: for one text and aux, hashes of different kinds are never the same.
+        if utf8 == NULL or n_utf8 != n or not same_bytes(<const uint8_t*>utf8, text, n):
+            return _TEXT
+        return <object>slot.term
 
     cdef object build(self, int kind, object aux, str text):
         try:

@@ -179,6 +179,22 @@ def test_limits_of_rows_and_prefixes() -> None:
             read(craft.name, names)
 
 
+def test_rows_below_the_limit_in_small_chunks() -> None:
+    for craft in ENCODINGS:
+        row = craft.row(craft.iri(), craft.iri(), craft.literal(b"x" * 50))
+        data = craft.prefix(b"p", b"a:" + b"x" * 40) + row * 40
+        chunks = [data[i : i + 7] for i in range(0, len(data), 7)]
+        assert sum(map(len, read(craft.name, *chunks, max_row_bytes=len(row)))) == 40
+
+
+def test_a_prefix_above_the_limit_is_not_given() -> None:
+    reader = BinaryReader("thrift", max_row_bytes=64)
+    reader.push(Thrift.prefix(b"p", b"a:" + b"x" * 100))
+    reader.finish()
+    with pytest.raises(JellyLimitError):
+        reader.pull(True)
+
+
 def test_prefixes_make_no_bomb() -> None:
     # 1 MB of namespace for each of the terms of one row.
     for craft in ENCODINGS:

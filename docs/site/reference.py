@@ -1,0 +1,312 @@
+"""Pages of the reference that are made from the package: API, commands, formats, options, errors."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+
+import click
+from public import PAGES, exported
+
+import jelly
+from jelly import errors
+from jelly._formats.registry import (
+    FORMATS,
+    LOG_FORMATS,
+    PATCH_FORMATS,
+    RESULT_FORMATS,
+    TABLE_FORMATS,
+    Format,
+)
+from jelly._io.reader import Reader
+from jelly._io.writer import Writer
+from jelly._limits import SETTABLE
+from jelly.cli import commands, service, spark  # noqa: F401 - the others add their commands to the first
+
+_CONTENTS = (
+    ("Statements", FORMATS, "`jelly.Reader`, `jelly.Writer`, `jelly convert` and most other commands."),
+    ("Patches", PATCH_FORMATS, "`jelly.patch` and `jelly patch`."),
+    ("Message logs", LOG_FORMATS, "`jelly.messages` and `jelly messages`."),
+    ("Query results", RESULT_FORMATS, "`jelly.results` and `jelly results`."),
+    ("Tables", TABLE_FORMATS, "`jelly.convert` and `jelly convert`, in both directions."),
+)
+# What a format can hold, by the settings of its Capabilities: the column, and the words for a value.
+_HOLDS: tuple[tuple[str, str, dict[object, str]], ...] = (
+    ("named_graphs", "named graphs", {True: "yes", False: "no"}),
+    ("quoted", "triple terms", {"any": "subject and object", "object": "object", "none": "no"}),
+    ("directions", "base direction", {True: "yes", False: "no"}),
+    ("generalized", "generalized", {True: "yes", False: "no"}),
+    ("labels", "labels of blank nodes", {
+        "any": "any", "ntriples": "N-Triples", "turtle": "Turtle", "xml": "XML names",
+    }),
+    ("tags", "language tags", {"any": "any", "plain": "letters, digits, hyphens", "bcp47": "BCP 47"}),
+    ("iris", "IRIs", {"any": "any", "not-bnode": "not beginning with `_:`", "absolute": "absolute and valid"}),
+    ("texts", "characters", {"any": "any", "xml": "of XML"}),
+)  # fmt: skip
+# A pipe that is not in code, where it needs no escape.
+_PIPE = re.compile(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table of Markdown.
+
+    Parameters
+    ----------
+    head : list of str
+        The titles of the columns.
+    rows : list of list of str
+        The cells.
+
+    Returns
+    -------
+    str
+        The table, and an empty line.
+    """
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(_PIPE.sub(r"\\|", cell) for cell in line) + " |\n" for line in lines) + "\n"
+
+
+def code(*names: str) -> str:
+    """Names as code, with commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# ---- API
+
+
+def api_pages() -> Iterator[tuple[str, str]]:
+    """The pages of the API for mkdocstrings.
+
+    Yields
+    ------
+    tuple of (str, str)
+        The path and the text.
+    """
+    for page in PAGES:
+        text = f"# {page.title}\n\n{page.text}\n\n"
+        if not page.names:
+            # The docstring of the module; its names follow one by one.
+            options = "{members: false, show_root_heading: false, heading_level: 1}"
+            text += f"::: {page.module}\n    options: {options}\n\n"
+        for name in page.names or sorted(exported(page.module), key=_order):
+            text += f"::: {page.module}.{name}\n\n"
+        yield f"reference/api/{page.path}", text
+    names = [
+        [f"[`{page.title}`]({page.path})" if page.title.startswith("jelly") else f"[{page.title}]({page.path})",
+         ", ".join(f"[`{name}`][{page.module}.{name}]" for name in page.names or exported(page.module))]
+        for page in PAGES
+    ]  # fmt: skip
+    yield "reference/api/index.md", (
+        "# API\n\nAll public names. Whatever begins with an underscore is not public.\n\n"
+        + table(["page", "names"], names)
+    )
+
+
+def _order(name: str) -> tuple[bool, str]:
+    """Functions first, then classes; the names of constants are upper case."""
+    return name[:1].isupper(), name.lower()
+
+
+# ---- the command
+
+
+def command_line() -> str:
+    """The page of all commands, made from click.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    parts = [
+        "# Command line\n\nMade from `jelly --help`. Needs the extra `cli`. `-` is standard input or output. Sizes "
+        "may have the unit K, M, G or T, in powers of 1024. Exit codes are on a [page of their own](exit-codes.md).\n"
+    ]
+    for words, command in leaves(commands.cli, ("jelly",)):
+        context = click.Context(command, **commands.cli.context_settings)
+        usage = " ".join(command.collect_usage_pieces(context))
+        name = " ".join(words)
+        parts.append(f"## {name}\n\n```text\n{name} {usage}\n```\n\n{_help(command.help or '')}\n")
+        rows = []
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                names = code(*option.opts, *option.secondary_opts)
+                value = "" if option.is_flag or option.count else f" `{option.make_metavar(context)}`"
+                told = " ".join((option.help or "").split())
+                extra = option.get_help_extra(context)
+                if "default" in extra and "default" not in told.lower():
+                    told += f" Default: {extra['default']}."
+                rows.append([names + value, told])
+        if rows:
+            parts.append(table(["option", "meaning"], rows))
+    return "\n".join(parts)
+
+
+def leaves(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands that do something, with the words that call them.
+
+    Parameters
+    ----------
+    command : click.Command
+        A command or a group.
+    words : tuple of str
+        The words that call it.
+
+    Yields
+    ------
+    tuple of (tuple of str, click.Command)
+        The words and the command.
+    """
+    if isinstance(command, click.Group):
+        for name in sorted(command.commands):
+            yield from leaves(command.commands[name], (*words, name))
+    else:
+        yield words, command
+
+
+def _help(text: str) -> str:
+    """The help of a command as Markdown: paragraphs after a line of a backspace are code."""
+    parts = []
+    for part in inspect.cleandoc(text).split("\n\n"):
+        if part.startswith("\b"):
+            lines = part[1:].strip("\n").splitlines()
+            if lines[0].endswith(":"):
+                parts.append(lines.pop(0))
+            parts.append("```sh\n" + textwrap.dedent("\n".join(lines)) + "\n```")
+        else:
+            parts.append(" ".join(part.split()))
+    return "\n\n".join(parts) + "\n"
+
+
+# ---- formats
+
+
+def formats() -> str:
+    """The page of formats, made from the registry.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    text = (
+        "# Formats\n\nA format is chosen by the suffix of a path, by `format=` in Python, and by `--from` and "
+        "`--to` on the command line: a name, a suffix or a media type. Behind the suffix there may be `.gz`, `.zst`, "
+        "`.bz2` or `.xz`. What is read is recognised as compressed by its first bytes. The first suffix and media type "
+        "are those that are written.\n\n"
+    )
+    for title, known, where in _CONTENTS:
+        rows = [
+            [f.title, code(f.name), code(*f.suffixes), code(*f.media_types), "yes" if f.binary else "no"]
+            for f in known.values()
+        ]
+        text += f"## {title}\n\nFor {where}\n\n"
+        text += table(["format", "name", "suffixes", "media types", "binary"], rows)
+    text += (
+        "## What each can hold\n\nWhat a format cannot hold is an error before anything of the Batch is written; it "
+        "names the term and the row. Only a label of a blank node that the format cannot write is replaced, unless "
+        "`keep_labels=True`. *Generalized* means any term in any position.\n\n"
+    )
+    for title, known, _ in _CONTENTS[:-1]:
+        text += f"### {title}\n\n" + table(
+            ["format", *(head for _, head, _ in _HOLDS), "prefixes"],
+            [[f.title, *_held(f), "yes" if f.namespaces else "no"] for f in known.values()],
+        )
+    return text
+
+
+def _held(format: Format) -> Iterator[str]:
+    settings = format.capabilities.settings
+    for name, _, words in _HOLDS:
+        # Query results have no subjects, predicates or graphs.
+        yield words[settings[name]] if not settings["results"] or name not in ("named_graphs", "generalized") else "-"
+
+
+# ---- keywords
+
+
+def keywords() -> str:
+    """The page of the keywords of readers and writers, made from the registry and the signatures.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    text = (
+        "# Options and defaults\n\nKeywords of `jelly.Reader` and of all functions that read, of `jelly.Writer` and of "
+        "all functions that write. A keyword that the format does not have is a `JellyArgumentError`. The limits are "
+        "on a [page of their own](../limits.md), stream options are fields of "
+        "[`StreamOptions`][jelly.StreamOptions].\n\n"
+    )
+    limits = {limit.name: limit for limit in SETTABLE}
+    for title, thing, field in (("Reading", Reader, "reading"), ("Writing", Writer, "writing")):
+        # Without the source or the target, and what the formats add.
+        of_all = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD][1:]
+        text += f"## {title}\n\n" + table(
+            ["keyword", "type", "default"],
+            [[code(p.name), f"`{p.annotation}`", f"`{p.default!r}`"] for p in of_all],
+        )
+        own = sorted({name for f in FORMATS.values() for name in getattr(f, field)})
+        text += "Of some formats only:\n\n" + table(
+            ["keyword", "default", "formats"],
+            [
+                [code(name), f"{limits[name].default:,}" if name in limits else "",
+                 "all" if len(having) == len(FORMATS) else ", ".join(f.title for f in having)]
+                for name in own
+                for having in [[f for f in FORMATS.values() if name in getattr(f, field)]]
+            ],
+        )  # fmt: skip
+    presets = {"StreamOptions()": jelly.StreamOptions(), "StreamOptions.small()": jelly.StreamOptions.small()}
+    sizes = ("name", "prefix", "datatype")
+    text += "## Sizes of the lookup tables\n\n" + table(
+        ["stream options", *(f"{size} table" for size in sizes)],
+        [[code(name), *(str(getattr(options, f"max_{size}_table_size")) for size in sizes)]
+         for name, options in presets.items()],
+    )  # fmt: skip
+    return text
+
+
+# ---- errors
+
+
+def error_list() -> str:
+    """A list of all errors with their bases, for the start of the page of errors.
+
+    Returns
+    -------
+    str
+        A table.
+    """
+    rows = []
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        bases = [base.__name__ for base in kind.__mro__[1:] if base not in (object, BaseException, Exception)]
+        summary = inspect.cleandoc(kind.__doc__).split("\n\n")[0].replace("\n", " ").replace("``", "`")
+        rows.append([f"[`{name}`][jelly.errors.{name}]", ", ".join(f"`{base}`" for base in bases), summary])
+    return table(["class", "is also", "when"], rows)
+
+
+# Every page that is made from the package, by its path, besides those of the API.
+MADE: dict[str, Callable[[], str]] = {
+    "reference/command-line.md": command_line,
+    "reference/formats.md": formats,
+    "reference/options.md": keywords,
+}
+
+
+def pages() -> dict[str, str]:
+    """All pages that are made.
+
+    Returns
+    -------
+    dict of str to str
+        The text of each page by its path.
+    """
+    made = {path: make() for path, make in MADE.items()} | dict(api_pages())
+    made["reference/api/errors.md"] = made["reference/api/errors.md"].replace(
+        "::: jelly.errors.", error_list() + "::: jelly.errors.", 1
+    )
+    return made

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of all readers; see docs/fuzzing.md."""

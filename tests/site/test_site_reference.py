@@ -1,0 +1,104 @@
+"""The pages of the reference that are made from the package are complete."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+from support.pages import DOCS
+
+for extra in ("click", "rich"):
+    pytest.importorskip(extra, reason="the reference describes the command")
+sys.path.insert(0, str(DOCS / "site"))
+
+import performance  # noqa: E402
+import public  # noqa: E402
+import reference  # noqa: E402
+
+import jelly  # noqa: E402
+from jelly._formats import registry  # noqa: E402
+from jelly.cli.commands import cli  # noqa: E402
+
+PAGES = reference.pages()
+NAVIGATION = (DOCS / "site" / "mkdocs.yml").read_text("utf-8")
+
+
+def test_every_public_name_has_a_page() -> None:
+    assert public.missing() == []
+    described = public.described()
+    assert {"jelly.Reader", "jelly.errors.JellyError", "jelly.kafka.JellySerializer"} <= described.keys()
+    for name, page in described.items():
+        assert f"::: {name}\n" in PAGES[f"reference/api/{page.path}"]
+
+
+def test_a_name_without_a_page_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public, "PAGES", [page for page in public.PAGES if page.module != "jelly.kafka"])
+    assert "jelly.kafka" in public.missing()
+    assert "jelly.kafka.JellySerializer" in public.missing()
+
+
+def test_the_public_names_are_those_of_the_modules() -> None:
+    assert set(public.exported("jelly")) == set(jelly.__all__)
+    assert "jelly.spark" in public.modules()
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    assert [path for path in PAGES if f": {path}\n" not in NAVIGATION and f"- {path}\n" not in NAVIGATION] == []
+
+
+def test_every_command_and_option() -> None:
+    page = PAGES["reference/command-line.md"]
+    found = dict(reference.leaves(cli, ("jelly",)))
+    assert {("jelly", "convert"), ("jelly", "patch", "diff"), ("jelly", "serve")} <= found.keys()
+    sections = {part.split("\n", 1)[0]: part for part in page.split("\n## ")}
+    for words, command in found.items():
+        section = sections[" ".join(words)]
+        assert command.help
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert all(f"`{name}`" in section for name in parameter.opts), (words, parameter.opts)
+                assert parameter.help, (words, parameter.opts)
+
+
+def test_every_format_and_suffix() -> None:
+    page = PAGES["reference/formats.md"]
+    for name in dir(registry):
+        formats = getattr(registry, name)
+        if name.endswith("FORMATS"):
+            for one in formats.values():
+                assert all(f"`{suffix}`" in page for suffix in (*one.suffixes, *one.media_types, one.name))
+
+
+def test_every_keyword() -> None:
+    page = PAGES["reference/options.md"]
+    for name in registry.READING | registry.WRITING:
+        assert re.search(rf"`{name}`", page), name
+
+
+def test_every_error() -> None:
+    for name in jelly.errors.__all__:
+        assert f"[`{name}`][jelly.errors.{name}]" in PAGES["reference/api/errors.md"]
+
+
+def test_the_picture_of_speed_is_current() -> None:
+    """If this fails: python docs/site/performance.py."""
+    assert performance.PICTURE.read_text("utf-8") == performance.picture()
+
+
+def test_the_page_of_speed_has_every_figure() -> None:
+    page = performance.page()
+    results = json.loads(performance.FIGURES.read_text("utf-8"))["results"]
+    for one in results:
+        assert one["work"] in performance.TITLES
+        assert one["who"] in page
+    assert "bench/report.py" in page
+    assert page.count("<svg") == len({one["work"] for one in results})
+
+
+def test_what_is_unstable_is_marked() -> None:
+    stability = (DOCS / "explanation" / "stability.md").read_text("utf-8")
+    assert "**unstable**: RDF Messages" in stability
+    assert "!!! warning" in PAGES["reference/api/messages.md"]
+    assert "!!! warning" not in PAGES["reference/api/terms.md"]
