@@ -109,11 +109,12 @@ def read_for(path):
 
 
 def current(path):
-    """Whether the C of a module is newer than all it is made from."""
+    """Whether the C of a module is newer than all it is made from, and than the directives in this file."""
     from Cython.Utils import file_generated_by_this_cython
 
     made = path.removesuffix(".pyx") + ".c"
-    return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, read_for(path)))
+    files = "setup.py", *read_for(path)
+    return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, files))
 
 
 def sign_classes():

@@ -92,6 +92,12 @@ def test_what_a_change_compiles(tmp_path: Path) -> None:
     tree.change("base/low.pxd")  # middle.pxd cimports it, and top cimports that
     tree.age()
     assert tree.build() == ["low", "middle", "top"]
+    tree.age()
+    made = {path: path.stat().st_mtime_ns for path in tree.core.rglob("*.c")}
+    os.utime(tmp_path / "setup.py")  # it has the directives of Cython
+    assert tree.build() == ["alone", "low", "middle", "top"]
+    assert len(made) == 4
+    assert not [path for path, before in made.items() if path.stat().st_mtime_ns == before]
 
 
 def test_dependencies_are_those_that_cython_finds() -> None:
