@@ -18,7 +18,7 @@ import zlib
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
+from typing import Any, BinaryIO, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
 from jelly._io.limits import memory_error
@@ -540,7 +540,8 @@ def one_thread(method: Callable[Concatenate[Writing, P], T]) -> Callable[Concate
 
     @functools.wraps(method)
     def alone(self: Writing, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        self._take()
+        if not self._claim.acquire(False):
+            self._refuse()
         try:
             return method(self, *args, **kwargs)
         finally:
@@ -566,10 +567,8 @@ class SinkWriter:
         made: Entered = self
         return made
 
-    def _take(self) -> None:
-        """Claim the writer, until ``_claim.release()``."""
-        if not self._claim.acquire(False):
-            raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
+    def _refuse(self) -> NoReturn:
+        raise RuntimeError(f"this {type(self).__name__} is in use by another thread")
 
     def __enter__(self: Entered) -> Entered:
         return self

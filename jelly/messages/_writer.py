@@ -175,51 +175,43 @@ class MessageWriter(SinkWriter):
         note : str, default ""
             Text behind the delimiter, instead of the note of the message.
         """
-        self._take()
+        if not self._claim.acquire(False):
+            self._refuse()
         try:
-            self._write_one(message, namespaces, metadata, note)
+            self._check_open()
+            collector = self._collector
+            entries = dict(metadata or {})
+            if note:
+                if "\n" in note or "\r" in note:
+                    raise ValueError("a note is one line")
+                entries[NOTE] = note.encode()
+            if isinstance(message, Message):
+                entries = {**message.metadata, **entries}
+                namespaces = [*message.namespaces, *namespaces]
+            elif isinstance(message, Batch):
+                message = message.statements()  # which query results do not have
+            before = len(collector)
+            try:
+                for name, iri in namespaces:
+                    collector.namespace(name, iri)
+                collector.extend(iter(message), 1 << 62)
+                collector.end_frame(entries)
+                if self._each:
+                    self._encode()
+            except BaseException as error:
+                collector.drop_open_frame()
+                if self._each:
+                    collector.clear()
+                if isinstance(error, JellyError):
+                    error.message = self.messages
+                raise
+            self.messages += 1
+            self.statements += len(collector) - before if not self._each else 0
+            self._waiting += 1
+            if not self._each and (self._waiting >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
+                self._encode()
         finally:
             self._claim.release()
-
-    def _write_one(
-        self,
-        message: Iterable[Any],
-        namespaces: Iterable[tuple[str, str]],
-        metadata: Mapping[str, bytes] | None,
-        note: str,
-    ) -> None:
-        self._check_open()
-        collector = self._collector
-        entries = dict(metadata or {})
-        if note:
-            if "\n" in note or "\r" in note:
-                raise ValueError("a note is one line")
-            entries[NOTE] = note.encode()
-        if isinstance(message, Message):
-            entries = {**message.metadata, **entries}
-            namespaces = [*message.namespaces, *namespaces]
-        elif isinstance(message, Batch):
-            message = message.statements()  # which query results do not have
-        before = len(collector)
-        try:
-            for name, iri in namespaces:
-                collector.namespace(name, iri)
-            collector.extend(iter(message), 1 << 62)
-            collector.end_frame(entries)
-            if self._each:
-                self._encode()
-        except BaseException as error:
-            collector.drop_open_frame()
-            if self._each:
-                collector.clear()
-            if isinstance(error, JellyError):
-                error.message = self.messages
-            raise
-        self.messages += 1
-        self.statements += len(collector) - before if not self._each else 0
-        self._waiting += 1
-        if not self._each and (self._waiting >= COLLECT_ROWS or len(collector) >= COLLECT_ROWS):
-            self._encode()
 
     def _encode(self) -> None:
         self._collector.lend(self._encode_batch)
