@@ -32,8 +32,8 @@ class TermDictionary:
     def batch(self, rows: npt.ArrayLike | None = None) -> Batch:
         """The terms so far as a Batch, a copy: its term ids are those of this dictionary.
 
-        It has no rows, or one for each of ``rows``, ids of terms: with the term as subject, predicate and object, so that
-        what makes columns of objects makes columns of terms. IndexError for ids that are not there.
+        It has no rows, or one for each of ``rows``, ids of terms, as `jelly._core.algebra.select.term_rows` makes them.
+        IndexError for ids that are not there.
 
         >>> import jelly
         >>> terms = TermDictionary()

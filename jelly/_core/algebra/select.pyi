@@ -18,4 +18,13 @@ def select(batch: Batch, rows: Any, *, op: Any = None, quads: bool = False) -> B
     >>> batch.n_terms, select(batch, [1])
     (4, <jelly.Batch: 1 triples, 3 terms, 0 frame ends>)
     """
-def term_rows(batch: Batch, terms: Any) -> Batch: ...
+def term_rows(batch: Batch, terms: Any) -> Batch:
+    """A Batch with the same terms, and a row for each of ``terms``, numbers of them: with the term as subject, predicate
+    and object, so that what makes columns of objects makes columns of terms. IndexError for terms that are not there.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en .', format="nt"))
+    >>> made = term_rows(batch, [batch.o[0], batch.s[0]])
+    >>> [made.term(term) for term in made.o]
+    ['"x"@en', '<a:s>']
+    """

@@ -6,7 +6,8 @@ from typing import final
 class Pool:
     """Blocks of memory that were columns and will be again: the first touch of fresh memory costs more than filling it.
 
-    It lives as long as the reading and the last column; what is kept is bounded.
+    It lives as long as the reading and the last column; what is kept is bounded. A thread that comes while another takes
+    or gives a block does without the Pool.
     """
 
 # Exports the buffer protocol, which stubs can only tell of since Python 3.12.

@@ -27,7 +27,7 @@ class PushReader:
     bytes_read: int
     @property
     def statements(self) -> int:
-        """Number of statements read so far; of query results the number of rows."""
+        """Number of statements read so far; of query results the number of rows. While another thread reads, those given out."""
     def push(self, data: Buffer) -> None:
         """Pass the next chunk of bytes.
 

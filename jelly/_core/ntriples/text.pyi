@@ -55,7 +55,7 @@ class TextReader(PushReader):
         """Number of lines read so far."""
     @property
     def messages(self) -> int:
-        """Number of complete messages read so far."""
+        """Number of complete messages read so far. While another thread reads, those given out."""
     def namespace(self, name: str, iri: str) -> None:
         """Declare a namespace here, after a chunk was used up: N-Triples has no syntax for it."""
     def pull(self, flush: bool = False) -> Batch | None: ...

@@ -18,11 +18,14 @@ class BatchBuilder:
     ``clear()`` begins another Batch.
     """
     @property
-    def batch(self) -> Batch: ...
+    def batch(self) -> Batch:
+        """The Batch being filled."""
     def __new__(cls, arity: int, rows: int = 256, library: TermAdapter | None = None) -> Self: ...
     def __len__(self) -> int: ...
-    def lend(self, function: Callable[[Batch], object]) -> None: ...
-    def drop_open_frame(self) -> None: ...
+    def lend(self, function: Callable[[Batch], object]) -> None:
+        """Call a function with the Batch, then empty it. Until then nothing can be added, which could move its memory."""
+    def drop_open_frame(self) -> None:
+        """Take away what was added since the last end of a frame."""
     def clear(self) -> None:
         """Empty the Batch, or begin another one if arrays of it are in use."""
     def add(self, statement: Any) -> int:

@@ -10,7 +10,10 @@ from jelly._core.terms.term_adapter import TermAdapter
 
 @final
 class Materializer:
-    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for."""
+    """The terms of one Batch as objects of `jelly` or of a `TermAdapter`. Each is made once, when first asked for.
+
+    Several threads may use one: what two of them make at once is kept once.
+    """
     def __new__(cls, batch: Batch, library: TermAdapter | None = None) -> Self: ...
     def term(self, term: int) -> Any:
         """The object for a term id; IndexError if there is no such term."""

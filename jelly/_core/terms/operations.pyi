@@ -173,10 +173,12 @@ class OperationBatchBuilder:
     ``batch`` is the Batch being filled.
     """
     @property
-    def batch(self) -> Batch: ...
+    def batch(self) -> Batch:
+        """The Batch being filled."""
     def __new__(cls, arity: int) -> Self: ...
     def __len__(self) -> int: ...
-    def lend(self, function: Callable[[Batch], object]) -> None: ...
+    def lend(self, function: Callable[[Batch], object]) -> None:
+        """Call a function with the Batch, then empty it, see `BatchBuilder.lend`."""
     def clear(self) -> None:
         """Empty the Batch, or begin another one if arrays of it are in use."""
     def add(self, operation: Operation) -> int:
