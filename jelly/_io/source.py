@@ -18,7 +18,7 @@ import zlib
 from _thread import RLock  # threading takes some time to import
 from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from types import TracebackType
-from typing import Any, BinaryIO, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from jelly._io.compression import COMPRESSIONS, unpacked, zstandard
 from jelly._io.limits import memory_error
@@ -45,9 +45,7 @@ CHUNK = 1 << 20
 Progress = Callable[[int, "int | None", int], object]
 
 Entered = TypeVar("Entered")
-P = ParamSpec("P")
-T = TypeVar("T")
-Writing = TypeVar("Writing", bound="SinkWriter")
+Method = TypeVar("Method", bound=Callable[..., Any])
 Rows = TypeVar("Rows", bound=Sized)
 
 # Names of open descriptors. Shells use them for pipes such as `>(command)`.
@@ -535,11 +533,11 @@ class Sink:
             self._part = None
 
 
-def one_thread(method: Callable[Concatenate[Writing, P], T]) -> Callable[Concatenate[Writing, P], T]:
+def one_thread(method: Method) -> Method:
     """A method of a `SinkWriter` that is refused while another thread is in such a method of the same object."""
 
     @functools.wraps(method)
-    def alone(self: Writing, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def alone(self: SinkWriter, /, *args: Any, **kwargs: Any) -> Any:
         if not self._claim.acquire(False):
             self._refuse()
         try:
@@ -547,7 +545,7 @@ def one_thread(method: Callable[Concatenate[Writing, P], T]) -> Callable[Concate
         finally:
             self._claim.release()
 
-    return alone
+    return cast("Method", alone)
 
 
 class SinkWriter:

@@ -20,7 +20,7 @@ ELSEWHERE = {
     "lakehouse.md": "lakehouse/test_lakehouse_page.py",
     "object-stores.md": "spark/test_object_stores.py",
     "spark.md": "spark/test_spark_page.py",
-    "threads.md": "threads/test_shared.py",
+    "threads.md": "threads/test_sharing.py",
     "tables.md": "spark/test_tables_page.py",
     "tutorials/live.md": "grpc/test_grpc_page.py",
     "tutorials/spark.md": "spark/test_spark_page.py",
