@@ -130,7 +130,8 @@ def unpack_info(data: Any) -> TopicInfo:
     values["patches"] = bool(values.get("patches"))
     if age := values.pop("keep_seconds", 0):
         values["keep_age"] = float(age)
-    if updated := values.get("updated"):
+    values["keep_bytes"] = values.get("keep_bytes") or None
+    if updated := values.pop("updated", 0):
         try:
             values["updated"] = datetime.fromtimestamp(updated / 1000, timezone.utc)
         except (ValueError, OverflowError, OSError):

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from jelly._core.base.batch import Batch
 from jelly._core.base.batch_concat import join_batches
 from jelly._core.terms.materialize import Materializer
+from jelly._core.terms.operations import OperationBatchBuilder
 from jelly._formats.registry import Format
 from jelly._io.reader import Frame, frames_of
 from jelly.errors import JellyArgumentError, JellyError, JellyLimitError, JellyUnsupportedError
@@ -175,7 +176,7 @@ class JellyDeserializer:
                 batches = list(reader.batches())
                 if len(batches) > 1:
                     raise JellyLimitError(f"the patch has more than {MAX_PATCH_ROWS} rows")
-                return batches[0]
+                return batches[0] if batches else OperationBatchBuilder(3).batch
             patches = list(reader)
         if len(patches) == 1:
             return patches[0]

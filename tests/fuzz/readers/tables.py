@@ -113,6 +113,8 @@ def round_trip(data: bytes, rows: list[Any], chance: random.Random) -> None:
     except JellyError:
         return
     columns.validate(full=True)
+    if layout == "ntriples" and any("_:esc_" in str(value) for column in columns for value in column.to_pylist()):
+        return  # a label that N-Triples cannot hold has another one there
     out = io.BytesIO()
     jelly.write_arrow(out, columns, layout=layout)
     again = read_all(jelly.read_batches(out.getvalue()))
