@@ -47,10 +47,10 @@ def compressed(data: bytes, chance: random.Random) -> None:
     most = chance.choice((1, 100, 4096))
     found = []
     for source in (data, cut(data, chance)):
-        made, error = b"", None
+        made, error = bytearray(), None
         try:
             for piece in Source(source, most).chunks(chance.choice((1 << 20, 4096, 64))):
-                made += bytes(piece)
+                made += piece
                 assert len(made) <= (9 << 20) + most * len(data)
         except JellyError as failed:
             error = told(failed)[0]
