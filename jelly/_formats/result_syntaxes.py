@@ -368,6 +368,8 @@ class _XmlReader:
         self._parts = []
         self._about = about
         if name == "variable":
+            if self.begun:
+                raise self._fail("expected all variables before the results")
             self.variables.append(about.get("name", ""))
             self._known.add(self.variables[-1])
             _check_width(len(self.variables))
