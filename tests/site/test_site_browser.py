@@ -84,10 +84,12 @@ def test_every_page(site: tuple[str, list[str]], browser: Any, width: int, schem
 
 def test_search(site: tuple[str, list[str]], browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.goto(site[0])
+    # The page listens to the field when its scripts have run.
+    page.goto(site[0], wait_until="networkidle")
+    page.locator("input.md-search__input").click()
     page.locator("input.md-search__input").fill("seekable")
     first = page.locator("a.md-search-result__link").first
-    first.wait_for(timeout=20_000)
+    first.wait_for(timeout=120_000)
     assert "seekable" in first.inner_text().lower()
     page.close()
 
@@ -98,7 +100,7 @@ def test_code_can_be_copied(site: tuple[str, list[str]], browser: Any) -> None:
     page.goto(f"{site[0]}spark/")
     code = page.locator("pre > code").first.inner_text()
     page.locator(".md-code__button[data-md-type=copy], .md-clipboard").first.click()
-    page.locator(".md-dialog").wait_for(timeout=10_000)
+    page.locator(".md-dialog").wait_for(timeout=60_000)
     assert page.evaluate("navigator.clipboard.readText()").strip() == code.strip()
     assert "jelly.spark.register(spark)" in code
     context.close()
