@@ -194,6 +194,9 @@ class Reader(SourceReader):
                 scan.pull()
                 if scan.quads:
                     break
+            else:
+                scan.finish()  # it may have waited for more of the last row
+                scan.pull()
         return bool(scan.quads)
 
     def batches(self) -> Iterator[Batch]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import jelly
 from fuzz.structure import Structure
-from jelly import JellyError
+from jelly import JellyError, JellyTruncatedError
 from jelly._core.base.batch import Batch
 from jelly._core.jena.reader import BinaryReader
 from jelly._core.jena.writer import BinaryWriter
@@ -113,6 +113,9 @@ class Reading:
 def told(error: JellyError) -> tuple[Any, ...]:
     """Kind, reason and place of an error."""
     str(error)
+    if isinstance(error, JellyTruncatedError) and error.line is not None:
+        # Text that is cut off ends before or behind its last line end.
+        return type(error), error.reason.partition(": ")[2], error.line
     return type(error), error.reason, error.frame, error.row, error.offset, error.line, error.message
 
 

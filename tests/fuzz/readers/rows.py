@@ -167,6 +167,9 @@ def has_quads(encoding: str, pieces: Pieces) -> bool:
             scan.pull()
             if scan.quads:
                 break
+        else:
+            scan.finish()
+            scan.pull()
     return scan.quads
 
 
