@@ -37,8 +37,8 @@ TEXT = f"""\
 
 - A small message costs more to *write* than to read, because its options and its lookup tables are sent each time.
 - On Spark most of the time is Spark's own: see [there](spark.md#speed).
-- `merge` into a Delta table takes 30.6 s where a hand-written `MERGE` of the same columns, without its guarantees, takes
-  25.8 s, and 42.4 s with the eight columns of the flat layout ([the pipeline](pipeline.md)).
+- `merge` into a Delta table takes 30.6 s where a hand-written `MERGE` of the same columns, without its guarantees,
+  takes 25.8 s, and 42.4 s with the eight columns of the flat layout ([the pipeline](pipeline.md)).
 - `jelly` stores nothing: for queries and random access by content use a database.
 
 ## Memory
