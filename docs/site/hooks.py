@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
-import made  # noqa: E402
+import generated  # noqa: E402
 import performance  # noqa: E402
 import public  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
@@ -25,7 +25,7 @@ _FENCE = re.compile(r"^```python (\w+)$", re.M)
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not in docs/."""
-    for path, text in {**made.pages(), "performance.md": performance.page()}.items():
+    for path, text in {**generated.pages(), "performance.md": performance.page()}.items():
         files.append(File.generated(config, path, content=text))
     text = (ROOT / "jelly" / "docs" / "pyjelly.md").read_text("utf-8")
     files.append(File.generated(config, "how-to/pyjelly.md", content=_FENCE.sub(r'```python title="\1"', text)))

@@ -8,19 +8,13 @@ import random
 import struct
 from typing import Any
 
+from support.craft import varint
+
 from fuzz.structure import Node
 
 __all__ = ["Arrow", "Delimited", "Message", "Text", "Thrift", "take_varint", "varint"]
 
 MAX_DEPTH = 24
-
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def take_varint(data: bytes, at: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ for extra in ("click", "rich"):
     pytest.importorskip(extra, reason="the reference describes the command")
 sys.path.insert(0, str(DOCS / "site"))
 
-import made  # noqa: E402
+import generated  # noqa: E402
 import performance  # noqa: E402
 import public  # noqa: E402
 
@@ -21,7 +21,7 @@ import jelly  # noqa: E402
 from jelly._formats import registry  # noqa: E402
 from jelly.cli.commands import cli  # noqa: E402
 
-PAGES = made.pages()
+PAGES = generated.pages()
 NAVIGATION = (DOCS / "site" / "mkdocs.yml").read_text("utf-8")
 
 
@@ -50,7 +50,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_every_command_and_option() -> None:
     page = PAGES["reference/command-line.md"]
-    found = dict(made.leaves(cli, ("jelly",)))
+    found = dict(generated.leaves(cli, ("jelly",)))
     assert {("jelly", "convert"), ("jelly", "patch", "diff"), ("jelly", "serve")} <= found.keys()
     sections = {part.split("\n", 1)[0]: part for part in page.split("\n## ")}
     for words, command in found.items():

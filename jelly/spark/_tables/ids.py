@@ -113,7 +113,7 @@ class _Run:
         used = np.zeros(len(ids), np.bool_)
         for column, found in zip(self._columns, (batch.s, batch.p, batch.o, batch.g), strict=True):
             if found is None:
-                column.append(np.full(len(batch), -1))
+                column.append(np.full(len(batch), -1, np.int64))
             else:
                 column.append(ids[found])
                 used[found] = True
@@ -151,7 +151,10 @@ class _Run:
         before = np.cumsum([0, *(batch.n_terms for batch in self._batches)])
         terms = np.concatenate([terms + shift for terms, shift in zip(self._terms, before[:-1], strict=True)])
         ids, terms = ids[~again], terms[order[~again]]
-        rows = term_rows(join_batches(self._batches), terms)
+        joined = join_batches(self._batches)
+        self._batches.clear()  # their text is there twice now
+        rows = term_rows(joined, terms)
+        del joined
         made = from_batches([rows], columns=_FLAT, batch_rows=max(len(terms), 1)).read_all()
         table = pa.Table.from_arrays([pa.array(ids), *made.combine_chunks().columns], schema=TERMS)
         _check(table, np.flatnonzero(ids[1:] == ids[:-1]) + 1)
