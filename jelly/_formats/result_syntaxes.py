@@ -527,6 +527,10 @@ _WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWrit
 # ---- TSV read by pyoxigraph
 
 
+# What the parser says of the place in what it was given; the line of the file stands in the error itself.
+_PLACE = re.compile(r" (?:in|on) line [0-9]+")
+
+
 def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
@@ -536,6 +540,17 @@ def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
             yield marks.put(piece)
     check(rest)
     yield marks.put(rest)
+
+
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, where each piece but the last ends at the end of a line."""
+    rest: list[bytes] = []
+    for piece in pieces:
+        if end := piece.rfind(b"\n") + 1:
+            yield b"".join([*rest, piece[:end]])
+            rest = []
+        rest.append(piece[end:])
+    yield b"".join(rest)
 
 
 def _guard(max_text: int) -> Callable[[bytes], None]:
@@ -561,19 +576,21 @@ def _guard(max_text: int) -> Callable[[bytes], None]:
 
 
 def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
-    """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line."""
-    from jelly._formats.language_case import Marks
-    from jelly._formats.syntaxes import PieceFile, ox
+    """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line.
 
-    marks = Marks()
-    pieces: Any = PieceFile(_marked(source.chunks(), marks, _guard(max_text_bytes)))
-    try:
-        found: Any = ox.parse_query_results(pieces, ox.QueryResultsFormat.TSV)
-    except SyntaxError as error:
-        raise _error(error) from None
-    except MemoryError as error:
-        raise memory_error(error) from None
-    _check_width(len(found.variables))
+    It parses some whole lines at a time, because no thread but the one that made its parser may use or drop it.
+    """
+    from jelly._formats.language_case import Marks
+    from jelly._formats.syntaxes import ox
+
+    def parse(text: bytes, line: int) -> Any:
+        """The parser of a text whose second line is this one of the file."""
+        try:
+            return ox.parse_query_results(text, ox.QueryResultsFormat.TSV)
+        except SyntaxError as error:
+            raise _error(error, line) from None
+        except MemoryError as error:
+            raise memory_error(error) from None
 
     def term(x: Any) -> Any:
         if isinstance(x, ox.NamedNode):
@@ -587,20 +604,37 @@ def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[st
         direction = x.direction.value if x.direction else None
         return Literal(marks.take_str(x.value), language=marks.take_str(x.language), direction=direction)
 
-    def rows() -> Iterator[Row]:
-        try:
-            for solution in found:
-                yield [None if x is None else term(x) for x in solution]
+    def row(solution: Any) -> Row:
+        return [None if x is None else term(x) for x in solution]
+
+    def rows(text: bytes, line: int) -> list[Row]:
+        try:  # no local variable holds the parser: the traceback of an error would keep it
+            return list(map(row, parse(text, line)))
         except SyntaxError as error:
-            raise _error(error) from None
+            raise _error(error, line) from None
         except MemoryError as error:
             raise memory_error(error) from None
 
-    return [variable.value for variable in found.variables], rows()
+    def all_rows(text: bytes) -> Iterator[Row]:
+        line = 2
+        while True:
+            yield from rows(head + text, line)
+            line += text.count(b"\n")
+            if not (text := next(lines, b"")):
+                return
+
+    marks = Marks()
+    lines = _whole_lines(_marked(source.chunks(), marks, _guard(max_text_bytes)))
+    first, _, text = next(lines).partition(b"\n")
+    variables = [variable.value for variable in parse(first, 2).variables]
+    _check_width(len(variables))
+    head = "\t".join(f"?v{i}" for i in range(len(variables))).encode() + b"\n"  # short, as each text begins with it
+    return variables, all_rows(text)
 
 
-def _error(error: SyntaxError) -> JellySyntaxError:
-    return JellySyntaxError(str(error.msg), line=error.lineno)
+def _error(error: SyntaxError, line: int) -> JellySyntaxError:
+    place = None if error.lineno is None else error.lineno - 2 + line
+    return JellySyntaxError(_PLACE.sub("", str(error.msg)).strip(), line=place)
 
 
 _READERS: dict[str, Callable[..., tuple[list[str], Iterator[Row]]]] = {

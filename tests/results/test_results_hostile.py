@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,6 +15,7 @@ import jelly
 from jelly import IRI, Literal, QuotedTriple
 from jelly._formats.result_syntaxes import _guard
 
+pyoxigraph = pytest.importorskip("pyoxigraph")
 FORMATS = ("thrift", "protobuf", "json", "xml")
 
 TEXTS = st.text("a&<>\"' \t\n\r;#x26=?/:é\u2028\U0001f600", min_size=1, max_size=8)
@@ -81,3 +84,38 @@ def test_tsv_refuses_names_that_are_no_variables(name: str) -> None:
     with pytest.raises(jelly.JellyUnsupportedError, match="TSV cannot hold the variable"):
         jelly.write_results(io.BytesIO(), [name], [[Literal("x")]], format="tsv")
     assert through("tsv", ["x1_\u00e4\u00b7"], [[Literal("x")]])[0] == ("x1_\u00e4\u00b7",)
+
+
+TSV_ROWS = [[Literal(f"o{i}", language="en-GB"), IRI(f"http://e/{i}") if i % 3 else None] for i in range(50)]
+
+
+@pytest.mark.parametrize("piece", [1, 7, 100, 1 << 16])
+def test_tsv_in_pieces_is_the_whole(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jelly._formats.result_syntaxes.PIECE", piece)
+    assert through("tsv", ["x", "y"], TSV_ROWS) == (("x", "y"), [tuple(row) for row in TSV_ROWS])
+    for text in (b"", b"\n", b"\n\n\n", b"?x", b"?x\r\n1\r\n\r\n2", b"?x\n1\n"):
+        found = jelly.read_results(text, format="tsv")
+        whole = pyoxigraph.parse_query_results(text, pyoxigraph.QueryResultsFormat.TSV)
+        assert found.variables == tuple(variable.value for variable in whole.variables)
+        assert len(list(found)) == len(list(whole))
+    with pytest.raises(jelly.JellySyntaxError, match="on '<a'") as caught:
+        list(jelly.read_results(b"?x\n1\n2\n<a\n3\n", format="tsv"))
+    assert caught.value.line == 4
+
+
+def test_tsv_is_read_and_dropped_by_another_thread() -> None:
+    """Neither a reader that was left nor an error keeps the parser, which only one thread may use and drop."""
+    out = io.BytesIO()
+    jelly.write_results(out, ["x", "y"], TSV_ROWS * 200, format="tsv")
+    found = jelly.read_results(out.getvalue(), format="tsv")
+    rows = iter(found)
+    first = next(rows)
+    with ThreadPoolExecutor(1) as pool:
+        assert first == tuple(TSV_ROWS[0])
+        assert pool.submit(lambda: len(list(rows))).result() == 200 * 50 - 1
+        with pytest.raises(jelly.JellySyntaxError) as caught:
+            list(jelly.read_results(b"?x\n1\nnothing\n", format="tsv"))
+        kept = [caught]
+        kept.append(kept)  # type: ignore[arg-type]
+        del caught, kept
+        assert pool.submit(gc.collect).result() >= 0  # a parser dropped here would be a warning, so an error
