@@ -1,4 +1,4 @@
-"""Speed beside the peers, as a table: `python bench/report.py`, a few minutes on a machine that has nothing else to do.
+"""Speed beside the peers, as a table: `python bench/report.py`, half an hour on a machine that has nothing else to do.
 
 Within a round everyone has a turn of some calls, so what slows the machine for a while slows all; the median of the
 rounds counts.
@@ -14,11 +14,14 @@ import platform
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import curves
+import peers
 from graphs import PARSE, READ, SERIALIZE, WRITE
 from work import DECODE, DUMPS, ENCODE, LOADS, NAMES, SOURCES, TEXT, Data, Job, Jvm, Unavailable
 
@@ -68,6 +71,12 @@ WORKS: dict[str, tuple[str, dict[str, Job], list[str], list[tuple[str, str]]]] =
         list(SOURCES),
         [("jelly serialize", "pyjelly serialize")],
     ),
+    "files": (
+        "A file on disk, all of it",
+        peers.READ,
+        list(SOURCES),
+        [("jelly, Jelly to terms", "pyoxigraph, text"), ("jelly, Jelly to Arrow", "pyarrow, Parquet to Arrow")],
+    ),
     "loads": (
         "One message of 26 quads to Python terms",
         LOADS,
@@ -83,16 +92,30 @@ WORKS: dict[str, tuple[str, dict[str, Job], list[str], list[tuple[str, str]]]] =
 }
 # Seconds of a turn at least: the quick ones are called more than once, lest they pay for caches that others used.
 TURN = 0.05
-PACKAGES = "numpy", "pyjelly", "protobuf", "pyoxigraph"
+PACKAGES = "numpy", "pyjelly", "protobuf", "pyoxigraph", "rdflib", "pyarrow", "lightrdf", "maplib"
+# What is not a rate of each data set; for the page of the site.
+MORE: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "sizes": lambda: peers.sizes(list(SOURCES)),
+    "growth": curves.growth,
+    "threads": curves.threads,
+    "memory": curves.memory_over_time,
+}
 
 
 def measure(jobs: dict[str, Job], data: Data, rounds: int, cpu: bool) -> tuple[dict[str, list[float]], float]:
     """Seconds of each job in each round, and the share of the time in which the processor was not ours."""
+    jobs = dict(jobs)
     seconds: dict[str, list[float]] = {who: [] for who in jobs}
     wall = busy = 0.0
     repeats = {}
-    for who, job in jobs.items():
-        if job(data) != data.count:
+    for who, job in list(jobs.items()):
+        try:
+            counted = job(data)
+        except Unavailable as reason:
+            print(f"without {who}, {data.name}: {reason}", file=sys.stderr)
+            del jobs[who], seconds[who]
+            continue
+        if counted != data.count:
             raise AssertionError(f"{who} lost statements of {data.name}")
         start = perf_counter()
         job(data)
@@ -109,7 +132,7 @@ def measure(jobs: dict[str, Job], data: Data, rounds: int, cpu: bool) -> tuple[d
                     job(data)
                 worked = process_time() - worked
                 took = perf_counter() - start
-                own = who != "Jelly-JVM"  # which works in another process
+                own = who not in peers.ELSEWHERE
                 seconds[who].append((worked if own and cpu else took) / repeat)
                 if own:
                     wall += took
@@ -150,6 +173,12 @@ def run(works: list[str], rounds: int, jvm: Jvm | None, cpu: bool) -> list[dict[
     return results
 
 
+def cell(seconds: float | None, rate: float | None, small: bool) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1e6:.1f}" if small else f"{rate:.2f}"
+
+
 def tables(results: list[dict[str, Any]]) -> str:
     """Million statements a second, or microseconds where a call is small, in Markdown."""
     lines = []
@@ -164,7 +193,7 @@ def tables(results: list[dict[str, Any]]) -> str:
         lines += [f"### {title}: {'µs a message' if small else 'million statements/s'}", ""]
         lines += [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
         for name in names:
-            cells = [f"{seconds[name, who] * 1e6:.1f}" if small else f"{rates[name, who]:.2f}" for who in columns]
+            cells = [cell(seconds.get((name, who)), rates.get((name, who)), small) for who in columns]
             cells += [f"{seconds[name, theirs] / seconds[name, ours]:.1f}x" for ours, theirs in ratios]
             lines.append(f"| {name} | {' | '.join(cells)} |")
         lines.append("")
@@ -183,13 +212,20 @@ def noise(results: list[dict[str, Any]]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    versions = {"jelly-rdf": jelly.__version__}
+    versions = {"jelly-rdf": jelly.__version__} | peers.versions()
     for package in PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
-            versions[package] = "not installed"
+            continue
     return {"python": platform.python_version(), "processors": os.cpu_count(), "packages": versions}
+
+
+def save(path: Path, found: dict[str, Any], works: list[str]) -> None:
+    """Write the figures; those of works that were not measured now stay as they were."""
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {"results": []}
+    kept = [result for result in known["results"] if result["work"] not in works]
+    path.write_text(json.dumps(known | found | {"results": kept + found["results"]}, indent=1) + "\n", "utf-8")
 
 
 def plot(results: list[dict[str, Any]], path: str) -> None:
@@ -216,7 +252,8 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("works", nargs="*", metavar="WORK", help=f"some of {', '.join(WORKS)}; all by default")
+    known = [*WORKS, *MORE]
+    parser.add_argument("works", nargs="*", metavar="WORK", help=f"some of {', '.join(known)}; all by default")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-jvm", action="store_true", help="leave Jelly-JVM out")
     parser.add_argument(
@@ -225,7 +262,7 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="also write the figures there")
     parser.add_argument("--plot", metavar="FILE.png", help="also draw them; needs matplotlib")
     arguments = parser.parse_args()
-    if unknown := set(arguments.works) - set(WORKS):
+    if unknown := set(arguments.works) - set(known):
         parser.error(f"there is no {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         jvm = None
@@ -237,8 +274,13 @@ def main() -> None:
         if processors:
             os.sched_setaffinity(0, {max(processors)})
         try:
-            results = run(arguments.works or list(WORKS), arguments.rounds, jvm, arguments.cpu)
+            chosen = arguments.works or known
+            results = run([work for work in chosen if work in WORKS], arguments.rounds, jvm, arguments.cpu)
+            if processors:
+                os.sched_setaffinity(0, processors)
+            more = {name: make() for name, make in MORE.items() if name in chosen}
         finally:
+            peers.FILES.close()
             if jvm is not None:
                 jvm.close()
     about = machine()
@@ -246,9 +288,13 @@ def main() -> None:
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
     clock = "processor time, but Jelly-JVM by the clock" if arguments.cpu else "by the clock"
     print(f"Python {about['python']}, {packages}; medians of {arguments.rounds} rounds on one processor, {clock}.")
-    print(noise(results))
+    if results:
+        print(noise(results))
+    for name in set(more) - {"memory"}:
+        print(f"{name}:", *(" ".join(map(str, one.values())) for one in more[name]), sep="\n  ")
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps({"machine": about, "results": results}, indent=1), "utf-8")
+        about |= {"rounds": arguments.rounds, "clock": clock}
+        save(Path(arguments.json), {"machine": about, "results": results, **more}, chosen)
     if arguments.plot:
         plot(results, arguments.plot)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,20 @@ TITLES = {
     "decode": "Jelly to Python terms, and to columns of ids",
     "encode": "Python terms and Batches to Jelly",
     "text": "N-Triples and N-Quads to Jelly and back",
+    "files": "A file on disk, all of it",
     "rdflib-read": "Jelly to RDFLib terms",
     "rdflib-write": "RDFLib terms to Jelly",
     "rdflib-parse": "Jelly to RDFLib graphs",
     "rdflib-serialize": "RDFLib graphs to Jelly",
     "loads": "One message of 26 quads to Python terms",
     "dumps": "26 quads of Python terms to one message",
+}
+NOTES = {
+    "files": """Whole files of the same statements, through what each library or program offers to go through all of
+them. Terms are made where a library has terms, columns where it has columns. `maplib` and RDFLib load a store, HDT is
+one: that is more work, and so they can answer queries afterwards. HDT and `maplib` keep each statement once, and have
+no graphs. serdi and rapper write the text that they read; their start is in the time. Jena and HDT run in a Java
+process that has warmed up, and may use the other core for its compiler.""",
 }
 DATA = "Real data: readings of weather stations, vocabularies, movies, and sensors of a benchmark."
 
@@ -40,12 +49,7 @@ TEXT = f"""\
 - `merge` into a Delta table takes 30.6 s where a hand-written `MERGE` of the same columns, without its guarantees,
   takes 25.8 s, and 42.4 s with the eight columns of the flat layout ([the pipeline](pipeline.md)).
 - `jelly` stores nothing: for queries and random access by content use a database.
-
-## Memory
-
-Converting 50 million statements takes less than 100 MB, and so does any other number; `python bench/memory.py` measures
-it.
-
+{{losses}}
 ## Repeat it
 
 From a checkout, on a machine that has nothing else to do:
@@ -53,15 +57,162 @@ From a checkout, on a machine that has nothing else to do:
 ```text
 make .venv/bench
 .venv/bin/python bench/report.py --json bench/figures.json --plot speed.png
-.venv/bin/python bench/memory.py
 .venv/bin/python bench/spark/reading.py
 make pipeline
 make docs
 ```
 
-`bench/work.py` shows how each library is called; each must find the same number of statements, or the run fails. Each
-has a turn in each round, so what slows the machine for a while slows all. {{machine}}
+It takes about half an hour. serdi and rapper are packages of Debian, `lightrdf` and `maplib` of PyPI; Jelly-JVM, Jena
+and HDT come from Maven. What is not there is left out, and said.
+
+`bench/work.py`, `bench/peers.py` and `bench/curves.py` show how each library is called; each must find the same number
+of statements, or the run fails. Each has a turn in each round, so what slows the machine for a while slows all.
+{{machine}}
 """
+
+
+# Lines of a curve are told apart by their dashes, so that no colour has to be known.
+DASHES = ("", "", "6 3", "2 3", "8 3 2 3")
+
+
+def curve(title: str, series: dict[str, list[tuple[float, float]]], axes: tuple[str, str], *, logs: bool) -> str:
+    """Lines as SVG in the colours of the page, light or dark.
+
+    Parameters
+    ----------
+    title : str
+        What is measured.
+    series : dict of str to list of (float, float)
+        The points of each line; the names of ours begin with jelly.
+    axes : (str, str)
+        What the axes show.
+    logs : bool
+        Whether both axes are logarithmic; else they begin with 0.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    xs = [x for points in series.values() for x, _ in points]
+    ys = [y for points in series.values() for _, y in points]
+
+    def place(value: float, values: list[float], size: float) -> float:
+        if logs:
+            low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+            return size * (math.log10(value) - low) / (high - low)
+        return size * value / (1.1 * max(values))
+
+    def ticks(values: list[float]) -> list[float]:
+        if logs:
+            low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+            return [10.0**power for power in range(low, high + 1)]
+        step = 10 ** math.floor(math.log10(max(values)))
+        step = step if max(values) / step > 4 else step / 2 if max(values) / step > 2 else step / 4
+        return [step * i for i in range(int(1.1 * max(values) / step) + 1)]
+
+    parts = [f'<text class="data" x="0" y="14">{escape(axes[1])}</text>']
+    for y in ticks(ys):
+        at = 250 - place(y, ys, 220)
+        parts.append(f'<line x1="60" x2="380" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="54" y="{at + 4:.1f}" text-anchor="end">{short(y)}</text>')
+    for x in ticks(xs):
+        at = 60 + place(x, xs, 320)
+        parts.append(f'<text x="{at:.1f}" y="268" text-anchor="middle">{short(x)}</text>')
+    parts.append(f'<text class="data" x="380" y="286" text-anchor="end">{escape(axes[0])}</text>')
+    labels: list[tuple[float, str, str]] = []
+    for (name, points), dash in zip(series.items(), DASHES, strict=False):
+        found = [(60 + place(x, xs, 320), 250 - place(y, ys, 220)) for x, y in points]
+        ours = " ours" if name.startswith("jelly") else ""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in found)
+        parts.append(f'<polyline class="line{ours}" stroke-dasharray="{dash}" points="{path}"/>')
+        labels.append((found[-1][1] + 4, f"{found[-1][0] + 6:.1f}", name))
+    last = 0.0
+    for y_label, x_label, name in sorted(labels):
+        last = max(y_label, last + 13)
+        parts.append(f'<text x="{x_label}" y="{last:.1f}">{escape(name)}</text>')
+    return f'<svg class="speed" role="img" aria-label="{escape(title)}" viewBox="0 0 540 290">{"".join(parts)}</svg>'
+
+
+def short(value: float) -> str:
+    """A number for an axis: 20k, 1.5M."""
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:g}{name}"
+    return f"{value:g}"
+
+
+def more(known: dict[str, Any]) -> str:
+    """The charts that are not rates of each data set: sizes, growth, threads, memory.
+
+    Parameters
+    ----------
+    known : dict
+        All figures.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    text = ""
+    if sizes := known.get("sizes"):
+        rows = []
+        for one in sizes:
+            way = "" if one["compression"] == "plain" else f" {one['compression']}"
+            rows.append((one["data"], f"{one['kind']}{way}".replace("Jelly", "jelly", 1), one["bytes"]))
+        text += chart("Sizes", rows, "Bytes a statement (less is better). Parquet is compressed inside, with zstd.")
+    if growth := known.get("growth"):
+        series: dict[str, list[tuple[float, float]]] = {}
+        for one in growth:
+            series.setdefault(one["who"], []).append((one["statements"], one["statements/s"]))
+        axes = "statements in the input", "statements per second"
+        text += "## More statements\n\nSpeed does not depend on the size of the input, once it is more than a message."
+        text += "\n\n" + curve("Statements per second by the size of the input", series, axes, logs=True) + "\n\n"
+    if threads := known.get("threads"):
+        names = [f"jelly, {one['threads']} thread{'s' if one['threads'] > 1 else ''}" for one in threads]
+        rows = [("2 million", who, one["statements/s"] / 1e6) for who, one in zip(names, threads, strict=True)]
+        text += chart("More threads", rows, "A file with an index to Arrow columns; million statements/s.")
+    if memory := known.get("memory"):
+        series = {f"jelly, {one['way']}": [(x, y / 2**20) for x, y in one["samples"]] for one in memory}
+        millions = memory[0]["statements"] // 10**6
+        text += f"## Memory\n\nConverting {millions} million statements, each block of them with new terms. "
+        text += "[The soak](soak.md) has longer runs.\n\n"
+        text += curve("Memory over time", series, ("seconds", "MiB resident"), logs=False) + "\n\n"
+    return text
+
+
+def losses(known: dict[str, Any]) -> str:
+    """Lines that name where the figures show another to be better.
+
+    Parameters
+    ----------
+    known : dict
+        All figures.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    lines = []
+    sizes = {(one["data"], one["kind"], one["compression"]): one["bytes"] for one in known.get("sizes", ())}
+    for way in ("gzip", "zstd"):
+        found = [
+            f"{data} ({size:.2f} against {sizes[data, 'Jelly', way]:.2f} bytes a statement)"
+            for (data, kind, one), size in sizes.items()
+            if kind == "N-Triples or N-Quads" and one == way and size < sizes[data, "Jelly", way]
+        ]
+        if found:
+            lines.append(f"- Compressed with {way}, text is smaller than Jelly for {', '.join(found)}.")
+    rates = {(one["work"], one["data"], one["who"]): one["statements/s"] for one in known["results"]}
+    for (work, data, who), rate in rates.items():
+        ours = {"Jelly-JVM": {"decode": "jelly loop", "encode": "jelly terms"}.get(work, "")}
+        ours["pyarrow, Parquet to Arrow"] = "jelly, Jelly to Arrow"
+        mine = rates.get((work, data, ours.get(who, "")))
+        if mine is not None and mine < rate:
+            lines.append(f"- {who} is {rate / mine:.2f} times as fast as `{ours[who]}` on {data}.")
+    return "\n".join(lines)
 
 
 def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
@@ -95,8 +246,8 @@ def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
             ours = " ours" if who.startswith("jelly") else ""
             parts.append(
                 f'<text x="0" y="{y + 13}">{escape(who)}</text>'
-                f'<rect class="bar{ours}" x="150" y="{y + 2}" width="{width:.0f}" height="14" rx="2"/>'
-                f'<text x="{156 + width:.0f}" y="{y + 13}">{value:,.2f}</text>'
+                f'<rect class="bar{ours}" x="180" y="{y + 2}" width="{width:.0f}" height="14" rx="2"/>'
+                f'<text x="{186 + width:.0f}" y="{y + 13}">{value:,.2f}</text>'
             )
             y += 19
         y += 8
@@ -108,7 +259,7 @@ def chart(title: str, rows: list[tuple[str, str, float]], unit: str) -> str:
         cells = [values.get((name, who)) for name in names]
         lines.append([f"{bold}{who}{bold}", *("" if cell is None else f"{cell:,.2f}" for cell in cells)])
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    svg = f'<svg class="speed" role="img" aria-label="{escape(title)}" viewBox="0 0 470 {y}">{"".join(parts)}</svg>'
+    svg = f'<svg class="speed" role="img" aria-label="{escape(title)}" viewBox="0 0 500 {y}">{"".join(parts)}</svg>'
     return f"## {title}\n\n{unit}\n\n{svg}\n\n{table}\n"
 
 
@@ -165,11 +316,14 @@ def page() -> str:
         rows = [
             (one["data"], one["who"], one["seconds"] * 1e6 if small else one["statements/s"] / 1e6) for one in results
         ]
-        figures += chart(title, rows, "Microseconds a message (less is better)." if small else "Million statements/s.")
+        unit = "Microseconds a message (less is better)." if small else "Million statements/s."
+        figures += chart(title, rows, f"{NOTES[work]} {unit}" if work in NOTES else unit)
+    figures += more(known)
     about = known["machine"]
+    rounds = f" Medians of {about['rounds']} rounds, {about['clock']}." if "rounds" in about else ""
     versions = ", ".join(f"{name} {number}" for name, number in about.get("packages", {}).items())
-    machine = f"Python {about['python']}, {about['processors']} processors; {versions}." if versions else about["note"]
-    return TEXT.format(figures=figures, machine=machine)
+    machine = about.get("note") or f"Python {about['python']}, {about['processors']} processors; {versions}.{rounds}"
+    return TEXT.format(figures=figures, machine=machine, losses=losses(known))
 
 
 if __name__ == "__main__":

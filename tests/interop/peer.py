@@ -44,10 +44,12 @@ def build() -> None:
 class Peer:
     """The running program. An error of its own is a RuntimeError here."""
 
+    LIBRARIES = JAR.parent / "lib"
+
     def __init__(self) -> None:
         build()
         self._process = subprocess.Popen(
-            ["java", "-cp", os.pathsep.join([str(JAR), str(JAR.parent / "lib" / "*")]), "jelly.interop.Peer", "-"],
+            ["java", "-cp", os.pathsep.join([str(JAR), str(self.LIBRARIES / "*")]), "jelly.interop.Peer", "-"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",

@@ -47,6 +47,7 @@ import org.apache.jena.sys.JenaSystem;
  * write  IN.nq OUT.jelly SETTINGS   flat, triples or quads, by RIOT's stream writer
  * group  IN.nq OUT.jelly SETTINGS   by the encoder itself: a frame ends at each "# frame" line
  * binary-read, binary-write, results: see Binary
+ * count  IN                         statements of a file of any format that RIOT knows by its suffix
  * bench  IN.jelly N                 statements a second, N times after as many to warm up, as JSON
  * patch  IN OUT                     RDF Patch by Jena: text, or binary where the name ends with .trp
  * load   IN.jelly                   keeps a stream for the commands "decode" and "encode", which give its statements
@@ -93,6 +94,11 @@ public final class Peer {
             }
             case "encode" -> {
                 return Long.toString(loaded.encode());
+            }
+            case "count" -> {
+                var counter = StreamRDFLib.count();
+                RDFParser.source(Path.of(args[1])).parse(counter);
+                return Long.toString(counter.count());
             }
             case "bench" -> {
                 return bench(new Loaded(Path.of(args[1])), Integer.parseInt(args[2]));
