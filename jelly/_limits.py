@@ -162,9 +162,9 @@ FIXED = (
         "_core/jena/thrift.pxd:MAX_SKIPPED", 192, "levels", "structs and lists in one another that are skipped",
     ),
     # ---- query results
-    FixedLimit("_formats/result_syntaxes.py:MAX_VARIABLES", 1 << 16, "variables", "a result set of text"),
+    FixedLimit("_formats/result_tsv.py:MAX_VARIABLES", 1 << 16, "variables", "a result set of text"),
     FixedLimit(
-        "_formats/result_syntaxes.py:MAX_NESTED", 62, "levels", "triple terms in one another in results of text",
+        "_formats/result_tsv.py:MAX_NESTED", 62, "levels", "triple terms in one another in results of text",
     ),
     FixedLimit("_formats/result_syntaxes.py:MAX_PATH", 256, "levels", "elements in one another in results of XML"),
     # ---- Turtle, TriG, RDF/XML, JSON-LD and N3

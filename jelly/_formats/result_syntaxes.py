@@ -1,7 +1,8 @@
 """Codec of SPARQL results: JSON, XML, CSV and TSV here, RDF Thrift and RDF Protobuf in the core.
 
-In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by pyoxigraph. (Its
-parser of XML takes the spaces around values away.) CSV is written only: it does not tell what its values are.
+In the texts each row is a sequence of `jelly` terms; None marks an unbound variable. TSV is read by `result_tsv`.
+(The parser of XML of pyoxigraph takes the spaces around values away.) CSV is written only: it does not tell what its
+values are.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from jelly._core.terms.batch_builder import ResultBatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, Literal, QuotedTriple
 from jelly._formats.registry import Format
-from jelly._io.limits import memory_error
+from jelly._formats.result_tsv import MAX_NESTED, PIECE, check_width, read_tsv
 from jelly._io.source import Source
 from jelly._limits import default
 from jelly.errors import (
@@ -36,17 +37,11 @@ from jelly.errors import (
 __all__ = ["batches_of", "open_reader", "open_writer"]
 
 Row = Sequence[Any]
-# Triple terms in triple terms.
-MAX_NESTED = 62
 # Elements in elements: four for each triple term, and the outer ones.
 MAX_PATH = 4 * MAX_NESTED + 8
-# XML that is parsed at a time.
-PIECE = 1 << 16
 # Limits that can be set: of a document that is read as a whole, and of a text of one that is not.
 MAX_DOCUMENT = default("max_document_bytes")
 MAX_TEXT = default("max_text_bytes")
-# As in RDF Binary. Each row has a place for each.
-MAX_VARIABLES = 1 << 16
 # Rows of one Batch, and its cells, so that there are fewer rows where they are wide.
 BATCH_ROWS = 4096
 BATCH_CELLS = 1 << 18
@@ -160,7 +155,7 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
         if "boolean" in document:
             raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
         variables = [str(name) for name in document["head"].get("vars", [])]
-        _check_width(len(variables))
+        check_width(len(variables))
         bindings = list(document["results"]["bindings"])
     except RecursionError:
         raise JellyLimitError("the JSON is nested too deep") from None
@@ -172,11 +167,6 @@ def read_json(source: Source, *, max_document_bytes: int = MAX_DOCUMENT) -> tupl
     except (KeyError, TypeError, AttributeError):
         raise JellyFormatError('expected a JSON object with "head" and "results", in it "bindings"') from None
     return variables, _rows_of_json(variables, bindings)
-
-
-def _check_width(variables: int) -> None:
-    if variables > MAX_VARIABLES:
-        raise JellyLimitError(f"a result set has more than {MAX_VARIABLES} variables")
 
 
 def _rows_of_json(variables: list[str], bindings: list[Any]) -> Iterator[Row]:
@@ -372,7 +362,7 @@ class _XmlReader:
                 raise self._fail("expected all variables before the results")
             self.variables.append(about.get("name", ""))
             self._known.add(self.variables[-1])
-            _check_width(len(self.variables))
+            check_width(len(self.variables))
         elif name == "boolean":
             raise JellyUnsupportedError("this is the result of an ASK query: there are no rows")
         elif name == "results":
@@ -524,117 +514,7 @@ class TsvWriter:
 _WRITERS: dict[str, Any] = {"json": JsonWriter, "xml": XmlWriter, "csv": CsvWriter, "tsv": TsvWriter}
 
 
-# ---- TSV read by pyoxigraph
-
-
-# What the parser says of the place in what it was given; the line of the file stands in the error itself.
-_PLACE = re.compile(r" (?:in|on) line [0-9]+")
-
-
-def _marked(chunks: Iterable[Any], marks: Any, check: Any) -> Iterator[bytes]:
-    rest = b""
-    for chunk in chunks:
-        for at in range(0, len(chunk), PIECE):
-            piece, rest = marks.split(rest + bytes(chunk[at : at + PIECE]))
-            check(piece)
-            yield marks.put(piece)
-    check(rest)
-    yield marks.put(rest)
-
-
-def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes, where each piece but the last ends at the end of a line."""
-    rest: list[bytes] = []
-    for piece in pieces:
-        if end := piece.rfind(b"\n") + 1:
-            yield b"".join([*rest, piece[:end]])
-            rest = []
-        rest.append(piece[end:])
-    yield b"".join(rest)
-
-
-def _guard(max_text: int) -> Callable[[bytes], None]:
-    """A check of pieces for triple terms in triple terms, for which the parser uses the stack, and for long lines."""
-    depth = 0
-    length = 0
-
-    def check(piece: bytes) -> None:
-        nonlocal depth, length
-        if depth == 0 and length + len(piece) <= max_text and b"<<" not in piece:
-            end = piece.rfind(b"\n")
-            length = len(piece) - end - 1 if end >= 0 else length + len(piece)
-            return
-        for i, line in enumerate(piece.split(b"\n")):
-            length = len(line) + (0 if i else length)
-            if length > max_text:
-                raise JellyLimitError(f"a line is longer than {max_text} bytes; raise max_text_bytes to read it")
-            depth = max(depth + line.count(b"<<") - line.count(b">>"), 0)
-            if depth > MAX_NESTED:
-                raise JellyLimitError(f"triple terms are nested deeper than {MAX_NESTED}")
-
-    return check
-
-
-def read_tsv(source: Source, *, max_text_bytes: int = MAX_TEXT) -> tuple[list[str], Iterator[Row]]:
-    """The TSV format, by pyoxigraph. ``max_text_bytes`` (64 MiB) bounds a line.
-
-    It parses some whole lines at a time, because no thread but the one that made its parser may use or drop it.
-    """
-    from jelly._formats.language_case import Marks
-    from jelly._formats.syntaxes import ox
-
-    def parse(text: bytes, line: int) -> Any:
-        """The parser of a text whose second line is this one of the file."""
-        try:
-            return ox.parse_query_results(text, ox.QueryResultsFormat.TSV)
-        except SyntaxError as error:
-            raise _error(error, line) from None
-        except MemoryError as error:
-            raise memory_error(error) from None
-
-    def term(x: Any) -> Any:
-        if isinstance(x, ox.NamedNode):
-            return IRI(marks.take_str(x.value))
-        if isinstance(x, ox.BlankNode):
-            return BlankNode(x.value)
-        if isinstance(x, ox.Triple):
-            return QuotedTriple(term(x.subject), term(x.predicate), term(x.object))
-        if x.language is None:
-            return Literal(marks.take_str(x.value), datatype=marks.take_str(x.datatype.value))
-        direction = x.direction.value if x.direction else None
-        return Literal(marks.take_str(x.value), language=marks.take_str(x.language), direction=direction)
-
-    def row(solution: Any) -> Row:
-        return [None if x is None else term(x) for x in solution]
-
-    def rows(text: bytes, line: int) -> list[Row]:
-        try:  # no local variable holds the parser: the traceback of an error would keep it
-            return list(map(row, parse(text, line)))
-        except SyntaxError as error:
-            raise _error(error, line) from None
-        except MemoryError as error:
-            raise memory_error(error) from None
-
-    def all_rows(text: bytes) -> Iterator[Row]:
-        line = 2
-        while True:
-            yield from rows(head + text, line)
-            line += text.count(b"\n")
-            if not (text := next(lines, b"")):
-                return
-
-    marks = Marks()
-    lines = _whole_lines(_marked(source.chunks(), marks, _guard(max_text_bytes)))
-    first, _, text = next(lines).partition(b"\n")
-    variables = [variable.value for variable in parse(first, 2).variables]
-    _check_width(len(variables))
-    head = "\t".join(f"?v{i}" for i in range(len(variables))).encode() + b"\n"  # short, as each text begins with it
-    return variables, all_rows(text)
-
-
-def _error(error: SyntaxError, line: int) -> JellySyntaxError:
-    place = None if error.lineno is None else error.lineno - 2 + line
-    return JellySyntaxError(_PLACE.sub("", str(error.msg)).strip(), line=place)
+# ---- readers
 
 
 _READERS: dict[str, Callable[..., tuple[list[str], Iterator[Row]]]] = {

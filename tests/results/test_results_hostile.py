@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, Literal, QuotedTriple
-from jelly._formats.result_syntaxes import _guard
+from jelly._formats.result_tsv import _guard
 
 pyoxigraph = pytest.importorskip("pyoxigraph")
 FORMATS = ("thrift", "protobuf", "json", "xml")
@@ -91,7 +91,7 @@ TSV_ROWS = [[Literal(f"o{i}", language="en-GB"), IRI(f"http://e/{i}") if i % 3 e
 
 @pytest.mark.parametrize("piece", [1, 7, 100, 1 << 16])
 def test_tsv_in_pieces_is_the_whole(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jelly._formats.result_syntaxes.PIECE", piece)
+    monkeypatch.setattr("jelly._formats.result_tsv.PIECE", piece)
     assert through("tsv", ["x", "y"], TSV_ROWS) == (("x", "y"), [tuple(row) for row in TSV_ROWS])
     for text in (b"", b"\n", b"\n\n\n", b"?x", b"?x\r\n1\r\n\r\n2", b"?x\n1\n"):
         found = jelly.read_results(text, format="tsv")
