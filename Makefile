@@ -39,6 +39,8 @@ test:
 pytest: $(VENV)/ready
 	$(BIN)/pytest tests
 
+# Tests that run out of the tree find the shared data beside their folder too.
+SHARED := $(abspath $(wildcard ../shared))
 # A wheel as users get it, made from the sdist, in an environment with numpy alone and out of the tree.
 WHEEL := $(CURDIR)/build/wheel
 ifeq ($(shell uname -s),Linux)
@@ -64,7 +66,8 @@ wheel: $(VENV)/pip
 	$(BIN)/python -m venv --without-pip $(WHEEL)/venv
 	$(PIP) --python $(WHEEL)/venv/bin/python install --quiet --group core $(WHEEL)/repaired/*.whl
 	mkdir $(WHEEL)/out && cp -r pyproject.toml tests $(WHEEL)/out
-	cd $(WHEEL)/out && env -u PYTHONPATH -u JELLY_SHARED JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
+	$(if $(SHARED),ln -s $(SHARED) $(WHEEL)/shared)
+	cd $(WHEEL)/out && env -u PYTHONPATH JELLY_WHEEL="$$(echo $(WHEEL)/repaired/*.whl)" \
 	    $(WHEEL)/venv/bin/python -m pytest -q -p no:cacheprovider tests/wheel tests/core tests/conformance
 
 # A bill of materials in CycloneDX: the package and what it needs. SBOM_OF is a wheel, or this tree.
@@ -94,6 +97,7 @@ oldest newest: $(VENV)/pip
 	$(BIN)/uv pip install --quiet --python build/$@/venv --group versions
 	$(BIN)/uv pip freeze --python build/$@/venv
 	cp -r pyproject.toml tests docs proto build/$@/out
+	$(if $(SHARED),ln -s $(SHARED) build/$@/shared)
 	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(VERSIONS_TESTED)
 	cd build/$@/out && env -u PYTHONPATH ../venv/bin/python -m pytest -q -p no:cacheprovider $(WARNINGS) $(EVERY_SPARK)
 
@@ -121,9 +125,10 @@ sanitize: $(VENV)/ready $(SANITIZED)/ready
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(BIN)/pytest -p no:cacheprovider --capture=sys tests/hostile tests/core
 
-# Any report ends the run with an error. setarch -R: some kernels place memory where ThreadSanitizer cannot be.
+# Any report ends the run with an error. setarch -R: some kernels place memory where ThreadSanitizer cannot be. One thread of
+# OpenBLAS: NumPy's copy of it is not compiled for ThreadSanitizer, which does not see how its threads wait for each other.
 sanitize-threads: $(VENV)/ready $(THREADS)/ready
-	env PYTHONPATH="$(THREADS)" LD_PRELOAD="$$($(CC) -print-file-name=libtsan.so)" \
+	env PYTHONPATH="$(THREADS)" OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$$($(CC) -print-file-name=libtsan.so)" \
 	    TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
 	    setarch -R $(BIN)/pytest -p no:cacheprovider --capture=sys $(IN_THREADS)
 else

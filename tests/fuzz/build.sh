@@ -8,7 +8,8 @@ python=${PYTHON:-python3}
 pip=("$OUT/venv/bin/python" -m pip --disable-pip-version-check)
 "${pip[@]}" install --quiet --upgrade "pip>=25.1"
 # The C files; what this compiles of them is not used.
-env -u CFLAGS -u CXXFLAGS -u CC -u CXX "${pip[@]}" install --quiet --group fuzz -e .
+env -u CFLAGS -u CXXFLAGS -u CC -u CXX PYTHONWARNINGS="ignore:Editable installation" \
+    "${pip[@]}" install --quiet --group fuzz -e .
 "$OUT/venv/bin/python" tests/fuzz/build.py "$OUT"
 "$OUT/venv/bin/python" tests/fuzz/package.py "$OUT"
 rm -rf "$OUT/venv"

@@ -84,12 +84,14 @@ def test_every_page(site: tuple[str, list[str]], browser: Any, width: int, schem
 
 def test_search(site: tuple[str, list[str]], browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    # The page listens to the field when its scripts have run.
+    # The page listens to the field when its scripts have run, and then to its keys: text that comes without a key, as fill()
+    # puts it, is only found if the index is loaded later.
     page.goto(site[0], wait_until="networkidle")
-    page.locator("input.md-search__input").click()
-    page.locator("input.md-search__input").fill("seekable")
+    field = page.locator("input.md-search__input")
+    field.click()
+    field.press_sequentially("seekable")
     first = page.locator("a.md-search-result__link").first
-    first.wait_for(timeout=120_000)
+    first.wait_for()
     assert "seekable" in first.inner_text().lower()
     page.close()
 
