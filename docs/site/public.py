@@ -62,6 +62,8 @@ PAGES = (
         ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
+    Page("ids.md", "Ids", "jelly", ("read_ids", "GraphIds", "GraphDictionary", "write_ids"),
+         "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
