@@ -142,14 +142,16 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(module), name)
-    name_public(__name__, [name], {name: found})
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # or type checkers would take every name for one of the module
+
+    def __getattr__(name: str) -> Any:
+        module = _LAZY.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(module), name)
+        name_public(__name__, [name], {name: found})
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

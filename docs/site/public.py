@@ -50,7 +50,10 @@ PAGES = (
     Page(
         "terms.md", "Terms and statements", "jelly",
         ("IRI", "BlankNode", "Literal", "QuotedTriple", "DefaultGraph", "Triple", "Quad", "Variable", "AnyTerm", "ANY"),
-        "Small immutable objects. They compare by value, have a hash and can be pickled; `str` is N-Triples.",
+        "Small immutable objects. They compare by value, have a hash and can be pickled; `str` is N-Triples. They have "
+        "an order: the default graph, blank nodes, IRIs, literals, quoted triples, variables, ANY; each by the code "
+        "points of its text, literals then by datatype, language and direction. Statements are ordered by subject, "
+        "predicate, object and graph, a triple before the same quad of the default graph.",
     ),
     Page(
         "batches.md", "Batches, Decoder, Encoder", "jelly",
