@@ -41,6 +41,9 @@ from jelly.errors import (
 )
 
 if TYPE_CHECKING:
+    from jelly._core.algebra.graph_ids import GraphDictionary
+    from jelly._ids.ids import GraphIds, read_ids
+    from jelly._ids.tables import write_ids
     from jelly._seekable.file import JellyFile, open
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
@@ -62,6 +65,8 @@ __all__ = [
     "Encoder",
     "Frame",
     "FrameInspection",
+    "GraphDictionary",
+    "GraphIds",
     "Inspection",
     "JellyArgumentError",
     "JellyError",
@@ -101,10 +106,12 @@ __all__ = [
     "read_arrow",
     "read_batches",
     "read_frames",
+    "read_ids",
     "read_results",
     "validate",
     "write",
     "write_arrow",
+    "write_ids",
     "write_results",
 ]
 
@@ -116,6 +123,8 @@ _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
     "FrameInspection": "jelly._tools.inspect",
+    "GraphDictionary": "jelly._core.algebra.graph_ids",
+    "GraphIds": "jelly._ids.ids",
     "Inspection": "jelly._tools.inspect",
     "JellyFile": "jelly._seekable.file",
     "Problem": "jelly._tools.validate",
@@ -124,21 +133,25 @@ _LAZY = {
     "inspect": "jelly._tools.inspect",
     "open": "jelly._seekable.file",
     "read_arrow": "jelly.arrow",
+    "read_ids": "jelly._ids.ids",
     "read_results": "jelly.results",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
+    "write_ids": "jelly._ids.tables",
     "write_results": "jelly.results",
 }
 
 
-def __getattr__(name: str) -> Any:
-    module = _LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(module), name)
-    name_public(__name__, [name], {name: found})
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # or type checkers would take every name for one of the module
+
+    def __getattr__(name: str) -> Any:
+        module = _LAZY.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(module), name)
+        name_public(__name__, [name], {name: found})
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

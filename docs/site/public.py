@@ -50,7 +50,10 @@ PAGES = (
     Page(
         "terms.md", "Terms and statements", "jelly",
         ("IRI", "BlankNode", "Literal", "QuotedTriple", "DefaultGraph", "Triple", "Quad", "Variable", "AnyTerm", "ANY"),
-        "Small immutable objects. They compare by value, have a hash and can be pickled; `str` is N-Triples.",
+        "Small immutable objects. They compare by value, have a hash and can be pickled; `str` is N-Triples. They have "
+        "an order: the default graph, blank nodes, IRIs, literals, quoted triples, variables, ANY; each by the code "
+        "points of its text, literals then by datatype, language and direction. Statements are ordered by subject, "
+        "predicate, object and graph, a triple before the same quad of the default graph.",
     ),
     Page(
         "batches.md", "Batches, Decoder, Encoder", "jelly",
@@ -62,6 +65,8 @@ PAGES = (
         ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
+    Page("ids.md", "Ids", "jelly", ("read_ids", "GraphIds", "GraphDictionary", "write_ids"),
+         "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),

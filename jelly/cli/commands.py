@@ -12,11 +12,13 @@ from itertools import islice
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import jelly
 from jelly._core.terms.materialize import Materializer
 from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Format, table_kind
 from jelly._io.source import is_web, split_suffix
+from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
@@ -25,7 +27,6 @@ from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
-    layout_option,
     limits_of,
     parse_range,
     progress_bar,
@@ -202,7 +203,10 @@ class _LogicalChoice(click.Choice[str]):
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
-@layout_option
+@click.option(
+    "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
+    help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
+)
 @click.option(
     "--threads", metavar="N", type=click.IntRange(1), default=1,
     help="Number of threads that read a Jelly file with an index.",
@@ -226,7 +230,11 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
       jelly convert --threads 4 people.jelly people.parquet
+      jelly convert --layout ids people.jelly graph/
     """
+    if given["layout"] == "ids":
+        _convert_to_ids(src, dst, from_format, quiet, given)
+        return
     if table_kind(src) or table_kind(dst):
         _convert_table(src, dst, from_format, to_format, quiet, given)
         return
@@ -331,6 +339,33 @@ def _convert_table(
     read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
     if not quiet:
         _summary(jelly.Conversion(statements, read, written, seconds, 0, []))
+
+
+def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, given: dict[str, Any]) -> None:
+    context = click.get_current_context()
+    own = {"src", "dst", "from_format", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet"}
+    for option in context.command.params:
+        is_limit = option.name in ("limits", *STATEMENTS)
+        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
+        if chosen and option.name not in own and not is_limit:
+            raise click.UsageError(f"{option.opts[0]} does not go with --layout ids")
+    if dst == "-" or table_kind(dst) or table_kind(src):
+        raise click.UsageError("--layout ids needs a file of statements and a directory")
+    began = time.perf_counter()
+    with opened(src, from_format) as (opened_src, source):
+        settings = {"strict": given["strict"]} if given["strict"] else {}
+        statements = jelly.write_ids(
+            dst,
+            opened_src,
+            format=source.name,
+            threads=given["threads"],
+            on_error="skip" if given["skip_errors"] else "raise",
+            **settings,
+            **_of_syntax(source, given),
+            **limits_of(given["limits"], source.reading, what=source.title),
+        )
+    if not quiet:
+        say(f"{statements:,} statement{'s' * (statements != 1)}, {time.perf_counter() - began:.2f} s")
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def test_ruff() -> None:
 OPTIONAL = {
     "zstandard", "pyarrow", "rdflib", "pyspark", "pandas", "grpc", "grpc_health", "grpc_reflection", "pyoxigraph",
     "click", "rich", "yaml", "google", "polars", "matplotlib", "fsspec", "graphframes", "confluent_kafka",
+    "igraph", "networkx", "scipy",
 }  # fmt: skip
 
 

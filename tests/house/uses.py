@@ -28,10 +28,18 @@ def read(path: str) -> Iterator[str]:
         assert_type(file[0:1], list[jelly.Triple | jelly.Quad])
 
 
+def misspelt(path: str, triple: jelly.Triple) -> None:
+    jelly.raed(path)  # type: ignore[attr-defined]
+    print(triple.vlaue)  # type: ignore[attr-defined]
+    print(triple.s.vlaue)  # type: ignore[union-attr]
+
+
 def write(path: str, literal: jelly.Literal) -> int:
     triple = jelly.Triple(jelly.IRI("a:s"), jelly.IRI("a:p"), literal)
     assert_type(literal.datatype, jelly.IRI)
     assert_type(literal.language, str | None)
+    jelly.Literal(5, language="en")
+    assert sorted([triple, triple]) == [triple, triple]
     with jelly.Writer(path, jelly.StreamOptions.small(rdf_star=True), seekable=True) as writer:
         writer.add(triple)
         writer.end_frame({"key": b"value"})

@@ -17,6 +17,7 @@ from jelly import IRI, JellyError, Literal, Triple
 from jelly._core.algebra.changes import NetChanges, Transactions
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary
+from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.row_index import RowIndex
 from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.arrow.importer import ArrowImporter
@@ -98,6 +99,11 @@ def exporting() -> Callable[[], Any]:
 def dictionary() -> Callable[[], Any]:
     terms = TermDictionary()
     return lambda: (terms.ids(BATCH), terms.batch(), len(terms))
+
+
+def numbering() -> Callable[[], Any]:
+    numbers = GraphDictionary()
+    return lambda: (numbers.add(BATCH), numbers.numbers(BATCH), numbers.batch(), numbers.n_nodes)
 
 
 def net() -> Callable[[], Any]:
@@ -248,6 +254,7 @@ OBJECTS: dict[str, Callable[[], Callable[[], Any]]] = {
     "BinaryWriter": binary_writing,
     "ResultWriter": result_writing,
     "TermDictionary": dictionary,
+    "GraphDictionary": numbering,
     "RowIndex": index,
     "NetChanges": net,
     "Transactions": lambda: (lambda rows: lambda: (rows.take(PATCH), rows.close()))(Transactions()),

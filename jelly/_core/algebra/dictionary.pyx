@@ -4,14 +4,14 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
-from jelly._core.algebra.content cimport Hash128, HashKey, hash_shallow, memory_of, read_key, same_content
+from jelly._core.algebra.content cimport Hash128, hash_shallow, memory_of, read_key, same_content
 from jelly._core.algebra.select cimport rows_of_terms
 from jelly._core.base.batch cimport (
     KIND_TRIPLE, NO_TERM, RESULTS, Batch, BatchData, add_graphs, add_operations, add_quoted, add_row, add_term,
     make_results, new_batch,
 )
 from jelly._core.base.batch_concat cimport copy_marks
-from jelly._core.base.claim cimport Claim, claim, give_back
+from jelly._core.base.claim cimport claim, give_back
 from jelly._core.base.fault cimport NO_MEMORY, OK
 
 import numpy
@@ -21,16 +21,6 @@ from jelly.errors import JellyLimitError
 
 cdef enum:
     FIRST_SLOTS = 64
-
-
-ctypedef struct TermTable:
-    BatchData* terms
-    HashKey key
-    # A slot has an id plus 1 in its low half, 0 where it is free, and bits of the hash in its high half.
-    uint64_t* slots
-    uint64_t mask
-    uint64_t* hashes
-    int64_t cap
 
 
 cdef int grow_table(TermTable* t) noexcept nogil:
@@ -160,10 +150,6 @@ cdef class TermDictionary:
     >>> [terms.batch().term(id) for id in range(len(terms))]
     ['<a:s>', '<a:p>', '<a:o>', 'en', '"x"@en']
     """
-
-    cdef Batch terms
-    cdef TermTable table
-    cdef Claim claimed
 
     def __cinit__(self):
         self.terms = new_batch(3, 1, FIRST_SLOTS, 1024, <int64_t>1 << 62)

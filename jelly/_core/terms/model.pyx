@@ -1,11 +1,12 @@
 """RDF terms and statements as small immutable Python objects."""
 
 cimport cython
-from cpython.object cimport Py_EQ, Py_NE
+from cpython.object cimport Py_EQ, Py_NE, PyObject_RichCompare
 
 from jelly._core.base.batch cimport N_DIRECTION
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
+from jelly._core.terms.values import of_lexical, to_lexical
 from jelly.errors import JellyLimitError
 
 # Characters that N-Triples escapes in literals and in IRIs.
@@ -66,6 +67,43 @@ cdef str as_text(object x, str what):
     return x
 
 
+# The order of terms: kinds as ORDER BY of SPARQL has them, and texts by their code points.
+
+cdef tuple key_of(object x):
+    """What terms are ordered by; None if it is no term."""
+    cdef type kind = type(x)
+    if kind is IRI:
+        return 2, (<IRI>x).value
+    if kind is BlankNode:
+        return 1, (<BlankNode>x).value
+    if kind is Literal:
+        return 3, (<Literal>x).value, x.datatype.value, (<Literal>x).language or "", (<Literal>x).base
+    if kind is QuotedTriple:
+        return 4, key_of((<QuotedTriple>x).s), key_of((<QuotedTriple>x).p), key_of((<QuotedTriple>x).o)
+    if kind is Variable:
+        return 5, (<Variable>x).value
+    return (6,) if kind is AnyTerm else (0,) if kind is DefaultGraph else None
+
+
+cdef object ordered(object x, object y, int op):
+    x, y = key_of(x), key_of(y)
+    return NotImplemented if y is None else PyObject_RichCompare(x, y, op)
+
+
+cdef tuple key_of_statement(object x):
+    """What statements are ordered by: a triple stands before the quad that has the same terms in the default graph."""
+    if type(x) is Triple:
+        return key_of((<Triple>x).s), key_of((<Triple>x).p), key_of((<Triple>x).o), (0,), 3
+    if type(x) is Quad:
+        return key_of((<Quad>x).s), key_of((<Quad>x).p), key_of((<Quad>x).o), key_of((<Quad>x).g), 4
+    return None
+
+
+cdef object ordered_statements(object x, object y, int op):
+    x, y = key_of_statement(x), key_of_statement(y)
+    return NotImplemented if y is None else PyObject_RichCompare(x, y, op)
+
+
 # Terms only hold strings and other terms, so they cannot be part of a cycle: the garbage collector need not see them.
 # The free lists are long because the terms of a Batch all come and go together.
 
@@ -87,6 +125,8 @@ cdef class IRI:
     '<http://example.org/a>'
     """
 
+    __match_args__ = ("value",)
+
     def __init__(self, value):
         if self.value is not None:
             raise unchangeable(self)
@@ -96,7 +136,9 @@ cdef class IRI:
         return hash(self.value)
 
     def __richcmp__(self, other, int op):
-        if type(other) is not IRI or (op != Py_EQ and op != Py_NE):
+        if op != Py_EQ and op != Py_NE:
+            return ordered(self, other, op)
+        if type(other) is not IRI:
             return NotImplemented
         return (self.value == (<IRI>other).value) == (op == Py_EQ)
 
@@ -128,6 +170,8 @@ cdef class BlankNode:
     '_:b0'
     """
 
+    __match_args__ = ("value",)
+
     def __init__(self, value):
         if self.value is not None:
             raise unchangeable(self)
@@ -137,7 +181,9 @@ cdef class BlankNode:
         return hash(self.value) ^ 0x5BD1E995
 
     def __richcmp__(self, other, int op):
-        if type(other) is not BlankNode or (op != Py_EQ and op != Py_NE):
+        if op != Py_EQ and op != Py_NE:
+            return ordered(self, other, op)
+        if type(other) is not BlankNode:
             return NotImplemented
         return (self.value == (<BlankNode>other).value) == (op == Py_EQ)
 
@@ -161,8 +207,9 @@ cdef class Literal:
 
     Parameters
     ----------
-    value : str
-        Lexical form.
+    value : str, bool, int, float, decimal.Decimal, datetime.datetime, datetime.date, datetime.time or bytes
+        Lexical form. Another value than a str gets the canonical lexical form of XSD 1.1, and its datatype: xsd:boolean,
+        integer, double, decimal, dateTime, date, time or base64Binary; it goes with none of the other parameters.
     language : str, optional
         Language tag.
     datatype : IRI or str, optional
@@ -184,13 +231,22 @@ cdef class Literal:
     ('"chat"@fr', 'string')
     >>> str(jelly.Literal("x", language="ar", direction="rtl")), jelly.Literal("x", language="ar--rtl").direction
     ('"x"@ar--rtl', 'rtl')
+    >>> str(jelly.Literal(5)), jelly.Literal(5).to_python()
+    ('"5"^^<http://www.w3.org/2001/XMLSchema#integer>', 5)
     """
+
+    __match_args__ = ("value", "language", "datatype")
 
     def __init__(self, value, *, language=None, datatype=None, direction=None):
         cdef int base = 0
         if self.value is not None:
             raise unchangeable(self)
-        value = as_text(value, "a lexical form")
+        if type(value) is not str:
+            if not isinstance(value, str) and language is None and datatype is None and direction is None:
+                found = to_lexical(value)
+                if found is not None:
+                    value, datatype = found
+            value = as_text(value, "a lexical form")
         if language is not None:
             language = as_text(language, "a language tag")
             if not language:
@@ -228,12 +284,40 @@ cdef class Literal:
             return self.typed
         return IRI(_XSD_STRING if self.language is None else _TAGGED[self.base])
 
+    def to_python(self):
+        """The value as an object of Python.
+
+        Integers and the types derived of them are int, xsd:decimal is Decimal, xsd:double and xsd:float are float,
+        xsd:boolean is bool, xsd:dateTime (dateTimeStamp), date and time are those of `datetime`, xsd:hexBinary and
+        base64Binary are bytes; a plain literal, and one with a language, is its text.
+
+        Returns
+        -------
+        str, bool, int, float, Decimal, datetime, date, time, bytes or Literal
+            The value. This literal itself where the datatype is unknown, the lexical form is wrong, or Python has no such
+            value: years before 1 and after 9999, parts of a second below a millionth, dates with a time zone.
+
+        Examples
+        --------
+        >>> import jelly
+        >>> jelly.Literal("2026-02-28", datatype="http://www.w3.org/2001/XMLSchema#date").to_python()
+        datetime.date(2026, 2, 28)
+        >>> jelly.Literal("2026-02-30", datatype="http://www.w3.org/2001/XMLSchema#date").to_python().value
+        '2026-02-30'
+        """
+        if self.typed is None:
+            return self.value
+        found = of_lexical(self.value, self.typed.value)
+        return self if found is None else found
+
     def __hash__(self):
         return hash(self.value) ^ 0x27D4EB2F
 
     def __richcmp__(self, other, int op):
         cdef Literal x
-        if type(other) is not Literal or (op != Py_EQ and op != Py_NE):
+        if op != Py_EQ and op != Py_NE:
+            return ordered(self, other, op)
+        if type(other) is not Literal:
             return NotImplemented
         x = other
         same = self.value == x.value and self.base == x.base and self.language == x.language and self.typed == x.typed
@@ -279,6 +363,8 @@ cdef class Variable:
     ('?x', False)
     """
 
+    __match_args__ = ("value",)
+
     def __init__(self, value):
         if self.value is not None:
             raise unchangeable(self)
@@ -288,7 +374,9 @@ cdef class Variable:
         return hash(self.value) ^ 0x1B873593
 
     def __richcmp__(self, other, int op):
-        if type(other) is not Variable or (op != Py_EQ and op != Py_NE):
+        if op != Py_EQ and op != Py_NE:
+            return ordered(self, other, op)
+        if type(other) is not Variable:
             return NotImplemented
         return (self.value == (<Variable>other).value) == (op == Py_EQ)
 
@@ -321,7 +409,7 @@ cdef class AnyTerm:
 
     def __richcmp__(self, other, int op):
         if op != Py_EQ and op != Py_NE:
-            return NotImplemented
+            return ordered(self, other, op)
         return (type(other) is AnyTerm) == (op == Py_EQ)
 
     def __str__(self):
@@ -371,6 +459,8 @@ cdef class QuotedTriple:
     '<<( <a:s> <a:p> "o" )>>'
     """
 
+    __match_args__ = ("s", "p", "o")
+
     def __init__(self, s, p, o):
         if self.s is not None:
             raise unchangeable(self)
@@ -382,6 +472,18 @@ cdef class QuotedTriple:
         self.p = p
         self.o = o
 
+    @property
+    def subject(self):
+        return self.s
+
+    @property
+    def predicate(self):
+        return self.p
+
+    @property
+    def object(self):
+        return self.o
+
     def __iter__(self):
         return iter((self.s, self.p, self.o))
 
@@ -390,7 +492,9 @@ cdef class QuotedTriple:
 
     def __richcmp__(self, other, int op):
         cdef QuotedTriple x
-        if type(other) is not QuotedTriple or (op != Py_EQ and op != Py_NE):
+        if op != Py_EQ and op != Py_NE:
+            return ordered(self, other, op)
+        if type(other) is not QuotedTriple:
             return NotImplemented
         x = other
         return (self.s == x.s and self.p == x.p and self.o == x.o) == (op == Py_EQ)
@@ -422,7 +526,7 @@ cdef class DefaultGraph:
 
     def __richcmp__(self, other, int op):
         if op != Py_EQ and op != Py_NE:
-            return NotImplemented
+            return ordered(self, other, op)
         return (type(other) is DefaultGraph) == (op == Py_EQ)
 
     def __str__(self):
@@ -483,6 +587,8 @@ cdef class Triple:
     '"o"'
     """
 
+    __match_args__ = ("s", "p", "o")
+
     def __init__(self, s, p, o):
         if self.s is not None:
             raise unchangeable(self)
@@ -524,7 +630,7 @@ cdef class Triple:
     def __richcmp__(self, other, int op):
         cdef Triple x
         if op != Py_EQ and op != Py_NE:
-            return NotImplemented
+            return ordered_statements(self, other, op)
         if type(other) is Triple:
             x = other
             same = self.s == x.s and self.p == x.p and self.o == x.o
@@ -569,6 +675,8 @@ cdef class Quad:
     >>> str(quad)
     '<a:s> <a:p> "o" <a:g> .'
     """
+
+    __match_args__ = ("s", "p", "o", "g")
 
     def __init__(self, s, p, o, g=None):
         if self.s is not None:
@@ -618,7 +726,7 @@ cdef class Quad:
     def __richcmp__(self, other, int op):
         cdef Quad x
         if op != Py_EQ and op != Py_NE:
-            return NotImplemented
+            return ordered_statements(self, other, op)
         if type(other) is Quad:
             x = other
             same = self.s == x.s and self.p == x.p and self.o == x.o and self.g == x.g

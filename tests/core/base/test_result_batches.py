@@ -30,6 +30,7 @@ from jelly import (
 from jelly._core.algebra import changes, message_blank_nodes
 from jelly._core.algebra.content import row_hash
 from jelly._core.algebra.dictionary import TermDictionary, rows_equal
+from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select, term_rows
 from jelly._core.arrow.exporter import ArrowExporter
@@ -270,6 +271,8 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
     "materialize.__new__": lambda batch: Materializer(batch).statements(),
     "materialize.__new__ iterator": lambda batch: list(StatementIterator([batch])),
     "operations": lambda batch: list(OperationIterator([(Materializer(batch), 0, len(batch))])),
+    "graph_ids.add": lambda batch: GraphDictionary().add(batch),
+    "graph_ids.numbers": lambda batch: GraphDictionary().numbers(batch),
     "graph_names.name_default_graph": lambda batch: name_default_graph(batch, 1, b"a:g"),
     "exporter.start": lambda batch: ArrowExporter("flat").start(batch),
     "exporter.kinds": exporter(lambda columns: columns.kinds(0, 1)),

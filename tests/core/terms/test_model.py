@@ -93,7 +93,7 @@ def test_equal_and_different() -> None:
             assert x != other
             assert not x == other  # noqa: SIM201 - the other operator
         for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
-            assert getattr(x, compare)(x) is NotImplemented
+            assert getattr(x, compare)("a:s") is NotImplemented
     assert len(set(ONE_OF_EACH)) == len(ONE_OF_EACH)
     assert DefaultGraph() == DefaultGraph()
     assert hash(DefaultGraph()) == hash(DefaultGraph())
@@ -206,7 +206,7 @@ def test_datatypes() -> None:
 
 def test_wrong_types() -> None:
     for kind in (IRI, BlankNode, Literal):
-        for wrong in (None, 1, b"a", S, ["a"]):
+        for wrong in (None, S, ["a"], *((1, b"a") if kind is not Literal else ())):
             with pytest.raises(TypeError, match="must be a str"):
                 kind(wrong)
         with pytest.raises(TypeError):

@@ -1,0 +1,179 @@
+"""Values of Python as lexical forms of XSD, and back."""
+
+from base64 import b64decode, b64encode
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from math import inf, isfinite, isnan, nan
+from re import compile
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_ZONE = r"(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
+_DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6})0*)?" + _ZONE
+
+_INTEGER = compile(r"[+-]?[0-9]+", 256)  # re.ASCII
+_DECIMAL = compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", 256)
+_DOUBLE = compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", 256)
+_DATE = compile(_DAY, 256)
+_CLOCK = compile(_TIME, 256)
+_DATETIME = compile(_DAY + "T" + _TIME, 256)
+_HEX = compile(r"(?:[0-9A-Fa-f]{2})*", 256)
+
+# Derived types of integers, and the values that they have.
+_RANGES = {
+    "integer": (None, None), "nonPositiveInteger": (None, 0), "negativeInteger": (None, -1),
+    "nonNegativeInteger": (0, None), "positiveInteger": (1, None),
+    **{name: (-(1 << n - 1), (1 << n - 1) - 1) for name, n in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
+    **{f"unsigned{name}": (0, (1 << n) - 1) for name, n in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))},
+}
+_SPECIAL = {"INF": inf, "+INF": inf, "-INF": -inf, "NaN": nan}
+_BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
+
+
+def to_lexical(value):
+    """The canonical lexical form of XSD 1.1 for a value, and the IRI of its datatype; None for other classes.
+
+    >>> to_lexical(1.5)[0], to_lexical(True)[0]
+    ('1.5E0', 'true')
+    """
+    if isinstance(value, bool):
+        return ("true" if value else "false"), _XSD + "boolean"
+    if isinstance(value, int):
+        return int.__repr__(value), _XSD + "integer"
+    if isinstance(value, float):
+        return _of_float(value), _XSD + "double"
+    if isinstance(value, Decimal):
+        return _of_decimal(value), _XSD + "decimal"
+    if isinstance(value, datetime):
+        return f"{_day(value)}T{_clock(value)}", _XSD + "dateTime"
+    if isinstance(value, date):
+        return _day(value), _XSD + "date"
+    if isinstance(value, time):
+        return _clock(value), _XSD + "time"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return b64encode(value).decode(), _XSD + "base64Binary"
+    return None
+
+
+def _of_float(value):
+    if isnan(value):
+        return "NaN"
+    if not isfinite(value):
+        return "INF" if value > 0 else "-INF"
+    sign, digits, exponent = Decimal(float.__repr__(value)).as_tuple()
+    digits = "".join(map(str, digits)).lstrip("0")
+    if not digits:
+        return "-0.0E0" if sign else "0.0E0"
+    exponent += len(digits) - 1
+    return f"{'-' * sign}{digits[0]}.{digits[1:].rstrip('0') or '0'}E{exponent}"
+
+
+def _of_decimal(value):
+    if not value.is_finite():
+        raise ValueError(f"xsd:decimal has no {value}")
+    text = f"{value:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def _day(value):
+    return f"{value.year:04}-{value.month:02}-{value.day:02}"
+
+
+def _clock(value):
+    text = f"{value.hour:02}:{value.minute:02}:{value.second:02}"
+    if value.microsecond:
+        text += f".{value.microsecond:06}".rstrip("0")
+    shift = value.utcoffset()
+    if shift is None:
+        return text
+    if shift % timedelta(minutes=1) or abs(shift) > timedelta(hours=14):
+        raise ValueError(f"xsd has no time zone {shift}: expected whole minutes up to 14 hours")
+    if not shift:
+        return text + "Z"
+    minutes = abs(shift) // timedelta(minutes=1)
+    return f"{text}{'-' if shift < timedelta(0) else '+'}{minutes // 60:02}:{minutes % 60:02}"
+
+
+def of_lexical(text, datatype):
+    """The value of a lexical form and the IRI of a datatype; None if the form is wrong, the datatype is unknown, or Python
+    has no such value.
+
+    >>> of_lexical("07", "http://www.w3.org/2001/XMLSchema#byte"), of_lexical("x", "a:b")
+    (7, None)
+    """
+    if not datatype.startswith(_XSD):
+        return None
+    name = datatype[len(_XSD):]
+    make = _MAKERS.get(name)
+    try:
+        if make is not None:
+            return make(text)
+        if name in _RANGES and _INTEGER.fullmatch(text):
+            low, high = _RANGES[name]
+            value = int(text)
+            return value if (low is None or value >= low) and (high is None or value <= high) else None
+    except (ValueError, OverflowError):  # a day that is not in the calendar, more digits than Python takes
+        pass
+    return None
+
+
+def _float(text):
+    return float(text) if _DOUBLE.fullmatch(text) else _SPECIAL.get(text)
+
+
+def _decimal(text):
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _zone(text):
+    if text is None or text == "Z":
+        return None if text is None else timezone.utc
+    shift = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
+    return timezone(-shift if text[0] == "-" else shift)
+
+
+def _clock_of(hour, minute, second, fraction, zone):
+    """The time, and whether it is the end of the day."""
+    end = hour == "24" and minute == second == "00" and not int(fraction or 0)
+    micro = int((fraction or "").ljust(6, "0"))
+    return time(0 if end else int(hour), int(minute), int(second), micro, _zone(zone)), end
+
+
+def _to_date(text):
+    found = _DATE.fullmatch(text)
+    return None if found is None else date(*map(int, found.groups()))
+
+
+def _to_time(text):
+    found = _CLOCK.fullmatch(text)
+    return None if found is None else _clock_of(*found.groups())[0]
+
+
+def _to_datetime(text):
+    found = _DATETIME.fullmatch(text)
+    if found is None:
+        return None
+    clock, end = _clock_of(*found.groups()[3:])
+    made = datetime.combine(date(*map(int, found.groups()[:3])), clock)
+    return made + timedelta(days=1) if end else made
+
+
+def _hex(text):
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else None
+
+
+def _base64(text):
+    return b64decode(text.replace(" ", ""), validate=True) if text == text.strip() else None
+
+
+_MAKERS = {
+    "string": str, "boolean": _BOOLEAN.get, "decimal": _decimal, "double": _float, "float": _float, "date": _to_date,
+    "time": _to_time, "dateTime": _to_datetime, "dateTimeStamp": lambda text: _stamp(_to_datetime(text)),
+    "hexBinary": _hex, "base64Binary": _base64,
+}
+
+
+def _stamp(value):
+    return None if value is None or value.tzinfo is None else value

@@ -1,0 +1,174 @@
+"""`jelly.read_ids`: ids against a dict of Python over the same terms, on real and random data."""
+
+import io
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from support.shared import shared
+
+import jelly
+from jelly import IRI, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple
+
+A, B, C, P, Q = (IRI(f"a:{name}") for name in "abcpq")
+
+
+def numbered(statements: Any, *, literals: bool = True, apart: bool = True) -> Any:
+    """What read_ids gives, by dicts."""
+    nodes: dict[Any, int] = {}
+    relations: dict[Any, int] = {} if apart else nodes
+    rows = []
+    for statement in statements:
+        if not literals and (isinstance(statement.s, Literal) or isinstance(statement.o, Literal)):
+            continue
+        s = nodes.setdefault(statement.s, len(nodes))
+        p = relations.setdefault(statement.p, len(relations))
+        o = nodes.setdefault(statement.o, len(nodes))
+        g = getattr(statement, "g", DefaultGraph())
+        rows.append((s, p, o, -1 if g == DefaultGraph() else nodes.setdefault(g, len(nodes))))
+    return rows, [str(node) for node in nodes]
+
+
+def rows_of(ids: jelly.GraphIds) -> list[tuple[int, ...]]:
+    g = np.full(len(ids), -1) if ids.g is None else ids.g
+    return list(zip(ids.s.tolist(), ids.p.tolist(), ids.o.tolist(), g.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("settings", [{}, {"literals": False}, {"apart": False}, {"literals": False, "apart": False}])
+@pytest.mark.parametrize("source", [("vocabs-quads", "vocabs.nq.gz"), ("movies", "30kmovies.nt.gz")])
+def test_real_data(source, settings, tmp_path):
+    path = tmp_path / "some.jelly"
+    statements = []
+    with jelly.Writer(path) as writer:
+        for statement in jelly.read(shared("data", *source)):
+            statements.append(statement)
+            writer.add(statement)
+            if len(statements) == 20_000:
+                break
+    ids = jelly.read_ids(path, scope=False, **settings)
+    rows, nodes = numbered(statements, **settings)
+    assert rows_of(ids) == rows
+    assert ids.terms() == nodes
+    assert ids.n_nodes == len(nodes)
+    assert ids.s.dtype == np.int32
+
+
+def test_random_statements():
+    chosen = random.Random(1)
+    terms = [A, B, C, BlankNode("x"), QuotedTriple(A, P, Literal("q")), IRI("a:ü")]
+    terms += [IRI(f"a:{i}") for i in range(500)]
+    values = [Literal("a:a"), Literal("x"), Literal("x", language="en"), Literal("x", language="en", direction="rtl"),
+              Literal("x", datatype="a:a"), Literal("1", datatype="a:b")]  # fmt: skip
+    made = [
+        Quad(chosen.choice(terms), chosen.choice([P, Q]), chosen.choice(terms + values), chosen.choice([None, A, C]))
+        for _ in range(3000)
+    ]
+    ids = jelly.read_ids(jelly.dumps(made), scope=False, batch_rows=77)
+    rows, nodes = numbered(made)
+    assert (rows_of(ids), ids.terms()) == (rows, nodes)
+    nodes = dict.fromkeys(term for q in made for term in (q.s, q.o, q.g) if term != DefaultGraph())
+    assert [ids.node(i) for i in range(ids.n_nodes)] == [*nodes]
+    assert all(ids.id_of(ids.node(i)) == i for i in range(0, ids.n_nodes, 50))
+    assert [ids.relation(i) for i in range(ids.n_relations)] == [*dict.fromkeys(q.p for q in made)]
+
+
+def test_id_of_a_term():
+    ids = jelly.read_ids(jelly.dumps([Triple(A, P, B)]))
+    assert (ids.id_of(A), ids.id_of(B), ids.id_of(P), ids.id_of(C)) == (0, 1, None, None)
+    assert (ids.id_of(P, relation=True), ids.id_of(A, relation=True)) == (0, None)
+    for wrong in (-1, 2):
+        with pytest.raises(IndexError, match="no node"):
+            ids.node(wrong)
+    assert ids.dictionary.n_nodes == 2
+
+
+def test_old_ids_stay():
+    first = jelly.read_ids(jelly.dumps([Triple(A, P, B)]))
+    more = jelly.read_ids(jelly.dumps([Quad(C, Q, A, None), Quad(B, P, A, C)]), dictionary=first.dictionary)
+    assert rows_of(more) == [(2, 1, 0, -1), (1, 0, 0, 2)]
+    assert (first.n_nodes, first.terms()) == (2, ["<a:a>", "<a:b>"])
+    assert more.terms() == ["<a:a>", "<a:b>", "<a:c>"]
+    assert first.id_of(C) is None
+    with pytest.raises(IndexError):
+        first.node(2)
+    assert first.g is None
+
+
+def test_blank_nodes_of_sources(tmp_path):
+    texts = [b"_:x <a:p> _:y .\n", b"_:x <a:p> <a:o> .\n"]
+    paths = [tmp_path / f"{i}.nt" for i in range(2)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    nt = {"format": "nt"}
+    for sources, settings in ((paths, {}), (texts, nt), ([io.BytesIO(text) for text in texts], nt)):
+        assert jelly.read_ids(sources, **settings).s.tolist() == [0, 2]
+    assert jelly.read_ids(paths, scope=False).s.tolist() == [0, 0]
+    # The same file has the same nodes, also in another run.
+    first = jelly.read_ids([*paths, paths[0]])
+    assert first.s.tolist() == [0, 2, 0]
+    assert jelly.read_ids(paths[1], dictionary=first.dictionary).s.tolist() == [2]
+    assert jelly.read_ids(texts, format="nt", threads=2).s.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_give_the_same_ids(tmp_path, threads):
+    sources = []
+    for number in range(3):
+        path = tmp_path / f"{number}.{'jelly' if number < 2 else 'nt'}"
+        with jelly.Writer(path, **({"seekable": True} if number < 1 else {})) as writer:
+            for i in range(30_000 if number < 1 else 3000):
+                writer.add(Triple(IRI(f"a:{i % 977}"), P, BlankNode(str(i * number % 501))))
+        sources.append(path)
+    with jelly.open(sources[0]) as file:
+        assert len(file) == 30_000
+    one, many = jelly.read_ids(sources), jelly.read_ids(sources, threads=threads)
+    assert rows_of(one) == rows_of(many)
+    assert one.terms() == many.terms()
+
+
+def test_kinds_of_arrays():
+    data = jelly.dumps([Triple(A, P, B), Triple(B, P, Literal("x"))])
+    ids = jelly.read_ids(data, dtype="int64", literals=False)
+    assert (ids.s.dtype, ids.o.tolist(), len(ids)) == (np.int64, [1], 1)
+    assert ids.edge_index.dtype == np.int64
+    assert ids.edge_index.tolist() == [[0], [1]]
+    with pytest.raises(jelly.JellyArgumentError, match="int32 or int64"):
+        jelly.read_ids(data, dtype=float)
+    with pytest.raises(jelly.JellyArgumentError, match="did you mean 'literals'"):
+        jelly.read_ids(data, literal=False)
+    empty = jelly.read_ids([])
+    assert (len(empty), empty.n_nodes, empty.edge_index.shape, empty.terms()) == (0, 0, (2, 0), [])
+
+
+def test_errors_name_the_source(tmp_path):
+    good, bad = tmp_path / "good.nt", tmp_path / "bad.nt"
+    good.write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    bad.write_bytes(b"<a:s> <a:p>\n")
+    for threads in (1, 2):
+        with pytest.raises(jelly.JellySyntaxError, match="bad.nt"):
+            jelly.read_ids([good, bad], threads=threads)
+
+
+def test_patches_and_results_are_no_statements():
+    from jelly._core.algebra.graph_ids import GraphDictionary
+    from jelly._core.algebra.select import select
+
+    [batch] = jelly.read_batches(jelly.dumps([Triple(A, P, B)]))
+    with pytest.raises(jelly.JellyOptionsError, match="patch"):
+        GraphDictionary().add(select(batch, [0], op=2))
+
+
+def test_nodes_as_arrow():
+    pytest.importorskip("pyarrow")
+    terms = [Literal("x", language="en", direction="rtl"), Literal("1", datatype="a:int"), BlankNode("b"), Literal("s")]
+    ids = jelly.read_ids(jelly.dumps([Triple(A, P, term) for term in terms]), scope=False)
+    none = {"datatype": None, "lang": None, "direction": None}
+    assert ids.nodes.to_pylist() == [
+        none | {"kind": "iri", "value": "a:a"},
+        none | {"kind": "literal", "value": "x", "lang": "en", "direction": "rtl"},
+        none | {"kind": "literal", "value": "1", "datatype": "a:int"},
+        none | {"kind": "bnode", "value": "_:b"},
+        none | {"kind": "literal", "value": "s"},
+    ]
+    assert ids.relations["value"].to_pylist() == ["a:p"]
