@@ -84,8 +84,8 @@ def test_every_page(site: tuple[str, list[str]], browser: Any, width: int, schem
 
 def test_search(site: tuple[str, list[str]], browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    # The page listens to the field when its scripts have run, and then to its keys: text that comes without a key, as fill()
-    # puts it, is only found if the index is loaded later.
+    # The page listens to the field when its scripts have run, and then to its keys: text that comes without a key, as
+    # fill() puts it, is only found if the index is loaded later.
     page.goto(site[0], wait_until="networkidle")
     field = page.locator("input.md-search__input")
     field.click()
