@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -17,8 +18,9 @@ from mkdocs.structure.files import File  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 log = logging.getLogger("mkdocs.hooks.jelly")
-# Files of the project that pages refer to are on no page of the site; their names stay as text.
-_OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:proto|tests)/[^)]*\)|\[([^\]]+)\]\(examples/[^)]*\)")
+# Links to files of the project that are on no page of the site.
+_OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#]*|examples/[^)#]*)\)")
+_FILES = "https://github.com/jelly-rdf/jelly-python/blob/main/"
 # Two fences that belong together say which is which behind the language.
 _FENCE = re.compile(r"^```python (\w+)$", re.M)
 
@@ -33,8 +35,15 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Leave links to files outside docs/ as text."""
-    return _OUTSIDE.sub(lambda match: match[1] or match[2], markdown)
+    """Let links to other files of the project lead to its repository."""
+    folder = posixpath.dirname(f"docs/{page.file.src_uri}")
+
+    def absolute(match: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, match[1]))
+        is_page = path.startswith("docs/") and not path.startswith("docs/examples/")
+        return match[0] if is_page else f"]({_FILES}{path})"
+
+    return _OUTSIDE.sub(absolute, markdown)
 
 
 def on_post_build(config: Any) -> None:

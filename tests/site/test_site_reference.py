@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
-from support.pages import DOCS
+from support.pages import DOCS, ROOT, pages
 
 for extra in ("click", "rich"):
     pytest.importorskip(extra, reason="the reference describes the command")
@@ -102,3 +103,21 @@ def test_what_is_unstable_is_marked() -> None:
     assert "**unstable**: RDF Messages" in stability
     assert "!!! warning" in PAGES["reference/api/messages.md"]
     assert "!!! warning" not in PAGES["reference/api/terms.md"]
+
+
+def test_links_to_files_of_the_project_lead_to_its_repository() -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: run `make docs`")
+    import hooks
+
+    repository = "https://github.com/jelly-rdf/jelly-python/blob/main/"
+    found = []
+    for path in pages():
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=path))
+        text = hooks.on_page_markdown((DOCS / path).read_text("utf-8"), page, None, None)
+        for link in re.findall(r"\]\(([^)#]+)", text):
+            if link.startswith(repository):
+                found.append(link.removeprefix(repository))
+                assert (ROOT / found[-1]).exists(), f"{path}: {link}"
+            elif not link.startswith("https://"):
+                assert (DOCS / path).parent.joinpath(link).resolve().is_relative_to(DOCS), f"{path}: {link}"
+    assert {"proto/broker.proto", "docs/examples/Containerfile", "tests/letter/requirements.csv"} <= set(found)
