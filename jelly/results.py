@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from jelly._core.base.batch import Batch
+from jelly._core.base.batch import Batch, html_table
 from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
 from jelly._formats.result_syntaxes import batches_of
 from jelly._io.drain import drain
@@ -84,6 +84,14 @@ class Results:
         if error.source is None and self._source.name:
             error.source = self._source.name
         return error
+
+    def __repr__(self) -> str:
+        where = f" of {self._source.name}" if self._source.name else ""
+        return f"<jelly.results.Results{where}: {self.format.name}, variables {', '.join(self.variables)}>"
+
+    def _repr_html_(self) -> str:
+        # The rows can be taken only once, so that none is shown.
+        return html_table(repr(self), self.variables, [])
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over the rows as Batches, whose columns are the variables.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jelly._core.base.batch import Batch
+from jelly._core.base.batch import Batch, html_table
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._formats.registry import READING, RESULT_READING
 from jelly._io.reader import Reader
@@ -127,6 +127,14 @@ class Stats:
     runs: dict[int, int]
     literal_bytes: dict[int, int]
     namespaces: dict[str, str]
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [("subjects", self.subjects), ("objects", self.objects)]
+        for name in ("predicates", "classes", "graphs", "datatypes", "languages"):
+            counts: Counts = getattr(self, name)
+            top = [f"{value}: {n:,}" for value, n in list(counts.top.items())[:5]]
+            rows += [(f"{name} ({counts.distinct:,})" if not i else "", text) for i, text in enumerate(top)]
+        return html_table(f"{self.statements:,} statements", ("", "most frequent"), rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to plain dicts and numbers.

@@ -154,6 +154,10 @@ class Reader(SourceReader):
         """Number of skipped lines."""
         return int(getattr(self._decoder, "n_skipped", 0))
 
+    def __repr__(self) -> str:
+        where = f" of {self.source.name}" if self.source.name else ""
+        return f"<jelly.Reader{where}: {self.format.title}, {self.statements} statements so far>"
+
     def __iter__(self) -> StatementIterator:
         return StatementIterator(self.uniform())
 

@@ -166,6 +166,10 @@ class Writer(SinkWriter):
                 self,
             )
 
+    def __repr__(self) -> str:
+        where = f" to {self.label}" if self.label else ""
+        return f"<jelly.Writer{where}: {self.format.title}, {self.statements} statements so far>"
+
     def allow(self, fields: frozenset[str], *, version: int = 0) -> None:
         """Let these stream options be widened, before anything is written; for `convert`.
 

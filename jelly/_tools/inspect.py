@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from jelly._core.base.batch import html_table
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import RowCounter
 from jelly._formats.registry import JELLY, JELLY_PATCH
@@ -117,6 +118,11 @@ class Inspection:
     metadata: dict[str, int]
     frames: Sequence[FrameInspection] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        rows = [(kind, n, self.row_bytes[kind]) for kind, n in self.rows.items() if n]
+        title = f"{self.statements:,} statements, {self.n_frames:,} frames, {self.bytes:,} bytes"
+        return html_table(title, ("rows", "number", "bytes"), rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to plain dicts, lists and numbers. Kinds of rows that do not occur are left out.

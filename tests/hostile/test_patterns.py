@@ -171,8 +171,9 @@ def methods(name: str) -> list[str]:
         return ["match"] if name.startswith(("stats.py: '\\\\w", "_tools/yaml.py")) else ["finditer"]
     called = rf"\b{name.split('.')[-2]}\.({'|'.join(FUNCTIONS)})\("
     module = name.rsplit(".", 2)[0].split(".")[1:]
-    source = (ROOT / Path(*module)).with_suffix(".py")
-    text = source.read_text() if source.exists() else (ROOT / Path(*module) / "__init__.py").read_text()
+    place = ROOT / Path(*module)
+    sources = place.with_suffix(".py"), place.with_suffix(".pyx"), place / "__init__.py"
+    text = next(source for source in sources if source.exists()).read_text()
     used = set(re.findall(called, text))
     # What is given to another name may be used in any way.
     if not used or len(re.findall(rf"\b{name.split('.')[-2]}\b", text)) - 1 > len(re.findall(called, text)):

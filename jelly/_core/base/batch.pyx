@@ -9,8 +9,32 @@ from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
 
 import numpy
+from html import escape
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
+
+
+cdef enum:
+    # Rows and characters of a text in a table for notebooks.
+    SHOWN_ROWS = 10
+    SHOWN_TEXT = 100
+
+
+def html_table(title, names, rows, *, bint more=False):
+    """A table in HTML for notebooks; everything in it is escaped, and long texts are cut.
+
+    >>> html_table("<1>", ["a"], [["x"]])
+    '<table><caption>&lt;1&gt;</caption><tr><th>a</th></tr><tr><td>x</td></tr></table>'
+    """
+    def cells(kind, texts):
+        cut = (str(text) for text in texts)
+        cut = (text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "\u2026" for text in cut)
+        return "<tr>" + "".join(f"<{kind}>{escape(text)}</{kind}>" for text in cut) + "</tr>"
+
+    lines = [cells("th", names), *(cells("td", row) for row in rows)]
+    if more:
+        lines.append(cells("td", ["\u2026"]))
+    return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>"
 
 
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:
@@ -462,6 +486,18 @@ cdef class Batch(BatchViews):
             return f"<jelly.Batch: {self.a.n_rows} results of {self.a.width} variables, {self.a.n_terms} terms>"
         what = "triples" if self.a.arity == 3 else "quads"
         return f"<jelly.Batch: {self.a.n_rows} {what}, {self.a.n_terms} terms, {self.a.n_frames} frame ends>"
+
+    def _repr_html_(self):
+        if self.variables is not None:
+            columns, names = [self.column(name) for name in self.variables], self.variables
+        else:
+            columns = [self.s, self.p, self.o] + ([] if self.a.g == NULL else [self.g])
+            names = ("subject", "predicate", "object", "graph")[:len(columns)]
+        rows = [
+            ["" if column[row] < 0 else self.term(column[row]) for column in columns]
+            for row in range(min(self.a.n_rows, SHOWN_ROWS))
+        ]
+        return html_table(repr(self), names, rows, more=self.a.n_rows > SHOWN_ROWS)
 
     def __reduce__(self):
         raise TypeError("a Batch cannot be pickled: write it with jelly.Writer, jelly.write_results or turn it into Arrow")

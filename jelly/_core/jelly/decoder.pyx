@@ -168,6 +168,9 @@ cdef class Decoder(PushReader):
         free_entries(&self.d.t.datatypes)
         free_pieces(&self.d.pieces)
 
+    def __repr__(self):
+        return f"<jelly.Decoder: {self.rows_out} statements, {self.d.n_frames} frames, {self.offset} bytes so far>"
+
     @property
     def options(self):
         """The options of the stream; None before they are read."""

@@ -6,6 +6,7 @@ from cpython.object cimport Py_EQ, Py_NE, PyObject_RichCompare
 from jelly._core.base.batch cimport N_DIRECTION
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
+from jelly._core.base.batch import html_table
 from jelly._core.terms.values import of_lexical, to_lexical
 from jelly.errors import JellyLimitError
 
@@ -646,6 +647,9 @@ cdef class Triple:
     def __repr__(self):
         return f"Triple({self.s!r}, {self.p!r}, {self.o!r})"
 
+    def _repr_html_(self):
+        return html_table("Triple", ("subject", "predicate", "object"), [self])
+
     def __reduce__(self):
         return Triple, (self.s, self.p, self.o)
 
@@ -743,6 +747,9 @@ cdef class Quad:
 
     def __repr__(self):
         return f"Quad({self.s!r}, {self.p!r}, {self.o!r}, {self.g!r})"
+
+    def _repr_html_(self):
+        return html_table("Quad", ("subject", "predicate", "object", "graph"), [self])
 
     def __reduce__(self):
         return Quad, (self.s, self.p, self.o, self.g)
