@@ -41,6 +41,8 @@ from jelly.errors import (
 )
 
 if TYPE_CHECKING:
+    from jelly._find.find import Matches, find
+    from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._seekable.file import JellyFile, open
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
@@ -57,11 +59,13 @@ __all__ = [
     "BlankNode",
     "Canonical",
     "Conversion",
+    "Datatype",
     "Decoder",
     "DefaultGraph",
     "Encoder",
     "Frame",
     "FrameInspection",
+    "IRIPrefix",
     "Inspection",
     "JellyArgumentError",
     "JellyError",
@@ -76,10 +80,13 @@ __all__ = [
     "JellyUnsupportedError",
     "JellyWarning",
     "JoinedWarning",
+    "LanguageRange",
     "Literal",
     "LogicalType",
+    "Matches",
     "MissingExtraError",
     "OptionsWarning",
+    "Pattern",
     "PhysicalType",
     "Problem",
     "Quad",
@@ -93,6 +100,7 @@ __all__ = [
     "canonicalize",
     "convert",
     "dumps",
+    "find",
     "inspect",
     "loads",
     "open",
@@ -115,12 +123,18 @@ name_public(__name__, __all__, globals())
 _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
+    "Datatype": "jelly._find.pattern",
     "FrameInspection": "jelly._tools.inspect",
+    "IRIPrefix": "jelly._find.pattern",
     "Inspection": "jelly._tools.inspect",
     "JellyFile": "jelly._seekable.file",
+    "LanguageRange": "jelly._find.pattern",
+    "Matches": "jelly._find.find",
+    "Pattern": "jelly._find.pattern",
     "Problem": "jelly._tools.validate",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._tools.convert",
+    "find": "jelly._find.find",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._seekable.file",
     "read_arrow": "jelly.arrow",

@@ -62,6 +62,11 @@ PAGES = (
         ("convert", "Conversion", "open", "JellyFile", "inspect", "Inspection", "FrameInspection", "validate",
          "Problem", "canonicalize", "Canonical"),
     ),
+    Page(
+        "finding.md", "Find statements", "jelly",
+        ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
+        "What some files say of a thing, decided on numbers of terms before any object is made.",
+    ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
