@@ -42,6 +42,8 @@ from jelly.errors import (
 
 if TYPE_CHECKING:
     from jelly._core.algebra.graph_ids import GraphDictionary
+    from jelly._find.find import Matches, find
+    from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._ids.ids import GraphIds, read_ids
     from jelly._ids.tables import write_ids
     from jelly._seekable.file import JellyFile, open
@@ -60,6 +62,7 @@ __all__ = [
     "BlankNode",
     "Canonical",
     "Conversion",
+    "Datatype",
     "Decoder",
     "DefaultGraph",
     "Encoder",
@@ -67,6 +70,7 @@ __all__ = [
     "FrameInspection",
     "GraphDictionary",
     "GraphIds",
+    "IRIPrefix",
     "Inspection",
     "JellyArgumentError",
     "JellyError",
@@ -81,10 +85,13 @@ __all__ = [
     "JellyUnsupportedError",
     "JellyWarning",
     "JoinedWarning",
+    "LanguageRange",
     "Literal",
     "LogicalType",
+    "Matches",
     "MissingExtraError",
     "OptionsWarning",
+    "Pattern",
     "PhysicalType",
     "Problem",
     "Quad",
@@ -98,6 +105,7 @@ __all__ = [
     "canonicalize",
     "convert",
     "dumps",
+    "find",
     "inspect",
     "loads",
     "open",
@@ -122,14 +130,20 @@ name_public(__name__, __all__, globals())
 _LAZY = {
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
+    "Datatype": "jelly._find.pattern",
     "FrameInspection": "jelly._tools.inspect",
     "GraphDictionary": "jelly._core.algebra.graph_ids",
     "GraphIds": "jelly._ids.ids",
+    "IRIPrefix": "jelly._find.pattern",
     "Inspection": "jelly._tools.inspect",
     "JellyFile": "jelly._seekable.file",
+    "LanguageRange": "jelly._find.pattern",
+    "Matches": "jelly._find.find",
+    "Pattern": "jelly._find.pattern",
     "Problem": "jelly._tools.validate",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._tools.convert",
+    "find": "jelly._find.find",
     "inspect": "jelly._tools.inspect",
     "open": "jelly._seekable.file",
     "read_arrow": "jelly.arrow",

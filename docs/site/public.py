@@ -67,6 +67,11 @@ PAGES = (
     ),
     Page("ids.md", "Ids", "jelly", ("read_ids", "GraphIds", "GraphDictionary", "write_ids"),
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
+    Page(
+        "finding.md", "Find statements", "jelly",
+        ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
+        "What some files say of a thing, decided on numbers of terms before any object is made.",
+    ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),

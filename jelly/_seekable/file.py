@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, BinaryIO, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import Materializer
@@ -20,6 +20,10 @@ from jelly._options import StreamOptions
 from jelly._seekable.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly._seekable.sidecar import read_sidecar
 from jelly.errors import JellyError
+
+if TYPE_CHECKING:
+    from jelly._find.find import Matches
+    from jelly._find.pattern import Wanted
 
 __all__ = ["IndexedFile", "JellyFile", "open"]
 
@@ -253,6 +257,28 @@ class JellyFile(IndexedFile[Triple | Quad]):
         begin = segments[0][0].frame
         batches = self.run([partial(self._read, segment) for segment in segments])
         return islice(frames_of(batches, begin), start - begin, stop - begin)
+
+    def find(
+        self, s: Wanted = None, p: Wanted = None, o: Wanted = None, g: Wanted = None, *, threads: int = 1
+    ) -> Matches:
+        """Find the statements of this file that match a pattern, see `jelly.find`.
+
+        Parameters
+        ----------
+        s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
+            What the subject, predicate, object and graph must be, see `Pattern`.
+        threads : int, default 1
+            Number of threads that decode.
+
+        Returns
+        -------
+        Matches
+            The statements. Read them before the file is closed.
+        """
+        from jelly._find.find import Matches
+        from jelly._find.pattern import Pattern
+
+        return Matches(Pattern(s, p, o, g), partial(self.batches, threads))
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():

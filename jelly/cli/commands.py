@@ -37,6 +37,7 @@ from jelly.cli.common import (
     show,
 )
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
+from jelly.cli.find import find
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, opened, settings_of, wide_advice
@@ -113,7 +114,7 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, hash_, messages, patch, results):
+for _command in (canonicalize, cat, find, hash_, messages, patch, results):
     cli.add_command(_command)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from jelly._find.where import Where
 from jelly._formats.registry import RDF_PATCH, Content, find
 from jelly._tools.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow
 from jelly.spark._partitions import BATCH_ROWS, File, Part, note_error, open_file, split
-from jelly.spark._pushdown import Where
 from jelly.spark._source import JellyDataSource, JellyReader, Settings
 
 try:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from jelly._find.where import Where
 from jelly._formats.registry import Content, find
 from jelly._layouts import Layout
 from jelly.arrow import from_results, pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.results import read_results
 from jelly.spark._partitions import File, Part, find_files, note_error, open_file, split
-from jelly.spark._pushdown import Where
 from jelly.spark._source import CORRUPT, JellyReader, Settings
 
 try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from jelly._find.where import Where, where
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import Content, find
 from jelly._layouts import LAYOUTS, Layout
@@ -32,7 +33,6 @@ from jelly.spark._partitions import (
     without,
 )
 from jelly.spark._parts.directories import Directories
-from jelly.spark._pushdown import Where, where
 from jelly.spark._streaming.refused import refusing
 
 try:

@@ -26,10 +26,10 @@ from test_plan import Handler, numbers
 
 import jelly
 import jelly.spark
+from jelly._find.where import where
 from jelly._seekable.sidecar import make_sidecar
 from jelly.arrow import from_batches
 from jelly.spark._partitions import Part, find_files, read_part
-from jelly.spark._pushdown import where
 
 FLAT = "subject, predicate, object, object_kind, datatype, lang, graph"
 

@@ -18,10 +18,11 @@ from jelly._core.algebra.graph_names import name_default_graph
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
+from jelly._find.terms import Ids
+from jelly._find.where import Where
 from jelly._io.remote import is_url
 from jelly._layouts import LAYOUTS, Layout
 from jelly.errors import JellyError, JellyFormatError
-from jelly.spark._pushdown import Ids, Where
 
 __all__ = ["NONE", "Directories", "Said", "in_directories"]
 

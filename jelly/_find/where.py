@@ -11,6 +11,7 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
+from jelly._find.terms import Ids, Terms
 from jelly._layouts import LAYOUTS
 
 __all__ = ["MAX_VALUES", "Where", "where"]
@@ -28,8 +29,6 @@ _COLUMNS = {
     if part in _SLOTS
 }
 
-Ids = np.ndarray[Any, np.dtype[Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -40,12 +39,13 @@ class Where:
     def __call__(self, batch: Batch) -> Ids:
         """The rows of a Batch that meet the condition, in order, for `from_batches`."""
         keep = np.ones(len(batch), bool)
+        terms = Terms(batch)
         for slot, wanted in self.terms.items():
             ids = getattr(batch, slot)
             # Triples have no named graph; the default graph has id -1, the last index here.
             found = np.zeros(batch.n_terms + 1, bool)
             for kinds, text in wanted:
-                found[_find_terms(batch, kinds, text)] = True
+                found[terms.with_text(kinds, text)] = True
             if ids is None or not found.any():
                 return np.zeros(0, np.int64)
             keep &= found[ids]
@@ -86,18 +86,3 @@ def where(column: str, values: Iterable[Any]) -> Where | None:
             if value.startswith("_:"):
                 terms.append(((Kind.BNODE,), value[2:]))
     return Where({slot: tuple((kinds, text.encode()) for kinds, text in terms)})
-
-
-def _find_terms(batch: Batch, kinds: tuple[int, ...], text: bytes) -> Ids:
-    """The ids of the terms of some kinds with a text."""
-    start = batch.start
-    n = len(text)
-    ids: Ids = np.flatnonzero(np.diff(start) == n)
-    ids = ids[np.isin(batch.kind[ids], kinds)]
-    # The ends of IRIs differ most: after some bytes few candidates are left.
-    data = batch.text
-    for place in range(n - 1, max(n - 9, -1), -1):
-        ids = ids[data[start[ids] + place] == text[place]]
-    same = [data[begin : begin + n].tobytes() == text for begin in start[ids].tolist()]
-    found: Ids = ids[np.array(same, bool)]
-    return found
