@@ -136,7 +136,8 @@ def test_graphs_of_quads():
 def test_without_a_graph_the_terms_are_shared_and_untracked():
     triples = list(ours.read(jelly_of([(S, P, OBJ)] * 3)))
     assert triples[0][0] is triples[1][0]
-    assert not gc.is_tracked(triples[0][0])
+    # Those of RDFLib 7.0 have a __dict__, so they must be tracked.
+    assert gc.is_tracked(triples[0][0]) == hasattr(triples[0][0], "__dict__")
 
 
 # ---- what RDFLib cannot hold
@@ -190,7 +191,8 @@ def test_what_jelly_cannot_hold(statement, error, tmp_path):
 def test_text_is_refused():
     with pytest.raises(TypeError, match="binary"):
         Graph().parse(source=rdflib.parser.InputSource(), format="jelly")
-    with pytest.raises(jelly.JellyError):
+    # RDFLib 7.0 cannot give the text as bytes.
+    with pytest.raises(TypeError if rdflib.__version__.startswith("7.0.") else jelly.JellyError):
         Graph().parse(data="not Jelly", format="jelly")
 
 
@@ -232,7 +234,8 @@ def test_dataset_both_ways(kind, union, physical):
     assert jelly.options(data).physical_type == physical
     assert len(list(jelly.read(data))) == 5
     for target in (Dataset(), Dataset(default_union=True), ConjunctiveGraph()):
-        assert quads(target.parse(data=data, format="jelly")) == quads(source)
+        target.parse(data=data, format="jelly")
+        assert quads(target) == quads(source)
     # Into a graph: its own statements; the others stand in its store, as with RDFLib's N-Quads.
     graph = Graph().parse(data=data, format="jelly")
     assert plain_all(graph) == [(plain(S), plain(P), plain(Literal("default")))]
@@ -249,7 +252,7 @@ def test_a_parser_given_a_dataset_itself():
     source = rdflib.parser.StringInputSource(jelly_of([(S, P, OBJ)]))
     dataset = Dataset()
     ours.JellyParser().parse(source, dataset)
-    assert len(dataset.default_graph) == 1
+    assert quads(dataset) == {(plain(S), plain(P), plain(OBJ), None)}
 
 
 def test_a_store_without_named_graphs():
@@ -681,7 +684,8 @@ def test_real_data(path):
     statements = list(ours.read(data.getvalue()))
     assert plain_all(statements) == expected
     assert plain_all(ours.read(jelly_of(statements))) == expected
-    graph = (Dataset if arity == 4 else Graph)().parse(data=data.getvalue(), format="jelly")
+    graph = (Dataset if arity == 4 else Graph)()
+    graph.parse(data=data.getvalue(), format="jelly")
     found = quads(graph) if arity == 4 else set(plain_all(graph))
     # RDFLib takes literals for equal whose language tags differ in case only.
     assert {str(x).lower() for x in found} == {str(x).lower() for x in expected}

@@ -41,8 +41,9 @@ def test_run(monkeypatch, capsys):
     assert len([line for line in out.splitlines() if "█" in line or "#" in line]) == 4
 
 
-def test_real_data_is_used():
+def test_real_data_is_used(monkeypatch):
     path = shared("data", demo.FILES[0])
+    monkeypatch.setattr(demo, "SHARED", shared("data"))  # beside the tests, where an installed package does not look
     assert path.parent.name in [name for name, _, _ in demo._inputs()]
 
 
