@@ -32,6 +32,15 @@ class Matches:
         What is looked for.
     read : callable
         Returns an iterator of the Batches to search, from the start.
+
+    Examples
+    --------
+    >>> import jelly
+    >>> found = jelly.find(b"<a:s> <a:p> <a:o> .", o="a:o", format="nt")
+    >>> found.count(), [len(batch) for batch in found.batches()]
+    (1, [1])
+    >>> found.to_arrow(columns=["subject"]).read_all()["subject"].to_pylist()
+    ['a:s']
     """
 
     def __init__(self, pattern: Pattern, read: Callable[[], Iterator[Batch]]) -> None:

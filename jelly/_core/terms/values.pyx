@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from math import inf, isfinite, isnan
+from math import isfinite, isnan
 from re import compile
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -26,7 +26,7 @@ _RANGES = {
     **{name: (-(1 << n - 1), (1 << n - 1) - 1) for name, n in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
     **{f"unsigned{name}": (0, (1 << n) - 1) for name, n in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))},
 }
-_SPECIAL = {"INF": inf, "+INF": inf, "-INF": -inf, "NaN": float("nan")}
+_SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
 _BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
 
 
