@@ -64,11 +64,13 @@ def run(name: str, folder: Path, seconds: int) -> list[Path]:
     """Run one harness, and after a finding again until the time is over. Return what it found."""
     end = time.monotonic() + seconds
     found: list[Path] = []
-    while (left := int(end - time.monotonic())) >= 1 and len(found) < MAX_FOUND:
+    left = seconds
+    while left >= 1 and len(found) < MAX_FOUND:
         new = run_once(name, folder, left)
         found += new
         if not new:
             break
+        left = int(end - time.monotonic())
     return found
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
+from fuzz import run
 from fuzz.engine import open_harness
 from fuzz.readers import HARNESSES
 from fuzz.seeds import SEEDS, corpus, seeds
@@ -100,3 +102,12 @@ def test_seeds_are_small_and_belong_to_a_harness() -> None:
         if path.is_file():
             assert path.parent.name in HARNESSES
             assert path.stat().st_size <= 4096
+
+
+def test_a_harness_runs_also_when_those_before_it_took_all_the_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[tuple[str, int]] = []
+    monkeypatch.setattr(run, "run_once", lambda name, folder, seconds: ran.append((name, seconds)) or [])
+    assert run.main(tmp_path, 0) == 0
+    assert ran == [(name, 1) for name in HARNESSES]
