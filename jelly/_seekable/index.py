@@ -313,6 +313,9 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     lock = Lock()
 
     def read_part(size: int, offset: int) -> bytes:
+        # The number of a closed descriptor may be that of another file by now.
+        if getattr(file, "closed", False):
+            raise JellyError("the file is closed: read it before close(), or within its with statement")
         if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
         with lock:  # Windows, and files that are not local

@@ -329,9 +329,9 @@ def diff(
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
     added, deleted = counted[Op.ADD], counted[Op.DELETE]
-    told = f"{added} additions, {deleted} deletions"
+    told = f"{added} addition{'s' * (added != 1)}, {deleted} deletion{'s' * (deleted != 1)}"
     if changed := counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]:
-        told += f", {changed} changes of namespaces"
+        told += f", {changed} change{'s' * (changed != 1)} of namespaces"
     click.echo(told, err=True)
     if exit_code and added + deleted + changed:
         click.get_current_context().exit(1)

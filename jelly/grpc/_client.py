@@ -276,6 +276,8 @@ class Feed(_SyncFeed):
 class PatchFeed(_SyncFeed):
     """A subscription to patches: an iterator of `jelly.patch.Patch`.
 
+    Unstable: this is our own, since the specification has no service for patches.
+
     `raw` and `batches` give the same stream in other forms. A PatchFeed can be consumed only once, in one of these
     ways. `Client.subscribe_patches` returns one.
 
@@ -366,6 +368,8 @@ class _BaseClient(Generic[F, P]):
         metadata: Mapping[str, str] | None = None,
     ) -> P:
         """Subscribe to a topic of patches. This is an extension of the Jelly service, see ``proto/broker.proto``.
+
+        Unstable: this is our own, since the specification has no service for patches.
 
         Parameters
         ----------
@@ -472,6 +476,8 @@ class Client(_BaseClient[Feed, PatchFeed]):
         metadata: Mapping[str, str] | None = None,
     ) -> int:
         """Publish patches and wait until the server has acknowledged all of them.
+
+        Unstable: this is our own, since the specification has no service for patches.
 
         This is an extension of the Jelly service, see ``proto/broker.proto``.
 
@@ -670,6 +676,8 @@ class AsyncFeed(_AsyncFeed):
 class AsyncPatchFeed(_AsyncFeed):
     """A subscription to patches for asyncio: an asynchronous iterator of `jelly.patch.Patch`, like `PatchFeed`.
 
+    Unstable: this is our own, since the specification has no service for patches.
+
     Parameters
     ----------
     client, method, progress : Any
@@ -751,6 +759,8 @@ class AsyncClient(_BaseClient[AsyncFeed, AsyncPatchFeed]):
         metadata: Mapping[str, str] | None = None,
     ) -> int:
         """Publish patches and wait until the server has acknowledged all of them, see `Client.publish_patches`.
+
+        Unstable: this is our own, since the specification has no service for patches.
 
         Parameters
         ----------

@@ -77,6 +77,8 @@ def encode_patches(
 ) -> Iterator[bytes]:
     """Encode patches as frames without lengths, each a whole patch, as `Client.publish_patches` sends them.
 
+    Unstable: this is our own, since the specification has no service for patches.
+
     Parameters
     ----------
     items : Patch, or iterable of Patch, Batch or bytes

@@ -85,6 +85,8 @@ class Handler:
     def on_subscribe_patch(self, call: Subscription) -> Iterable[Any]:
         """Answer a subscription to patches.
 
+        Unstable: this is our own, since the specification has no service for patches.
+
         Parameters
         ----------
         call : Subscription
@@ -99,6 +101,8 @@ class Handler:
 
     def on_publish_patch(self, call: Publication) -> None:
         """Receive a published stream of patches. The server acknowledges it when this method returns.
+
+        Unstable: this is our own, since the specification has no service for patches.
 
         Parameters
         ----------
@@ -171,6 +175,8 @@ class AsyncHandler:
     def on_subscribe_patch(self, call: Subscription) -> AsyncGenerator[bytes, None]:
         """Answer a subscription to patches.
 
+        Unstable: this is our own, since the specification has no service for patches.
+
         Parameters
         ----------
         call : Subscription
@@ -185,6 +191,8 @@ class AsyncHandler:
 
     async def on_publish_patch(self, call: Publication) -> None:
         """Receive a published stream of patches. The server acknowledges it when this method returns.
+
+        Unstable: this is our own, since the specification has no service for patches.
 
         Parameters
         ----------

@@ -1,4 +1,7 @@
-"""RDF Messages: logs of messages, each a dataset of its own, in all formats, live or stored."""
+"""RDF Messages: logs of messages, each a dataset of its own, in all formats, live or stored.
+
+Unstable: this follows the draft of the community group, and may change with it.
+"""
 
 from jelly._public import name_public
 from jelly.messages._groups import group_by_count, group_by_graph, group_by_key, group_by_subject

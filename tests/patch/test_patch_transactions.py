@@ -123,8 +123,8 @@ def test_commands_tell_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("a.nt").write_text("_:x <a:p> <a:1> .\n<a:s> <a:p> <a:1> .\n")
     Path("b.nt").write_text("_:x <a:p> <a:1> .\n<a:s> <a:p> <a:2> .\n<a:s> <a:p> <a:3> .\n")
     Path("c.nt").write_text("<a:s> <a:p> <a:9> .\n")
-    assert run("diff", "a.nt", "b.nt", "x.rdfp") == (0, "2 additions, 1 deletions\n")
-    assert run("diff", "--exit-code", "a.nt", "b.nt", "x.rdfp") == (1, "2 additions, 1 deletions\n")
+    assert run("diff", "a.nt", "b.nt", "x.rdfp") == (0, "2 additions, 1 deletion\n")
+    assert run("diff", "--exit-code", "a.nt", "b.nt", "x.rdfp") == (1, "2 additions, 1 deletion\n")
     assert run("diff", "--exit-code", "a.nt", "a.nt", "y.rdfp") == (0, "0 additions, 0 deletions\n")
     code, told = run("diff", "--exit-code", "a.nt", "none.nt", "y.rdfp")
     assert code == 2

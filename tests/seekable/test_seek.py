@@ -413,3 +413,16 @@ def test_a_state_beyond_the_end_of_the_sidecar(tmp_path):
         sidecar.write_bytes(struct.pack("<8sqq", magic, zlib.crc32(head), length) + head + data[24 + length :])
         with jelly.open(path) as file, pytest.raises(jelly.JellyFormatError, match="saved state .* damaged"):
             list(file)
+
+
+def test_a_closed_file_says_so_and_reads_no_other_file(tmp_path):
+    place = jelly.IRI("a:s")
+    for name in ("one.jelly", "two.jelly"):
+        jelly.write(tmp_path / name, [jelly.Triple(place, place, jelly.Literal(name))], seekable=True)
+    with jelly.open(tmp_path / "one.jelly") as file:
+        assert file[0].o.value == "one.jelly"
+    with jelly.open(tmp_path / "two.jelly"):  # has the descriptor of the first
+        with pytest.raises(jelly.JellyError, match="the file is closed"):
+            file[0]
+        with pytest.raises(jelly.JellyError, match="the file is closed"):
+            list(file.batches(threads=2))

@@ -68,6 +68,8 @@ class Literal:
 
     A literal typed ``xsd:string`` equals the plain literal.
 
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Parameters
     ----------
     value : str, bool, int, float, decimal.Decimal, datetime.datetime, datetime.date, datetime.time or bytes
@@ -203,6 +205,8 @@ def _literal(value: str, language: str | None, datatype: IRI | None, direction: 
 @final
 class QuotedTriple:
     """A quoted triple of RDF-star, a term made of three terms. It unpacks as ``s, p, o``.
+
+    Unstable: text formats hold it as the triple term of RDF 1.2, and follow the drafts of W3C.
 
     Parameters
     ----------

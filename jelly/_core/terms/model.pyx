@@ -206,6 +206,8 @@ cdef class Literal:
 
     A literal typed ``xsd:string`` equals the plain literal.
 
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Parameters
     ----------
     value : str, bool, int, float, decimal.Decimal, datetime.datetime, datetime.date, datetime.time or bytes
@@ -440,6 +442,8 @@ cdef object in_place(term):
 @cython.freelist(64)
 cdef class QuotedTriple:
     """A quoted triple of RDF-star, a term made of three terms. It unpacks as ``s, p, o``.
+
+    Unstable: text formats hold it as the triple term of RDF 1.2, and follow the drafts of W3C.
 
     Parameters
     ----------
