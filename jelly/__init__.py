@@ -41,6 +41,7 @@ from jelly.errors import (
 )
 
 if TYPE_CHECKING:
+    from jelly._find.dataset import Scan, scan
     from jelly._find.find import Matches, find
     from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._seekable.file import JellyFile, open
@@ -92,6 +93,7 @@ __all__ = [
     "Quad",
     "QuotedTriple",
     "Reader",
+    "Scan",
     "StreamOptions",
     "Triple",
     "Variable",
@@ -110,6 +112,7 @@ __all__ = [
     "read_batches",
     "read_frames",
     "read_results",
+    "scan",
     "validate",
     "write",
     "write_arrow",
@@ -132,6 +135,7 @@ _LAZY = {
     "Matches": "jelly._find.find",
     "Pattern": "jelly._find.pattern",
     "Problem": "jelly._tools.validate",
+    "Scan": "jelly._find.dataset",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._tools.convert",
     "find": "jelly._find.find",
@@ -139,6 +143,7 @@ _LAZY = {
     "open": "jelly._seekable.file",
     "read_arrow": "jelly.arrow",
     "read_results": "jelly.results",
+    "scan": "jelly._find.dataset",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
     "write_results": "jelly.results",

@@ -158,6 +158,13 @@ def schema(
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
 
 
+def datasets() -> Any:
+    """The module ``pyarrow.dataset``, which takes some time to import."""
+    from pyarrow import dataset
+
+    return dataset
+
+
 class RecordBatchBuilder:
     """Makes record batches of Batches: of statements, or of query results where ``variables`` names their columns."""
 
