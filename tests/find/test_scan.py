@@ -143,3 +143,20 @@ def test_a_limit_reads_no_more_than_it_needs():
 
     assert scan_jelly(chunks(), format="nt").head(3).collect().height == 3
     assert jelly.scan(chunks(), format="nt").head(3).num_rows == 3
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_read_arrow_with_a_pattern(dictionary, path, tmp_path):
+    indexed = tmp_path / "y.jelly"
+    jelly.write(indexed, jelly.read(path), seekable=True)
+    pattern = jelly.Pattern(p=["a:p1", "a:p2"], o=jelly.LanguageRange("*"))
+    columns = ["row", "subject", "predicate", "object", "lang", "graph"]
+    whole = jelly.read_arrow(path, columns=columns).read_all()
+    expected = whole.filter(pc.field("predicate").isin(["a:p1", "a:p2"]) & pc.field("lang").is_valid())
+    assert 0 < len(expected) < len(whole)
+    for settings in ({}, {"threads": 2}, {"batch_rows": 7}, {"start": 500, "stop": 1500}):
+        found = jelly.read_arrow(indexed, columns=columns, dictionary=dictionary, filter=pattern, **settings).read_all()
+        rows = expected.to_pylist()[:]
+        if "start" in settings:
+            rows = [row for row in rows if 500 <= row["row"] < 1500]
+        assert found.to_pylist() == rows
