@@ -42,6 +42,7 @@ from jelly.errors import (
 
 if TYPE_CHECKING:
     from jelly._core.algebra.graph_ids import GraphDictionary
+    from jelly._find.dataset import Scan, scan
     from jelly._find.find import Matches, find
     from jelly._find.pattern import Datatype, IRIPrefix, LanguageRange, Pattern
     from jelly._ids.ids import GraphIds, read_ids
@@ -97,6 +98,7 @@ __all__ = [
     "Quad",
     "QuotedTriple",
     "Reader",
+    "Scan",
     "StreamOptions",
     "Triple",
     "Variable",
@@ -116,6 +118,7 @@ __all__ = [
     "read_frames",
     "read_ids",
     "read_results",
+    "scan",
     "validate",
     "write",
     "write_arrow",
@@ -141,6 +144,7 @@ _LAZY = {
     "Matches": "jelly._find.find",
     "Pattern": "jelly._find.pattern",
     "Problem": "jelly._tools.validate",
+    "Scan": "jelly._find.dataset",
     "canonicalize": "jelly._tools.canonicalize",
     "convert": "jelly._tools.convert",
     "find": "jelly._find.find",
@@ -149,6 +153,7 @@ _LAZY = {
     "read_arrow": "jelly.arrow",
     "read_ids": "jelly._ids.ids",
     "read_results": "jelly.results",
+    "scan": "jelly._find.dataset",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
     "write_ids": "jelly._ids.tables",

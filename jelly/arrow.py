@@ -53,7 +53,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from inspect import signature
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -75,6 +75,9 @@ try:
     from pyarrow import compute, csv, parquet
 except ImportError:
     raise MissingExtraError("Arrow needs pyarrow: pip install 'jelly-rdf[arrow]'") from None
+
+if TYPE_CHECKING:
+    from jelly._find.pattern import Pattern
 
 __all__ = [
     "compute",
@@ -156,6 +159,13 @@ def schema(
     plain = _CODES if dictionary else pa.string()
     filled = (*found.required, "frame", "row")
     return pa.schema([pa.field(name, types.get(name, plain), nullable=name not in filled) for name in chosen])
+
+
+def datasets() -> Any:
+    """The module ``pyarrow.dataset``, which takes some time to import."""
+    from pyarrow import dataset
+
+    return dataset
 
 
 class RecordBatchBuilder:
@@ -429,6 +439,7 @@ def read_arrow(
     threads: int = 1,
     start: int | None = None,
     stop: int | None = None,
+    filter: Pattern | None = None,
     **settings: Any,
 ) -> pa.RecordBatchReader:
     """Read statements as a stream of Arrow record batches.
@@ -452,6 +463,8 @@ def read_arrow(
         Number of threads that decode. Only for Jelly files with an index.
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
+    filter : Pattern, optional
+        Which statements to read, decided on numbers of terms before any text is made.
     direction : bool, default False
         Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
     **settings : Any
@@ -477,9 +490,13 @@ def read_arrow(
     >>> table = jelly.read_arrow(b'<a:s> <a:p> "o"@en .', format="nt").read_all()
     >>> table.to_pylist()[0]["lang"], table["datatype"].to_pylist()
     ('en', [None])
+    >>> data = b'<a:s> <a:p> "1" .\\n<a:s> <a:q> "2" .'
+    >>> jelly.read_arrow(data, format="nt", columns=["object"], filter=jelly.Pattern(p="a:q")).read_all().to_pylist()
+    [{'object': '2'}]
     """
     _check_rows(batch_rows)
-    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, direction=direction)
+    keep = None if filter is None else filter.rows
+    maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     settings["batch_rows"] = batch_rows
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)

@@ -69,11 +69,12 @@ PAGES = (
          "Statements as arrays of numbers, for matrices, graphs and machine learning."),
     Page(
         "finding.md", "Find statements", "jelly",
-        ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange"),
+        ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange", "scan", "Scan"),
         "What some files say of a thing, decided on numbers of terms before any object is made.",
     ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
+    Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),
     Page("messages.md", "jelly.messages", "jelly.messages", text=UNSTABLE.format("the draft of RDF Messages")),

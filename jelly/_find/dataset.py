@@ -1,0 +1,291 @@
+"""``jelly.scan``: sources as a dataset of pyarrow, of which each reader takes the columns and rows that it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jelly._core.base.batch import Batch
+from jelly._find.sources import Sources
+from jelly._find.where import Where, where
+from jelly._formats.registry import READING
+from jelly._io.settings import checked
+from jelly._layouts import Layout
+from jelly._tools.blank_node_scope import Mode
+from jelly.arrow import compute, datasets, from_batches, pa, schema
+
+__all__ = ["Scan", "scan"]
+
+_dataset: Any = datasets()
+
+# A string, or what is left of one.
+_STRING = r'"(?:[^"\\]|\\(?s:.)|\\\Z)*(?:"|\Z)'
+_TEXT = re.compile(_STRING)
+_PART = re.compile(
+    rf"\((?P<equal>\w+) == (?P<value>{_STRING})\)|is_valid\((?P<valid>\w+)\)"
+    rf"|is_in\((?P<name>\w+), \{{value_set=\w+:\[(?P<values>[^\[\]]*)\], [^{{}}]*\}}\)"
+)
+
+
+class Scan(_dataset.Dataset):  # type: ignore[misc]
+    """Some sources as a dataset of pyarrow, as `scan` returns it. Nothing is read until something is asked of it.
+
+    DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; whatever takes
+    a stream of Arrow reads all of it. Conditions that a subject, predicate, object or graph is some text are decided
+    on numbers of terms; all others on the columns. What needs the fragments of a dataset is an AttributeError.
+
+    Parameters
+    ----------
+    sources : Sources
+        What is read.
+    layout : {"flat", "ntriples"}
+        Columns, see `jelly.arrow`.
+    """
+
+    def __init__(self, sources: Sources, layout: Layout) -> None:
+        self._sources = sources
+        self._layout: Layout = layout
+        self._schema = schema(layout)
+
+    def __repr__(self) -> str:
+        return f"<jelly.Scan of {len(self._sources.each)} sources: {', '.join(self._schema.names)}>"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _REFUSED:
+            raise AttributeError(f"a jelly.Scan has no {name}: use to_table, or give the Scan to DuckDB")
+        return super().__getattribute__(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scan, (self._sources, self._layout)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all columns."""
+        return self._schema
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """Read record batches.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, such as ``batch_size``, are of no effect.
+
+        Returns
+        -------
+        Iterator[pyarrow.RecordBatch]
+            Record batches, none of them empty.
+        """
+        wanted = self._schema.names if columns is None else list(columns)
+        known = {} if filter is None else conditions_of(filter)
+        # A condition that is not understood may be of any column.
+        names = self._schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
+        # A table without columns has no number of rows.
+        names = names or self._schema.names[:1]
+        conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
+        keep = partial(_rows, conditions) if conditions else None
+        for batch in from_batches(self._sources.batches(), layout=self._layout, columns=names, keep=keep):
+            kept = batch if filter is None else batch.filter(filter)
+            if len(kept):
+                yield kept.select(wanted)
+
+    def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
+        names = self._schema.names if columns is None else list(columns)
+        fields = pa.schema([self._schema.field(name) for name in names])
+        return pa.RecordBatchReader.from_batches(fields, self.to_batches(names, filter))
+
+    def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
+        """Make a scanner of pyarrow.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.dataset.Scanner
+            It can be read once.
+        """
+        return _dataset.Scanner.from_batches(self._reader(columns, filter))
+
+    def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
+        """Read a table.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows, in the order of the sources.
+        """
+        return self._reader(columns, filter).read_all()
+
+    def head(self, num_rows: int, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> pa.Table:
+        """Read the first rows. No more is read than they need.
+
+        Parameters
+        ----------
+        num_rows : int
+            How many.
+        columns : sequence of str, optional
+            Names of the columns to read. By default all.
+        filter : pyarrow.compute.Expression, optional
+            Which rows to read.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        reader = self._reader(columns, filter)
+        found, left = [], num_rows
+        for batch in reader if left > 0 else ():
+            found.append(batch.slice(0, left))
+            left -= len(found[-1])
+            if left == 0:
+                break
+        return pa.Table.from_batches(found, reader.schema)
+
+    def count_rows(self, filter: Any = None, **_: Any) -> int:
+        """Count rows.
+
+        Parameters
+        ----------
+        filter : pyarrow.compute.Expression, optional
+            Which rows to count.
+        **_ : Any
+            Further keywords of a dataset of pyarrow, without effect.
+
+        Returns
+        -------
+        int
+            How many there are.
+        """
+        return sum(map(len, self.to_batches(self._schema.names[:1], filter)))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader().__arrow_c_stream__(requested_schema)
+
+
+# What else a dataset of pyarrow has would touch memory that is not there.
+_REFUSED = frozenset(
+    name for name in dir(_dataset.Dataset)
+    if name not in vars(Scan) and (not name.startswith("_") or name in ("_get_fragments", "_scanner_options"))
+)  # fmt: skip
+
+
+def _rows(conditions: list[Where], batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The rows that meet all conditions, in order."""
+    rows = conditions[0](batch)
+    for condition in conditions[1:]:
+        rows = np.intersect1d(rows, condition(batch), assume_unique=True)
+    return rows
+
+
+def conditions_of(filter: Any) -> dict[str, list[str]] | None:
+    """The columns of an expression of pyarrow, and the texts that they must have, if any; None if it says else.
+
+    pyarrow tells no parts of an expression, only its text. So one is made of what was understood, and compared with it.
+
+    >>> name = compute.field("predicate")
+    >>> conditions_of((name == "a:p") & compute.field("object").isin(["x", "y"]))
+    {'predicate': ['a:p'], 'object': ['x', 'y']}
+    >>> conditions_of(name != "a:p"), conditions_of((name == "a:p") | (name == "b"))
+    (None, None)
+    """
+    found: dict[str, list[str]] = {}
+    made: list[Any] = []
+    for part in _PART.finditer(str(filter)):
+        if part["equal"]:
+            name, values = part["equal"], [part["value"][1:-1]]
+            made.append(compute.field(name) == values[0])
+        elif part["valid"]:
+            name, values = part["valid"], []
+            made.append(compute.field(name).is_valid())
+        else:
+            name, values = part["name"], [text[1:-1] for text in _TEXT.findall(part["values"])]
+            made.append(compute.field(name).isin(values))
+        # The columns are filtered afterwards: with two conditions on one the first is enough.
+        found[name] = found.get(name) or values
+    if not made:
+        return None
+    left = right = None
+    for each in made:
+        left = each if left is None else left & each
+    for each in reversed(made):
+        right = each if right is None else each & right
+    said: list[Any] = [left, right]
+    for name, values in found.items():  # as DuckDB says IN
+        is_in = compute.field(name).isin(values)
+        said.append(compute.if_else(compute.field(name).is_valid(), is_in, pa.scalar(None, pa.bool_())))
+    return found if any(each.equals(filter) for each in said) else None
+
+
+@checked(READING)
+def scan(
+    src: Any,
+    *,
+    layout: Layout = "flat",
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    **settings: Any,
+) -> Scan:
+    """Make a dataset of pyarrow of some sources, which DuckDB queries and which reads only what is asked of it.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `find`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    **settings : Any
+        Keywords of `Reader`.
+
+    Returns
+    -------
+    Scan
+        The dataset. It can be read several times if the sources can.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a glob pattern matches no file.
+    MissingExtraError
+        If pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import duckdb, jelly
+    >>> statements = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> duckdb.sql("select object from statements where predicate = 'a:name'").fetchall()
+    [('Ann',)]
+    """
+    return Scan(Sources(src, blank_nodes, skolem_base, **settings), layout)

@@ -1,0 +1,135 @@
+"""Lazy frames of polars over files of statements: only the columns, rows and parts of files that a query needs.
+
+>>> data = b'<a:1> <a:name> "Ann" .\\n<a:2> <a:name> "Bob" .\\n<a:1> <a:knows> <a:2> .'
+>>> frame = scan_jelly(data, format="nt")
+>>> frame.filter(pl.col("predicate") == "a:name").select("object").collect()["object"].to_list()
+['Ann', 'Bob']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jelly._find.dataset import scan
+from jelly._formats.registry import READING
+from jelly._io.settings import checked
+from jelly._layouts import Layout
+from jelly._tools.blank_node_scope import Mode
+from jelly.arrow import compute, schema
+from jelly.errors import MissingExtraError
+
+try:
+    import polars as pl
+    from polars.io.plugins import register_io_source
+except ImportError:
+    raise MissingExtraError("jelly.polars needs polars: pip install 'jelly-rdf[polars]'") from None
+
+__all__ = ["scan_jelly"]
+
+
+@checked(READING)
+def scan_jelly(
+    src: Any,
+    *,
+    layout: Layout = "flat",
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    **settings: Any,
+) -> pl.LazyFrame:
+    """Make a lazy frame of some sources.
+
+    The columns of a query, its limit, and conditions that a column equals a text (or is one of some texts) are passed
+    to the reader: statements that do not match are never made into text.
+
+    Parameters
+    ----------
+    src : Any
+        The input, as for `jelly.find`: also a list, a glob pattern, a directory, tables, URLs of fsspec.
+    layout : {"flat", "ntriples"}, default "flat"
+        Columns, see `jelly.arrow`.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    **settings : Any
+        Keywords of `jelly.Reader`.
+
+    Returns
+    -------
+    polars.LazyFrame
+        The frame.
+
+    Raises
+    ------
+    MissingExtraError
+        If polars or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> scan_jelly(b"<a:s> <a:p> <a:o> .", format="nt").select("object").collect().to_dicts()
+    [{'object': 'a:o'}]
+    """
+    data = scan(src, layout=layout, blank_nodes=blank_nodes, skolem_base=skolem_base, **settings)
+
+    def read(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        columns = with_columns if with_columns is not None else data.schema.names
+        needed = list(columns)
+        condition = None
+        if predicate is not None:
+            needed = list(dict.fromkeys([*columns, *predicate.meta.root_names()]))
+            for part in _parts(predicate):
+                if (found := _condition(part)) is not None:
+                    condition = found if condition is None else condition & found
+        left = n_rows
+        for batch in data.to_batches(needed, condition):
+            frame = pl.DataFrame(pl.from_arrow(batch))
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            frame = frame.select(columns)
+            if left is not None:
+                frame = frame.head(left)
+                left -= len(frame)
+            if len(frame):
+                yield frame
+            if left == 0:
+                return
+
+    types = {name: pl.String() for name in schema(layout).names}
+    return register_io_source(read, schema=types, is_pure=isinstance(src, (str, bytes)))
+
+
+def _parts(expression: pl.Expr) -> list[pl.Expr]:
+    """The expressions that must all hold for this one to hold."""
+    inner = expression.meta.pop()
+    if len(inner) == 2:
+        for one, other in (inner, inner[::-1]):
+            if (one & other).meta.eq(expression):
+                return _parts(one) + _parts(other)
+    return [expression]
+
+
+def _condition(expression: pl.Expr) -> Any:
+    """The same as an expression of pyarrow, if it says that a column equals a text or is one of some; else None.
+
+    polars tells the parts of an expression, not how they are joined: so it is joined again, and compared.
+    """
+    inner = expression.meta.pop()
+    if len(inner) != 2:
+        return None
+    for column, literal in (inner, inner[::-1]):
+        if not (column.meta.is_column() and literal.meta.is_literal()):
+            continue
+        values = pl.select(literal).to_series()
+        name = column.meta.output_name()
+        if values.dtype == pl.List(pl.String):
+            values = values.explode()
+        if values.dtype != pl.String or values.null_count():
+            continue
+        if len(values) == 1 and expression.meta.eq(column == literal) or expression.meta.eq(literal == column):
+            return compute.field(name) == values[0]
+        if expression.meta.eq(column.is_in(literal)):
+            return compute.field(name).isin(values.to_list())
+    return None
