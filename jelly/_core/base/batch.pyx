@@ -9,7 +9,6 @@ from jelly._core.base.claim cimport add_to
 from jelly._core.base.constants cimport KIND_VARIABLE
 
 import numpy
-from html import escape
 
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
@@ -26,6 +25,8 @@ def html_table(title, names, rows, *, bint more=False):
     >>> html_table("<1>", ["a"], [["x"]])
     '<table><caption>&lt;1&gt;</caption><tr><th>a</th></tr><tr><td>x</td></tr></table>'
     """
+    from html import escape  # which takes long to import
+
     def cells(kind, texts):
         cut = (str(text) for text in texts)
         cut = (text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "\u2026" for text in cut)
