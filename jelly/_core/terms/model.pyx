@@ -7,7 +7,6 @@ from jelly._core.base.batch cimport N_DIRECTION
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
 from jelly._core.base.batch import html_table
-from jelly._core.terms.values import of_lexical, to_lexical
 from jelly.errors import JellyLimitError
 
 # Characters that N-Triples escapes in literals and in IRIs.
@@ -246,6 +245,7 @@ cdef class Literal:
             raise unchangeable(self)
         if type(value) is not str:
             if not isinstance(value, str) and language is None and datatype is None and direction is None:
+                from jelly._core.terms.values import to_lexical  # decimal takes long to import
                 found = to_lexical(value)
                 if found is not None:
                     value, datatype = found
@@ -310,6 +310,7 @@ cdef class Literal:
         """
         if self.typed is None:
             return self.value
+        from jelly._core.terms.values import of_lexical
         found = of_lexical(self.value, self.typed.value)
         return self if found is None else found
 
