@@ -56,6 +56,7 @@ From a checkout, on a machine that has nothing else to do:
 
 ```text
 make .venv/bench
+.venv/bin/python -m pip install --group peers
 .venv/bin/python bench/report.py --json bench/figures.json --plot speed.png
 .venv/bin/python bench/spark/reading.py
 make pipeline

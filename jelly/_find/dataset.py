@@ -48,7 +48,7 @@ class Scan(_dataset.Dataset):  # type: ignore[misc]
     Examples
     --------
     >>> import jelly, pyarrow.compute as pc
-    >>> found = jelly.scan(b'<a:1> <a:name> "Ann" .\n<a:1> <a:knows> <a:2> .', format="nt")
+    >>> found = jelly.scan(b'<a:1> <a:name> "Ann" .\\n<a:1> <a:knows> <a:2> .', format="nt")
     >>> found.to_table(columns=["object"], filter=pc.field("predicate") == "a:name").to_pylist()
     [{'object': 'Ann'}]
     """
