@@ -77,7 +77,8 @@ sbom: $(VENV)/pip
 	$(PIP) install --quiet --group sbom
 	$(BIN)/python -m venv --without-pip build/sbom/venv
 	$(PIP) --python build/sbom/venv/bin/python install --quiet $(SBOM_OF)
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	sed "s/^dynamic = .*/version = \"$$($(BIN)/python setup.py --version)\"/" pyproject.toml > build/sbom/pyproject.toml
+	$(BIN)/cyclonedx-py environment --pyproject build/sbom/pyproject.toml --mc-type library --output-reproducible \
 	    --output-file build/sbom/jelly-rdf.cdx.json build/sbom/venv/bin/python
 
 # The tests of what uses the extras, beside the lowest versions of all of them and beside the newest. Out of the tree, with
