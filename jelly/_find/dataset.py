@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,12 @@ from jelly.arrow import compute, datasets, from_batches, pa, schema
 __all__ = ["Scan", "scan"]
 
 _dataset: Any = datasets()
+if TYPE_CHECKING:  # which do not know the classes of pyarrow
+
+    class _Dataset: ...
+
+else:
+    _Dataset = _dataset.Dataset
 
 # A string, or what is left of one.
 _STRING = r'"(?:[^"\\]|\\(?s:.)|\\\Z)*(?:"|\Z)'
@@ -31,7 +37,7 @@ _PART = re.compile(
 )
 
 
-class Scan(_dataset.Dataset):  # type: ignore[misc]
+class Scan(_Dataset):
     """Some sources as a dataset of pyarrow, as `scan` returns it. Nothing is read until something is asked of it.
 
     DuckDB reads it by its name in a query, and asks only for the columns and rows that it needs; whatever takes

@@ -37,7 +37,7 @@ class _Matcher:
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise JellyArgumentError(f"{type(self).__name__} takes a str, not {type(text).__name__}")
-        self.text = text
+        self.text: str = text
 
     def __repr__(self) -> str:
         return f"jelly.{type(self).__name__}({self.text!r})"

@@ -68,8 +68,9 @@ class Sources:
         self, src: Any, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
     ) -> None:
         self.each: list[Any] = expand(src)
-        self.settings = settings
-        self.labels = BlankNodes(blank_nodes or ("scope" if len(self.each) > 1 else "keep"), skolem_base)
+        self.settings: dict[str, Any] = settings
+        mode: Mode = blank_nodes or ("scope" if len(self.each) > 1 else "keep")
+        self.labels: BlankNodes = BlankNodes(mode, skolem_base)
 
     def batches(self) -> Iterator[Batch]:
         """The Batches of all sources, in order."""
