@@ -245,7 +245,7 @@ cdef class Literal:
             raise unchangeable(self)
         if type(value) is not str:
             if not isinstance(value, str) and language is None and datatype is None and direction is None:
-                from jelly._core.terms.values import to_lexical  # decimal takes long to import
+                from jelly._literals import to_lexical  # decimal takes long to import
                 found = to_lexical(value)
                 if found is not None:
                     value, datatype = found
@@ -310,7 +310,7 @@ cdef class Literal:
         """
         if self.typed is None:
             return self.value
-        from jelly._core.terms.values import of_lexical
+        from jelly._literals import of_lexical
         found = of_lexical(self.value, self.typed.value)
         return self if found is None else found
 

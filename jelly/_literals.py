@@ -1,26 +1,32 @@
 """Values of Python as lexical forms of XSD, and back."""
 
+from __future__ import annotations
+
+import re
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from math import isfinite, isnan
-from re import compile
+from typing import Any
+
+__all__ = ["of_lexical", "to_lexical"]
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _ZONE = r"(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
 _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6})0*)?" + _ZONE
 
-_INTEGER = compile(r"[+-]?[0-9]+", 256)  # re.ASCII
-_DECIMAL = compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", 256)
-_DOUBLE = compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", 256)
-_DATE = compile(_DAY, 256)
-_CLOCK = compile(_TIME, 256)
-_DATETIME = compile(_DAY + "T" + _TIME, 256)
-_HEX = compile(r"(?:[0-9A-Fa-f]{2})*", 256)
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", re.ASCII)
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_DATE = re.compile(_DAY, re.ASCII)
+_CLOCK = re.compile(_TIME, re.ASCII)
+_DATETIME = re.compile(_DAY + "T" + _TIME, re.ASCII)
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*", re.ASCII)
 
 # Derived types of integers, and the values that they have.
-_RANGES = {
+_RANGES: dict[str, tuple[int | None, int | None]] = {
     "integer": (None, None), "nonPositiveInteger": (None, 0), "negativeInteger": (None, -1),
     "nonNegativeInteger": (0, None), "positiveInteger": (1, None),
     **{name: (-(1 << n - 1), (1 << n - 1) - 1) for name, n in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
@@ -30,7 +36,7 @@ _SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "N
 _BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
 
 
-def to_lexical(value):
+def to_lexical(value: object) -> tuple[str, str] | None:
     """The canonical lexical form of XSD 1.1 for a value, and the IRI of its datatype; None for other classes.
 
     >>> to_lexical(1.5)[0], to_lexical(True)[0]
@@ -50,25 +56,25 @@ def to_lexical(value):
         return _day(value), _XSD + "date"
     if isinstance(value, time):
         return _clock(value), _XSD + "time"
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, bytes | bytearray | memoryview):
         return b64encode(value).decode(), _XSD + "base64Binary"
     return None
 
 
-def _of_float(value):
+def _of_float(value: float) -> str:
     if isnan(value):
         return "NaN"
     if not isfinite(value):
         return "INF" if value > 0 else "-INF"
-    sign, digits, exponent = Decimal(float.__repr__(value)).as_tuple()
-    digits = "".join(map(str, digits)).lstrip("0")
+    sign, parts, exponent = Decimal(float.__repr__(value)).as_tuple()
+    digits = "".join(map(str, parts)).lstrip("0")
     if not digits:
         return "-0.0E0" if sign else "0.0E0"
-    exponent += len(digits) - 1
+    exponent = int(exponent) + len(digits) - 1
     return f"{'-' * sign}{digits[0]}.{digits[1:].rstrip('0') or '0'}E{exponent}"
 
 
-def _of_decimal(value):
+def _of_decimal(value: Decimal) -> str:
     if not value.is_finite():
         raise ValueError(f"xsd:decimal has no {value}")
     text = f"{value:f}"
@@ -77,11 +83,11 @@ def _of_decimal(value):
     return "0" if text in ("-0", "") else text
 
 
-def _day(value):
+def _day(value: date) -> str:
     return f"{value.year:04}-{value.month:02}-{value.day:02}"
 
 
-def _clock(value):
+def _clock(value: datetime | time) -> str:
     text = f"{value.hour:02}:{value.minute:02}:{value.second:02}"
     if value.microsecond:
         text += f".{value.microsecond:06}".rstrip("0")
@@ -96,9 +102,9 @@ def _clock(value):
     return f"{text}{'-' if shift < timedelta(0) else '+'}{minutes // 60:02}:{minutes % 60:02}"
 
 
-def of_lexical(text, datatype):
-    """The value of a lexical form and the IRI of a datatype; None if the form is wrong, the datatype is unknown, or Python
-    has no such value.
+def of_lexical(text: str, datatype: str) -> Any:
+    """The value of a lexical form and the IRI of a datatype; None if the form is wrong, the datatype is unknown, or
+    Python has no such value.
 
     >>> of_lexical("07", "http://www.w3.org/2001/XMLSchema#byte"), of_lexical("x", "a:b")
     (7, None)
@@ -119,39 +125,41 @@ def of_lexical(text, datatype):
     return None
 
 
-def _float(text):
+def _float(text: str) -> float | None:
     return float(text) if _DOUBLE.fullmatch(text) else _SPECIAL.get(text)
 
 
-def _decimal(text):
+def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
-def _zone(text):
+def _zone(text: str | None) -> timezone | None:
     if text is None or text == "Z":
         return None if text is None else timezone.utc
     shift = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
     return timezone(-shift if text[0] == "-" else shift)
 
 
-def _clock_of(hour, minute, second, fraction, zone):
+def _clock_of(
+    hour: str, minute: str, second: str, fraction: str | None, zone: str | None
+) -> tuple[time, bool]:
     """The time, and whether it is the end of the day."""
     end = hour == "24" and minute == second == "00" and not int(fraction or 0)
     micro = int((fraction or "").ljust(6, "0"))
     return time(0 if end else int(hour), int(minute), int(second), micro, _zone(zone)), end
 
 
-def _to_date(text):
+def _to_date(text: str) -> date | None:
     found = _DATE.fullmatch(text)
     return None if found is None else date(*map(int, found.groups()))
 
 
-def _to_time(text):
+def _to_time(text: str) -> time | None:
     found = _CLOCK.fullmatch(text)
     return None if found is None else _clock_of(*found.groups())[0]
 
 
-def _to_datetime(text):
+def _to_datetime(text: str) -> datetime | None:
     found = _DATETIME.fullmatch(text)
     if found is None:
         return None
@@ -160,20 +168,20 @@ def _to_datetime(text):
     return made + timedelta(days=1) if end else made
 
 
-def _hex(text):
+def _hex(text: str) -> bytes | None:
     return bytes.fromhex(text) if _HEX.fullmatch(text) else None
 
 
-def _base64(text):
+def _base64(text: str) -> bytes | None:
     return b64decode(text.replace(" ", ""), validate=True) if text == text.strip() else None
 
 
-_MAKERS = {
+_MAKERS: dict[str, Callable[[str], Any]] = {
     "string": str, "boolean": _BOOLEAN.get, "decimal": _decimal, "double": _float, "float": _float, "date": _to_date,
     "time": _to_time, "dateTime": _to_datetime, "dateTimeStamp": lambda text: _stamp(_to_datetime(text)),
     "hexBinary": _hex, "base64Binary": _base64,
 }
 
 
-def _stamp(value):
+def _stamp(value: datetime | None) -> datetime | None:
     return None if value is None or value.tzinfo is None else value
