@@ -1,4 +1,4 @@
-"""Speed beside the peers, as a table: `python bench/report.py`, half an hour on a machine that has nothing else to do.
+"""Speed beside the peers, as a table: `python bench/report.py`, 15 minutes on a machine with nothing else to do.
 
 Within a round everyone has a turn of some calls, so what slows the machine for a while slows all; the median of the
 rounds counts.
