@@ -205,14 +205,17 @@ def losses(known: dict[str, Any]) -> str:
     """
     lines = []
     sizes = {(one["data"], one["kind"], one["compression"]): one["bytes"] for one in known.get("sizes", ())}
-    for way in ("gzip", "zstd"):
+    for kind, way in dict.fromkeys((kind, way) for _, kind, way in sizes if kind != "Jelly"):
+        # Parquet and HDT are compressed as they are.
+        other = "zstd" if kind in ("Parquet", "HDT") else way
         found = [
-            f"{data} ({size:.2f} against {sizes[data, 'Jelly', way]:.2f} bytes a statement)"
-            for (data, kind, one), size in sizes.items()
-            if kind == "N-Triples or N-Quads" and one == way and size < sizes[data, "Jelly", way]
+            f"{data} ({size:.2f} against {sizes[data, 'Jelly', other]:.2f} bytes a statement)"
+            for (data, name, one), size in sizes.items()
+            if (name, one) == (kind, way) and size < sizes[data, "Jelly", other]
         ]
         if found:
-            lines.append(f"- Compressed with {way}, text is smaller than Jelly for {', '.join(found)}.")
+            compressed = "" if way == "plain" else f" with {way}"
+            lines.append(f"- {kind}{compressed} is smaller than Jelly with {other} for {', '.join(found)}.")
     rates = {(one["work"], one["data"], one["who"]): one["statements/s"] for one in known["results"]}
     for (work, data, who), rate in rates.items():
         ours = OURS.get(work, "")
