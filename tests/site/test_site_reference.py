@@ -90,12 +90,15 @@ def test_the_picture_of_speed_is_current() -> None:
 
 def test_the_page_of_speed_has_every_figure() -> None:
     page = performance.page()
-    results = json.loads(performance.FIGURES.read_text("utf-8"))["results"]
+    known = json.loads(performance.FIGURES.read_text("utf-8"))
+    results = known["results"]
     for one in results:
         assert one["work"] in performance.TITLES
         assert one["who"] in page
     assert "bench/report.py" in page
-    assert page.count("<svg") == len({one["work"] for one in results})
+    others = {"sizes", "growth", "threads", "memory"}
+    assert known.keys() == {"machine", "results"} | others
+    assert page.count("<svg") == len({one["work"] for one in results}) + len(others)
 
 
 def test_what_is_unstable_is_marked() -> None:
