@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
+from jelly._formats.rdf_version import VERSIONS
 from jelly._formats.registry import FORMATS, JELLY, READING, table_kind
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
@@ -58,7 +59,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"})
+@checked(READING - {"format", "delimited"}, {"seekable"}, VERSIONS)
 def convert(
     src: Any,
     dst: Any,
