@@ -191,7 +191,9 @@ _TABLE = {
 
 # The keyword that allows longer texts. Writers have none.
 _TEXT_ADVICE = ("", "; raise max_frame_bytes to read it", "; raise max_row_bytes to read it")
-_SLOTS = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph"}
+_SLOTS = {
+    SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object", GRAPH: "graph", VERSION_LINE: "announcement",
+}
 _PATTERNS = ("a variable", "ANY", "UNDEFINED", "REPEAT")
 _FIELDS = ("iri", "label", "lex", "prefix", "localName", "uri", "value", "scale", "name", "term")
 _KINDS = dict(enumerate(NOUNS)) | {

@@ -51,7 +51,7 @@ cdef int take_version(NTriplesReader* t) noexcept nogil:
         elif n == 9 and memcmp(text, basic, 9) == 0:
             version = RDF_12_BASIC
         if version == 0 or version > t.asked:
-            return fail(&t.fault, NOT_STRICT, place, VERSION_LINE, 0)
+            return fail(&t.fault, NOT_STRICT, place, VERSION_LINE, VERSION_LINE)
         t.version = version
         forget_tokens(t)
     return OK
