@@ -35,7 +35,6 @@ INLINE = {
     ("_io/sniff.py", "<(?:!DOCTYPE )?html"),
     ("_io/sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
     ("_io/remote.py", r"[?\[]"),
-    ("_formats/rdf_version.py", "qt[0-9a-f]{32}"),
     ("_io/remote.py", "[0-9]{1,18}"),
     ("_io/source.py", "[?#]"),
     ("messages/_tar.py", b"[0-9]{1,19}"),

@@ -113,7 +113,10 @@ _TABLE = {
     BNODE_LABEL: (JellySyntaxError, "column {column}: expected '_:' and a blank node label, found {found}"),
     LANG_TAG: (JellySyntaxError, "column {column}: expected a language tag after '@', found {found}"),
     NO_DATATYPE: (JellySyntaxError, "column {column}: expected '^^' and the IRI of a datatype, found {found}"),
-    NOT_STRICT: (JellySyntaxError, "column {column}: a {a_kind} as {slot} is not RDF {version}, which strict, rdf or VERSION asks for"),
+    NOT_STRICT: (
+        JellySyntaxError,
+        "column {column}: a {a_kind} as {slot} is not RDF {version}, which strict, rdf or VERSION asks for",
+    ),
     TEXT_UTF8: (JellySyntaxError, "column {column}: not UTF-8: byte 0x{a:02X}"),
     QUOTED_END: (JellySyntaxError, "column {column}: expected '{close}' after a quoted triple, found {found}"),
     LINE_LIMIT: (JellyLimitError, "a line is longer than {a} bytes; raise max_line_bytes to read it"),
