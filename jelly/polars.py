@@ -15,7 +15,7 @@ from jelly._find.dataset import scan
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._layouts import Layout
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
 from jelly.arrow import compute, schema
 from jelly.errors import MissingExtraError
 

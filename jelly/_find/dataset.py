@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._find.sources import Sources
 from jelly._find.where import Where, where
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._layouts import Layout
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 from jelly.arrow import compute, datasets, from_batches, pa, schema
 
 __all__ = ["Scan", "scan"]

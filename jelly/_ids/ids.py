@@ -22,7 +22,7 @@ from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._seekable.file import JellyFile
 from jelly._seekable.index import pipelined
-from jelly._tools.blank_node_scope import scope_of
+from jelly._sources.blank_node_scope import scope_of
 from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:

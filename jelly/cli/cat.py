@@ -15,7 +15,7 @@ import click
 import jelly
 from jelly._io.remote import is_url
 from jelly._io.widening import changed, missing, open_fields
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly._tools.convert import choose_options, join_options
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
 from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options

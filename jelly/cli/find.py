@@ -9,9 +9,9 @@ import click
 
 import jelly
 from jelly._find.pattern import parse_term
-from jelly._find.sources import Sources, expand
 from jelly._formats.registry import table_kind
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources, expand
 from jelly.cli.common import STATEMENTS, Decorator, blank_node_options, reading_options, say
 from jelly.cli.errors import message
 from jelly.cli.reading import FORMAT, from_option, settings_of

@@ -40,7 +40,7 @@ INLINE = {
     ("messages/_tar.py", b"[0-9]{1,19}"),
     ("_formats/result_syntaxes.py", '[",\r\n]'),
     ("spark/_partitions.py", "^file:(//(?=/))?"),
-    ("_tools/blank_node_scope.py", "^s3[an]://"),
+    ("_sources/blank_node_scope.py", "^s3[an]://"),
     ("stats.py", r"[/#]"),
     ("stats.py", r"\w[\w+.-]*://(?:www\.)?(.*)"),
     ("_tools/yaml.py", r"0o[0-7]+\Z|0x[0-9A-Fa-f]+\Z"),
