@@ -35,7 +35,11 @@ __all__ = [
     "SinkWriter",
     "Source",
     "SourceReader",
+    "is_open_file",
+    "is_url",
+    "is_web",
     "lock",
+    "name_of",
     "split_suffix",
 ]
 
@@ -59,12 +63,16 @@ MAX_EXPANSION = default("max_expansion")
 _FAR = 0x7FFFFFFE
 
 _WEB = re.compile("https?://[^/?#]+", re.I)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
 )
 # Short for .tar.gz and so on.
 _TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+
+# Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
+HELD_BYTES = 1 << 26
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
 
@@ -92,6 +100,32 @@ def is_web(name: Any) -> bool:
     (True, False, False)
     """
     return isinstance(name, str) and _WEB.match(name) is not None
+
+
+def is_url(path: str) -> bool:
+    """Whether a path begins with a scheme, so that fsspec opens it.
+
+    >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
+    (True, False)
+    """
+    return _URL.match(path) is not None
+
+
+def is_open_file(src: Any) -> bool:
+    """Whether this is an ``OpenFile`` of fsspec: the place of a file, which is opened when it is read."""
+    return hasattr(src, "full_name") and hasattr(src, "open") and not hasattr(src, "read")
+
+
+def name_of(src: Any) -> str:
+    """The name of a path, an ``OpenFile``, or a file object; "" if it has none.
+
+    >>> name_of("data/x.nt"), name_of(b"<a:s> <a:p> <a:o> .")
+    ('data/x.nt', '')
+    """
+    if isinstance(src, str | os.PathLike):
+        return str(os.fspath(src))
+    name = getattr(src, "name", None) or getattr(src, "full_name", "")
+    return name if isinstance(name, str) else ""
 
 
 def lock(file: Any) -> bool:
@@ -181,7 +215,13 @@ def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
             chunk = next(iterator, None)
             if chunk is None:
                 return b""
-            rest = memoryview(chunk).cast("B")
+            try:
+                rest = memoryview(chunk).cast("B")
+            except TypeError:
+                raise JellyArgumentError(
+                    f"a chunk is of type {type(chunk).__name__}: expected bytes. This reads one stream; jelly.read,"
+                    " jelly.find and others take a list of sources"
+                ) from None
         data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
         return bytes(data)
 
@@ -195,7 +235,8 @@ class Source:
     read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
     they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
 
-    A str that begins with http:// or https:// is an address, of which the body is read. ``media_type`` is the type that
+    A str that begins with http:// or https:// is an address, of which the body is read. fsspec opens other URLs, and
+    its ``OpenFile`` objects are opened. ``media_type`` is the type that
     its server tells, or what a file object of a library for the web has in ``headers``, if that is a format; else None.
     ``accept`` is what the server is asked for.
     """
@@ -221,6 +262,15 @@ class Source:
 
             src = Body(src, accept)
             self._close = src.close
+        elif isinstance(src, str) and is_url(src) and not os.path.exists(src):
+            from jelly._io.remote import open_url
+
+            self.name = src
+            self._src = src = open_url(src, {})
+            self._close = src.close
+        elif is_open_file(src):
+            self.name, self._close = name_of(src), src.close
+            self._src = src = src.open()
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -231,19 +281,20 @@ class Source:
             self.size = len(self._whole)
             read = _joined([self._whole])
         elif hasattr(src, "read"):
-            name = getattr(src, "name", "")
-            self.name = name if isinstance(name, str) else ""
+            self.name = self.name or name_of(src)
             told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
             if isinstance(told, str):
                 media_type = told
                 self.name = self.name or str(getattr(src, "url", "") or "")
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
+        elif hasattr(src, "__aiter__"):
+            raise JellyArgumentError("the source is asynchronous: read it with jelly.aread")
         elif hasattr(src, "__iter__"):
             read = _joined(src)
         else:
             raise JellyArgumentError(
-                f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
+                f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
         self._raw = _Raw(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
@@ -272,6 +323,32 @@ class Source:
         finally:
             if place is not None:
                 src.seek(place)
+
+    @contextlib.contextmanager
+    def file(self) -> Iterator[Any]:
+        """The decompressed bytes as a file that can seek, or the path of one. What cannot seek is copied at first."""
+        head = self._raw.head(_MAGIC_SIZE)
+        is_plain = not any(head.startswith(magic) for magic in COMPRESSIONS.values())
+        try:
+            if is_plain and self._whole is not None:
+                yield io.BytesIO(self._whole)
+            elif is_plain and isinstance(self._src, str | os.PathLike) and os.path.isfile(self.name):
+                self.head = head
+                yield self.name
+            elif is_plain and callable(seekable := getattr(self._src, "seekable", None)) and seekable():
+                self._src.seek(-self._raw.count, os.SEEK_CUR)
+                yield self._src
+            else:
+                import tempfile  # which takes some time
+
+                with tempfile.SpooledTemporaryFile(max_size=HELD_BYTES) as copy:
+                    for chunk in self.chunks():
+                        copy.write(chunk)
+                    copy.seek(0)
+                    yield copy
+            self._raw.count = self.size or self._raw.count
+        finally:
+            self.close()
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""
