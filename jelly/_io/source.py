@@ -25,6 +25,7 @@ from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, hold
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
+from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SinkWriter",
     "Source",
     "SourceReader",
+    "descriptor_of",
     "is_open_file",
     "is_url",
     "is_web",
@@ -52,8 +54,6 @@ Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 Rows = TypeVar("Rows", bound=Sized)
 
-# Names of open descriptors. Shells use them for pipes such as `>(command)`.
-_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 # Maximum decompressed bytes of any input, and additional bytes for each of its bytes: 1 KB of bz2 can expand to a
 # gigabyte. gzip stays below this limit (1032 per byte), and so does useful data.
 FREE_BYTES = 1 << 23
@@ -62,70 +62,14 @@ MAX_EXPANSION = default("max_expansion")
 # The byte that `lock` locks on Windows, which takes places of 31 bits.
 _FAR = 0x7FFFFFFE
 
-_WEB = re.compile("https?://[^/?#]+", re.I)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
 )
-# Short for .tar.gz and so on.
-_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
-
 # Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
 HELD_BYTES = 1 << 26
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-
-
-def split_suffix(name: str) -> tuple[str, str]:
-    """The suffixes of format and compression of a file name, each "" if there is none.
-
-    >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
-    (('.nt', '.gz'), ('.ttl', ''))
-    """
-    if (host := _WEB.match(name)) is not None:
-        name = re.split("[?#]", name[host.end() :])[0]
-    stem, last = os.path.splitext(os.path.basename(name))
-    if last.lower() in _TAR:
-        return ".tar", _TAR[last.lower()]
-    if last.lower() in COMPRESSIONS:
-        return os.path.splitext(stem)[1].lower(), last.lower()
-    return last.lower(), ""
-
-
-def is_web(name: Any) -> bool:
-    """Whether this is an address of which the body is read.
-
-    >>> is_web("https://example.org/people"), is_web("people.ttl"), is_web("s3://bucket/people.ttl")
-    (True, False, False)
-    """
-    return isinstance(name, str) and _WEB.match(name) is not None
-
-
-def is_url(path: str) -> bool:
-    """Whether a path begins with a scheme, so that fsspec opens it.
-
-    >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
-    (True, False)
-    """
-    return _URL.match(path) is not None
-
-
-def is_open_file(src: Any) -> bool:
-    """Whether this is an ``OpenFile`` of fsspec: the place of a file, which is opened when it is read."""
-    return hasattr(src, "full_name") and hasattr(src, "open") and not hasattr(src, "read")
-
-
-def name_of(src: Any) -> str:
-    """The name of a path, an ``OpenFile``, or a file object; "" if it has none.
-
-    >>> name_of("data/x.nt"), name_of(b"<a:s> <a:p> <a:o> .")
-    ('data/x.nt', '')
-    """
-    if isinstance(src, str | os.PathLike):
-        return str(os.fspath(src))
-    name = getattr(src, "name", None) or getattr(src, "full_name", "")
-    return name if isinstance(name, str) else ""
 
 
 def lock(file: Any) -> bool:
@@ -150,18 +94,6 @@ def lock(file: Any) -> bool:
     finally:
         os.lseek(handle, place, os.SEEK_SET)
     return True
-
-
-def descriptor_of(path: str) -> int | None:
-    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` names; None for other paths.
-
-    >>> descriptor_of("/dev/fd/63"), descriptor_of("/dev/stdout"), descriptor_of("/dev/null")
-    (63, 1, None)
-    """
-    found = _DESCRIPTOR.fullmatch(path)
-    if found is None:
-        return None
-    return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
 
 
 def open_local(path: str) -> BinaryIO:
