@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -12,43 +12,17 @@ from jelly._core.base.batch import Batch
 from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
 from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
 from jelly._io.source import Sink, Source
-from jelly._layouts import LAYOUTS, Layout
-from jelly._options import StreamOptions
-from jelly.arrow import BATCH_ROWS, csv, pa, parquet, read_arrow, write_arrow
+from jelly._layouts import LAYOUTS
+from jelly.arrow import BATCH_ROWS, csv, pa, parquet
 from jelly.errors import JellyError, JellyUnsupportedError
 
-__all__ = ["TableReader", "convert_table", "convert_with", "open_reader", "read_table_file", "write_table_file"]
+__all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_table_file"]
 
 # Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
 # Maximum bytes of a row of CSV.
 CSV_BLOCK = 1 << 25
-
-
-def convert_table(
-    src: Any,
-    dst: Any,
-    *,
-    layout: Layout = "flat",
-    threads: int = 1,
-    from_format: str | None = None,
-    to_format: str | None = None,
-    options: StreamOptions | Mapping[str, Any] | None = None,
-    seekable: bool = False,
-    **limits: Any,
-) -> int:
-    """Convert between a table file and a file of statements, by their suffixes. Return the number of statements.
-
-    ``layout`` and ``threads`` are keywords of `read_arrow`, ``options`` and ``seekable`` of `Writer`,
-    ``limits`` of `Reader`.
-    """
-    return convert_with(
-        src,
-        dst,
-        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format, **limits),
-        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
-    )
 
 
 def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
@@ -179,10 +153,13 @@ class _Out(io.RawIOBase):
         return len(data)
 
 
-def write_table_file(path: str | os.PathLike[str], data: Any, *, group_rows: int = GROUP_ROWS) -> int:
+def write_table_file(path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind: str | None = None) -> int:
     """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
-    the number of rows. The file gets its name only when it is complete."""
-    kind = table_kind(path)
+    the number of rows. The file gets its name only when it is complete.
+
+    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object.
+    """
+    kind = kind or table_kind(path)
     if kind is None:
         raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
     stream = to_stream(data)

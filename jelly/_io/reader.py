@@ -17,7 +17,7 @@ from jelly._formats.registry import FORMATS, JELLY, READING, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
-from jelly._io.source import MAX_EXPANSION, Source, SourceReader, is_url, is_web
+from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
 from jelly.errors import JellyError, JellyOptionsError
 
@@ -213,6 +213,21 @@ class Reader(SourceReader):
                 scan.finish()  # it may have waited for more of the last row
                 scan.pull()
         return bool(scan.quads)
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        """Iterate over the Batches, like `batches`, and tell how far they are.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called after each Batch, see `convert`.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches.
+        """
+        return self.source.watched(self.batches(), progress)
 
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the stream.

@@ -117,21 +117,22 @@ class Sources:
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
 
-    def batches(self, threads: int = 1) -> Iterator[Batch]:
+    def batches(self, threads: int = 1, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
         """The Batches of all sources, in order.
 
-        More threads than one read ahead: sources, and segments of Jelly files with an index.
+        More threads than one read ahead: sources, and segments of Jelly files with an index. Without threads ``ended``
+        is called with each Reader at its end.
         """
         if threads <= 1:
             for number in range(len(self.each)):
-                yield from self.of(number)
+                yield from self.of(number, ended)
             return
         with ExitStack() as stack:
             yield from pipelined(self._tasks(stack), threads)
 
-    def of(self, number: int) -> Iterator[Batch]:
+    def of(self, number: int, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
         """The Batches of one source, all of them of triples or all of quads, with its blank nodes as they should be."""
-        return self.labels.batches(self.names[number], self._plain(self.each[number]))
+        return self.labels.batches(self.names[number], self._plain(self.each[number], ended))
 
     def frames(self) -> Iterator[Frame]:
         """The frames of all sources, numbered from 0 on."""
@@ -159,7 +160,7 @@ class Sources:
             settings = having(settings, format_of(source).reading | {"format", "delimited", "strict", "on_error"})
         return Reader(source, **settings)
 
-    def _plain(self, source: Any) -> Iterator[Batch]:
+    def _plain(self, source: Any, ended: Callable[[Reader], object] | None) -> Iterator[Batch]:
         if _is_table(source):
             from jelly._formats.arrow_input import InputTable
 
@@ -168,6 +169,8 @@ class Sources:
             return
         with self.reader(source) as reader:
             yield from reader.uniform()
+            if ended is not None:
+                ended(reader)
 
     def _tasks(self, stack: ExitStack) -> Iterator[Callable[[], Iterator[Batch]]]:
         for number, source in enumerate(self.each):

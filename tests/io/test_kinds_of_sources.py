@@ -171,3 +171,64 @@ def test_tables_that_are_broken_name_their_file(folder):
             list(jelly.read(path))
     with pytest.raises(jelly.JellyUnsupportedError, match="cannot be skipped"):
         jelly.read(folder / "c.csv", on_error="skip")
+
+
+# ---- conversion, statistics, checks
+
+
+def test_convert_takes_every_kind_and_several(folder, tmp_path):
+    for path in folder.iterdir():
+        if path.suffix == ".txt":
+            continue
+        for suffix in ("jelly", "nq", *KINDS):
+            out = tmp_path / "out" / f"x.{suffix}"
+            out.parent.mkdir(exist_ok=True)
+            assert jelly.convert(path, out).statements == 1
+            assert [row.o.value for row in jelly.read(out)] == ["A" if path.stem == "a" else "B"]
+    several = [folder / "a.nt", folder / "b.nq.gz", folder / "c.csv"]
+    for suffix in ("jelly", "nq", "thrift", *KINDS):
+        out = tmp_path / "out" / "all"
+        done = jelly.convert(several, out, to_format=suffix)
+        assert (done.statements, done.bytes_read > 0 or suffix == "parquet") == (3, True)
+        assert [row.o.value for row in jelly.read(out, format=suffix)] == ["A", "B", "B"]
+        buffer = io.BytesIO()
+        jelly.convert(several, buffer, to_format=suffix, blank_nodes="keep")
+        assert {str(row.s) for row in jelly.read(buffer.getvalue(), format=suffix)} == {"_:x"}
+    mixed = [folder / "a.nt", [b"nonsense\n"]]
+    done = jelly.convert(mixed, out, to_format="parquet", from_format="nt", on_error="skip")
+    assert (done.statements, done.n_skipped) == (1, 1)
+
+
+def test_convert_to_tables(folder, tmp_path):
+    text = io.BytesIO()
+    jelly.convert(B, text, from_format="nq", to_format="csv", layout="ntriples")
+    assert text.getvalue() == b'"s","p","o","g"\n"_:x","<a:p>","""B""@en","<a:g>"\n'
+    made = jelly.convert([folder / "a.nt", folder / "c.jelly"], tmp_path / "ids", layout="ids")
+    assert made.statements == 2
+    assert sorted(path.name for path in (tmp_path / "ids").iterdir()) == ["terms.parquet", "triples.parquet"]
+    options = {"rdf_star": True}
+    for settings in ({"seekable": True}, {"options": options}, {"namespaces": {"a": "a:"}}, {"frame_rows": 1}):
+        with pytest.raises(jelly.JellyArgumentError, match="does not go with tables"):
+            jelly.convert(A, tmp_path / "x.csv", from_format="nt", **settings)
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_stats_and_validate_of_several(folder):
+    from jelly.stats import stats
+
+    found = stats(folder)
+    assert (found.statements, found.subjects) == (7, 7)
+    assert stats(folder, blank_nodes="keep").subjects == 1
+    assert stats(folder / "c.parquet").languages.top == {"en": 1}
+    assert jelly.validate(folder) == []
+    (folder / "d.nt").write_bytes(b"nonsense\n" * 3)
+    problems = jelly.validate(folder)
+    assert [(problem.line, problem.source) for problem in problems] == [(n, str(folder / "d.nt")) for n in (1, 2, 3)]
+    assert len(jelly.validate([folder / "d.nt", folder / "d.nt"], limit=4)) == 4
+    assert jelly.validate(f"file://{folder}/d.nt", limit=2)[0].source is None
+    with pytest.raises(jelly.JellyArgumentError, match="one source"):
+        jelly.validate(folder, against=A, against_format="nt")
+    assert jelly.validate(folder / "c.csv", against=folder / "b.nq.gz") == []
+    (folder / "e.csv").write_text("s,x\n1,2\n")
+    [problem] = jelly.validate(folder / "e.csv")
+    assert "the columns are not those" in problem.message
