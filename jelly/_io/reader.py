@@ -238,7 +238,10 @@ class Reader(SourceReader):
             The next statements. All statements before an error are yielded before it is raised.
         """
         decoder = self._decoder
-        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
+        if hasattr(decoder, "batches"):
+            batches = decoder.batches(self.source)
+        else:
+            batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
         with self, self.source.named():
             yield from batches
 

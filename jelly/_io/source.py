@@ -183,6 +183,8 @@ class Source:
         # The first decompressed bytes, and the further arguments of `explain` for them.
         self.head: bytes = b""
         self.expected: tuple[str, Collection[str], str] | None = None
+        # Whether what is there is to be given at once.
+        self.is_live: bool = getattr(src, "is_live", False) is True
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
