@@ -17,6 +17,7 @@ from jelly._layouts import Layout
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.arrow import compute, datasets, from_batches, pa, schema
+from jelly.errors import JellyArgumentError
 
 __all__ = ["Scan", "scan"]
 
@@ -99,7 +100,7 @@ class Scan(_Dataset):
         Iterator[pyarrow.RecordBatch]
             Record batches, none of them empty.
         """
-        wanted = self._schema.names if columns is None else list(columns)
+        wanted = self._fields(columns).names
         known = {} if filter is None else conditions_of(filter)
         # A condition that is not understood may be of any column.
         names = self._schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
@@ -113,9 +114,18 @@ class Scan(_Dataset):
                 yield kept.select(wanted)
 
     def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
-        names = self._schema.names if columns is None else list(columns)
-        fields = pa.schema([self._schema.field(name) for name in names])
-        return pa.RecordBatchReader.from_batches(fields, self.to_batches(names, filter))
+        fields = self._fields(columns)
+        return pa.RecordBatchReader.from_batches(fields, self.to_batches(fields.names, filter))
+
+    def _fields(self, columns: Sequence[str] | None) -> pa.Schema:
+        """The schema of some columns."""
+        if columns is None:
+            return self._schema
+        known = self._schema.names
+        if unknown := [name for name in columns if name not in known]:
+            given = ", ".join(map(repr, unknown))
+            raise JellyArgumentError(f"unknown columns {given}: expected some of {', '.join(known)}")
+        return pa.schema([self._schema.field(name) for name in columns])
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
         """Make a scanner of pyarrow.

@@ -36,7 +36,7 @@ INLINE = {
     ("_io/sniff.py", r'\A\[?\s*\{\s*(?:\"|\})'),
     ("_io/remote.py", r"[?\[]"),
     ("_io/remote.py", "[0-9]{1,18}"),
-    ("_io/source.py", "[?#]"),
+    ("_sources/names.py", "[?#]"),
     ("messages/_tar.py", b"[0-9]{1,19}"),
     ("_formats/result_syntaxes.py", '[",\r\n]'),
     ("spark/_partitions.py", "^file:(//(?=/))?"),
