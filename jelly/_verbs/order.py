@@ -75,7 +75,7 @@ def sorted_rows(batch: Batch, by: str, *, unique: bool = False, in_pieces: bool 
     """
     keys = _keys(batch, by)
     if len(keys) == 1:
-        # Rows that are equal in all places may change places; else numpy's sort for pieces is stable, and fast for them.
+        # Rows that are equal everywhere may change places. For pieces that are in order a stable sort is the fast one.
         stable = in_pieces or unique or not set("spo" if batch.g is None else "spog") <= set(by)
         order = np.argsort(keys[0], kind="stable" if stable else None)
     else:

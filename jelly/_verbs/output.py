@@ -11,8 +11,9 @@ from jelly._core.base.batch import Batch
 from jelly._find.sources import Sources
 from jelly._formats.registry import JELLY, find, table_kind
 from jelly._io.source import Progress
+from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
 from jelly._tools.blank_node_scope import Mode
 from jelly.errors import JellyArgumentError
 
@@ -92,6 +93,7 @@ def write_batches(
     format = find(to_format, name if isinstance(name, str) else "")
     iterator = iter(batches)
     first = next(iterator, None)
+    allowed = open_fields(options)
     if format is JELLY and not isinstance(options, StreamOptions):
         wide: dict[str, Any] = {}
         if known or first is None:
@@ -100,8 +102,16 @@ def write_batches(
             wide["physical_type"] = PhysicalType.QUADS
         if not is_path:
             wide |= {"rdf_star": True, "generalized_statements": True, "version": 2}
-        options = wide | dict(options or {})
+        wide |= dict(options or {})
+        base = first.options if keep_frames and first is not None else None
+        if base is None:
+            options, allowed = wide, allowed - wide.keys()
+        else:
+            options = changed(base.replace(max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE)), wide)
+            if missed := missing(options, first, allowed):
+                options = changed(options, missed)
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:
+        writer.allow(allowed)
         declared: dict[str, str] = {}
         for batch in chain([] if first is None else [first], iterator):
             first = None
