@@ -1,9 +1,9 @@
 """Statements behind those of a Jelly file, with its index.
 
-No step of the file system both takes the old index away and puts the new end there, for readers that know of no journal:
-who writes behind the end of a file leaves half a frame if it is killed. So the new file is made beside the old one and
-renamed. Its bytes up to the old end are not decoded, and the system copies them itself (``copy_file_range``): on file
-systems that share blocks (Btrfs, XFS, APFS over the network) without copying at all.
+No step of a file system takes the old index away and puts the new end there at once: who writes behind the end of a
+file leaves half a frame if it is killed, for readers that know of no journal. So the new file is made beside the old
+one and renamed. The bytes up to the old end are not decoded, and the system copies them (``copy_file_range``): file
+systems that share blocks, such as Btrfs and XFS, do not even copy them.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def append(
 
     Notes
     -----
-    An index in a sidecar file (``.idx``) is made anew when the file has its name. Filters in an index are left out of the
-    new one: none denies a new statement.
+    An index in a sidecar file (``.idx``) is made anew when the file has its name. Filters in an index are left out of
+    the new one: none denies a new statement.
 
     Examples
     --------

@@ -42,6 +42,7 @@ from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, opened, settings_of, wide_advice
 from jelly.cli.results import results
+from jelly.cli.verbs import VERBS
 from jelly.patch import PATCH_FORMATS
 from jelly.stats import stats
 
@@ -114,7 +115,7 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results):
+for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
     cli.add_command(_command)
 
 
