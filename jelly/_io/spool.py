@@ -41,8 +41,8 @@ class Spool:
         self._batches: list[Batch] = []
         self.nbytes = 0  # of what is in memory
         self._file: Any = None
-        self._closed = False
-        self._encoder = Encoder(default_options(4).replace(rdf_star=True, generalized_statements=True), frame_rows=4096)
+        options = default_options(4).replace(rdf_star=True, generalized_statements=True)
+        self._encoder: Any = Encoder(options, frame_rows=4096)
         self.rows = 0
 
     @property
@@ -66,13 +66,19 @@ class Spool:
             self._file.write(self._encoder.encode(batch, False))
         self._batches, self.nbytes = [], 0
 
+    def end(self) -> None:
+        """Nothing more is added."""
+        if self._encoder is not None:
+            if self._file is not None:
+                self._file.write(self._encoder.close())
+                self._file.flush()
+            self._encoder = None  # its tables and buffers take some MB
+
     def batches(self, chunk: int = CHUNK, **settings: Any) -> Iterator[Batch]:
         """All of them. Nothing can be added after this. ``settings`` are those of the `Decoder`."""
+        self.end()
         yield from self._batches
         if self._file is not None:
-            if not self._closed:
-                self._file.write(self._encoder.close())
-                self._closed = True
             self._file.seek(0)
             decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES, **settings)
             yield from drain(decoder, iter(partial(self._file.read, chunk), b""))

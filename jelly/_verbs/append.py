@@ -9,7 +9,6 @@ systems that share blocks, such as Btrfs and XFS, do not even copy them.
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,15 +25,14 @@ from jelly._io.widening import ALL_FIELDS, LateError, missing
 from jelly._options import MIN_NAME_TABLE, StreamOptions
 from jelly._seekable.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
 from jelly._seekable.sidecar import SUFFIX, make_sidecar
-from jelly._tools.blank_node_scope import Mode
-from jelly._verbs.output import Input, write_batches
+from jelly._verbs.output import Input, Mode, write_batches
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["append"]
 
 # The tags of a frame's metadata, of its key and of its value.
 _ENTRY, _KEY, _VALUE = b"\x7a", b"\x0a", b"\x12"
-_COPIED = 1 << 30
+_COPIED, _BLOCK = 1 << 30, 1 << 20
 
 
 @checked(READING)
@@ -267,7 +265,7 @@ def _copy(file: Any, made: Any, size: int) -> None:
     file.seek(at)
     made.seek(at)
     while at < size:
-        data = file.read(min(size - at, shutil.COPY_BUFSIZE))
+        data = file.read(min(size - at, _BLOCK))
         if not data:
             raise JellyError("the file has become shorter while it was read")
         made.write(data)

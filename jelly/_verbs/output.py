@@ -17,7 +17,7 @@ from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
 from jelly._tools.blank_node_scope import Mode
 from jelly.errors import JellyArgumentError
 
-__all__ = ["MEMORY", "Input", "Options", "write_batches"]
+__all__ = ["MEMORY", "Input", "Mode", "Options", "write_batches"]
 
 Options = StreamOptions | Mapping[str, Any] | None
 
@@ -103,8 +103,8 @@ def write_batches(
         if not is_path:
             wide |= {"rdf_star": True, "generalized_statements": True, "version": 2}
         wide |= dict(options or {})
-        base = first.options if keep_frames and first is not None else None
-        if base is None:
+        base = None if first is None or not keep_frames else first.options
+        if base is None or first is None:
             options, allowed = wide, allowed - wide.keys()
         else:
             options = changed(base.replace(max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE)), wide)

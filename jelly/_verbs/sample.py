@@ -14,8 +14,7 @@ from jelly._core.base.batch_concat import join_batches
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
-from jelly._tools.blank_node_scope import Mode
-from jelly._verbs.output import Input, Options, write_batches
+from jelly._verbs.output import Input, Mode, Options, write_batches
 from jelly.errors import JellyArgumentError
 
 __all__ = ["sample"]

@@ -12,9 +12,8 @@ from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._io.spool import Spool
-from jelly._tools.blank_node_scope import Mode
 from jelly._verbs.order import check_order, in_slices, merged, sorted_rows
-from jelly._verbs.output import MEMORY, Input, Options, write_batches
+from jelly._verbs.output import MEMORY, Input, Mode, Options, write_batches
 from jelly.errors import JellyArgumentError
 
 __all__ = ["in_order", "merge", "sort"]
@@ -47,6 +46,7 @@ def in_order(batches: Iterable[Batch], by: str, memory: int = MEMORY, *, unique:
             spool = Spool(0, stack)
             for batch in batches:
                 spool.add(batch)
+            spool.end()
             return spool
 
         def read(some: list[Spool]) -> Iterator[Batch]:

@@ -20,8 +20,7 @@ from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.spool import Spool
-from jelly._tools.blank_node_scope import Mode
-from jelly._verbs.output import MEMORY, Input, Options, write_batches
+from jelly._verbs.output import MEMORY, Input, Mode, Options, write_batches
 from jelly._verbs.sort import in_order
 from jelly.errors import JellyArgumentError, JellyLimitError
 

@@ -15,8 +15,7 @@ from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._io.source import Progress
 from jelly._io.spool import HashFile, Spool, compare, marks
-from jelly._tools.blank_node_scope import Mode
-from jelly._verbs.output import MEMORY, Input, Options, write_batches
+from jelly._verbs.output import MEMORY, Input, Mode, Options, write_batches
 
 __all__ = ["distinct", "unique"]
 

@@ -117,6 +117,7 @@ def cli() -> None:
 
 for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
     cli.add_command(_command)
+cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):

@@ -28,7 +28,7 @@ from jelly.patch._changes import RowHasher
 from jelly.patch._rematch import rematch
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
 
-__all__ = ["diff", "write_diff"]
+__all__ = ["diff", "diff_batches", "write_diff"]
 
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
@@ -105,7 +105,8 @@ class _Comparison:
     def _compare_files(self) -> Any:
         """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
         fresh = self._marks(self._spools[NEW].rows)
-        compare(*self._files, self._bound, self._gone, fresh)
+        old, new = self._files
+        compare(old, new, self._bound, self._gone, fresh)
         return fresh
 
     def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
@@ -157,7 +158,7 @@ def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operati
     return [*gone, *(AddNamespace(name, new[name]) for name in changed if name in new)]
 
 
-def _diff_batches(
+def diff_batches(
     old: Any,
     new: Any,
     memory: int,
@@ -167,6 +168,7 @@ def _diff_batches(
     settings: dict[str, Any],
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
+    """The rows of the patch that `diff` makes; temporary files are closed by ``stack``."""
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
 
@@ -240,7 +242,7 @@ def diff(
     ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
     """
     with ExitStack() as stack:
-        return patch_of_batches(_diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
+        return patch_of_batches(diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
 
 
 @checked(READING)
@@ -305,7 +307,7 @@ def write_diff(
     """
     with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
         writer.extend(headers)
-        for batch in _diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
+        for batch in diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
             writer.add_batch(batch)
             if counted is not None:
                 counted.update(np.asarray(batch.op).tolist())
