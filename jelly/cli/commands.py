@@ -53,6 +53,7 @@ from jelly.cli.reading import (
     wide_advice,
 )
 from jelly.cli.results import results
+from jelly.cli.verbs import VERBS
 from jelly.patch import PATCH_FORMATS
 from jelly.stats import stats
 
@@ -125,8 +126,9 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results):
+for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
     cli.add_command(_command)
+cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):

@@ -22,6 +22,7 @@ __all__ = [
     "STATEMENTS",
     "Decorator",
     "ParamType",
+    "Size",
     "blank_node_options",
     "can_have_index",
     "layout_option",

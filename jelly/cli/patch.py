@@ -279,7 +279,8 @@ def apply_(
 @patch.command(short_help="Write the patch that turns one file into another.")
 @click.argument("old")
 @click.argument("new")
-@click.argument("dst", metavar="OUT")
+@click.argument("dst", metavar="[OUT]", required=False)
+@click.option("--stat", is_flag=True, help="Print how many statements of each predicate differ, and write no patch.")
 @_to
 @_type
 @_triples
@@ -297,7 +298,8 @@ def apply_(
 def diff(
     old: str,
     new: str,
-    dst: str,
+    dst: str | None,
+    stat: bool,
     to_format: str | None,
     stream_type: str | None,
     triples: bool,
@@ -307,34 +309,50 @@ def diff(
 ) -> None:
     """Write the patch that turns the statements and namespaces of OLD into those of NEW.
 
-    The number of additions and deletions is printed on standard error.
+    The number of additions and deletions is printed on standard error. With --stat there is no OUT: a line for each
+    predicate is printed, with a tab between what is added, what is deleted, and the predicate.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
     patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
     --no-match-blank-nodes only labels count: nodes without one, such as [] in Turtle, are called anon0, anon1 and so on
     by their position in the file.
     """
+    if stat == (dst is not None) or (stat and (to_format or stream_type or triples)):
+        raise click.UsageError("give OUT, or --stat without OUT and its options")
     settings["memory"] <<= 20
-    target = _target(dst, to_format)
-    settings |= {"to_format": target, "seekable": _seekable(dst, target)}
-    counted: Counter[int] = Counter()
     try:
         with progress_bar("Comparing", dst == "-") as progress:
-            patches.write_diff(
-                dst, old, new, _options(stream_type, triples), progress=progress, counted=counted, **settings, **limits
-            )
+            if dst is None:
+                found = patches.diff_stat(old, new, progress=progress, **settings, **limits)
+            else:
+                options = _options(stream_type, triples)
+                found = _write_diff(dst, old, new, to_format, options, progress, settings | limits)
     except (jelly.JellyError, OSError) as error:
         if not exit_code or isinstance(error, BrokenPipeError):
             raise
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
-    added, deleted = counted[Op.ADD], counted[Op.DELETE]
+    for predicate, (more, fewer) in found.predicates.items():
+        click.echo(f"+{more}\t-{fewer}\t{predicate}")
+    added, deleted = found.added, found.deleted
     told = f"{added} addition{'s' * (added != 1)}, {deleted} deletion{'s' * (deleted != 1)}"
-    if changed := counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]:
+    if changed := found.namespaces:
         told += f", {changed} change{'s' * (changed != 1)} of namespaces"
     click.echo(told, err=True)
-    if exit_code and added + deleted + changed:
+    if exit_code and found:
         click.get_current_context().exit(1)
+
+
+def _write_diff(
+    dst: str, old: str, new: str, to_format: str | None, options: Any, progress: Any, settings: dict[str, Any]
+) -> patches.DiffStat:
+    """Write a patch, and count its rows."""
+    target = _target(dst, to_format)
+    counted: Counter[int] = Counter()
+    settings |= {"to_format": target, "seekable": _seekable(dst, target), "progress": progress, "counted": counted}
+    patches.write_diff(dst, old, new, options, **settings)
+    changed = counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]
+    return patches.DiffStat(counted[Op.ADD], counted[Op.DELETE], changed)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:
