@@ -13,6 +13,7 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
@@ -86,6 +87,11 @@ cdef bytes save_state(DecoderState* d):
         put_number(&w, d.t.last_name)
         put_number(&w, d.t.last_prefix)
         put_number(&w, d.in_graph)
+        if d.columnar:
+            # What the options of Python do not say.
+            put_number(&w, d.header.numbering)
+            put_number(&w, d.header.rdf)
+            put_number(&w, d.columns.open)
         for slot in range(4):
             if d.last[slot] == UNSET:
                 put_number(&w, STATE_UNSET)
@@ -174,6 +180,10 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
     if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
         raise broken()
     d.in_graph = take_number(&r, 1) != 0
+    if d.columnar:
+        d.header.numbering = <int>take_number(&r, NUMBERING_P)
+        d.header.rdf = <int>take_number(&r, RDF_12)
+        d.columns.open = take_number(&r, 1) != 0
     free_arena(&d.carry)
     if init_arena(&d.carry, 3, 1, 8, 256, d.text_limit) < 0:
         raise MemoryError
@@ -215,4 +225,9 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             d.last[slot] = UNSET
     d.header = d.next
     d.has_header = True
+    d.columnar = d.header.version == COLUMN_VERSION
+    d.columns.stage = 0
+    if d.columnar:
+        d.columns.restated = True
+        d.columns.seen = False
     return OK
