@@ -219,7 +219,7 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
 
 cdef int take_literals(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept nogil:
     cdef Numbers* texts = &c.lists[COLUMN_LEX_VALUES]
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef LiteralKind* known
     cdef Reader lex
     cdef int64_t number = c.literal_kind

@@ -46,7 +46,7 @@ cdef enum:
 
 cdef int64_t step(DecoderState* d) noexcept nogil:
     """How many rows to read now: up to a message without rows, which may be one of very many."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef int64_t n = min(STEP_ROWS, f.row_count - f.rows, d.max_rows - d.b.n_rows)
     cdef Numbers ahead = f.lengths
     cdef int64_t rows = f.gap
@@ -62,7 +62,7 @@ cdef int64_t step(DecoderState* d) noexcept nogil:
 
 cdef int take_gap(DecoderState* d) noexcept nogil:
     """A message ends here; how many rows has the next one?"""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     if end_message(d) != OK:
         return d.fault.code
     f.gap = NO_LIMIT
@@ -74,7 +74,7 @@ cdef int take_gap(DecoderState* d) noexcept nogil:
 
 cdef int read_cells(DecoderState* d) noexcept nogil:
     """The rows of the present frame. OK at its end, FULL in the middle, negative on a fault."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef BatchData* b = d.b
     cdef int64_t n, to_end
     while f.rows < f.row_count or f.gap == 0:
@@ -152,7 +152,7 @@ cdef int note_field(Numbers* list, Reader* r, const uint8_t* begin, bint numbers
 
 cdef int read_tags(DecoderState* d, Column* c, bint keep) noexcept nogil:
     """The language tags of a column; `keep` those of the objects, since nothing else has literals."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef Numbers texts = c.lists[COLUMN_LANGTAGS]
     cdef Numbers directions = c.lists[COLUMN_DIRECTIONS]
     cdef Tag* tags
@@ -313,7 +313,7 @@ cdef int read_declaration(DecoderState* d, Reader r) noexcept nogil:
 
 cdef int check_lengths(DecoderState* d) noexcept nogil:
     """Whether the messages have their rows, and where the first one ends."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef Numbers lengths = f.lengths
     cdef int64_t left = f.row_count
     cdef int64_t length
@@ -335,7 +335,7 @@ cdef int check_lengths(DecoderState* d) noexcept nogil:
 
 cdef int open_batch(DecoderState* d) noexcept nogil:
     """The columns of a frame: its entries are applied first, wherever they stand."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef Reader r = f.batch
     cdef Reader span
     cdef const uint8_t* begin
@@ -414,7 +414,7 @@ cdef int restate(DecoderState* d, Reader row, const uint8_t* behind) noexcept no
 
 
 cdef int open_frame(DecoderState* d) noexcept nogil:
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef Reader r, span, row, whole
     cdef const uint8_t* behind = d.frame_start
     cdef int field
@@ -461,7 +461,7 @@ cdef int open_frame(DecoderState* d) noexcept nogil:
 
 cdef int read_marks(DecoderState* d) noexcept nogil:
     """Metadata and then namespaces. FULL where they are many."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef Reader span
     cdef int64_t tag
     while f.stage == METADATA:
@@ -490,7 +490,7 @@ cdef int read_marks(DecoderState* d) noexcept nogil:
 
 cdef int run_columns(DecoderState* d) noexcept nogil:
     """`run` for a stream of version 3. A row of options of another version ends it, with NEED_TABLES."""
-    cdef Columns* f = &d.columns
+    cdef Columns* f = d.columns
     cdef int status
     while True:
         if not d.in_frame:
@@ -523,4 +523,6 @@ cdef int run_columns(DecoderState* d) noexcept nogil:
 
 
 cdef void free_columns(DecoderState* d) noexcept nogil:
-    free(d.columns.tags)
+    if d.columns != NULL:
+        free(d.columns.tags)
+    free(d.columns)

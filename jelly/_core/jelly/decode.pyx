@@ -580,10 +580,10 @@ cdef int read_rows(DecoderState* d) noexcept nogil:
             if much_metadata(d.b):
                 return FULL
         elif field == FRAME_COLUMNS:
-            d.columns.seen = True  # options of version 3 may follow: columns.pyx then reads the frame
+            d.has_columns = True  # options of version 3 may follow: columns.pyx then reads the frame
         elif field < 0:
             return malformed(d, frame)
-    if d.columns.seen:
+    if d.has_columns:
         return fail(&d.fault, COLUMNS_IN_ROWS if d.has_header else NO_OPTIONS, d.frame_start)
     return OK
 

@@ -97,4 +97,5 @@ ctypedef struct DecoderState:
     Limits limits
     Fault fault
     bint columnar  # the stream is of version 3
-    Columns columns
+    bint has_columns  # the frame does, and it is not known yet whether it may
+    Columns* columns  # NULL until a stream is of version 3

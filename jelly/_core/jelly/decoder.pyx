@@ -28,7 +28,7 @@ from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
     ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
 )
-from jelly._core.jelly.saved_state cimport begin_stream, load_state, save_state
+from jelly._core.jelly.saved_state cimport begin_stream, load_state, make_columns, save_state
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
@@ -322,7 +322,7 @@ cdef class Decoder(PushReader):
         elif self.d.transaction == OPEN:
             fail(&self.d.fault, OPEN_PATCH, NULL)
             self.error = self.make_error()
-        elif self.d.columns.open:
+        elif self.d.columnar and self.d.columns.open:
             # Of a log in columns: the last message goes on to the end.
             if self.batch is None:
                 self.start_batch()
@@ -489,6 +489,8 @@ cdef class Decoder(PushReader):
             raise self.make_error()
         self.d.has_header = True
         self.d.columnar = h.version == COLUMN_VERSION
+        if self.d.columnar and make_columns(&self.d) != OK:
+            raise MemoryError
         self.read_options = options
         self.make_tables()
         if state is None:

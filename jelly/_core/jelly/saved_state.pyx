@@ -1,7 +1,7 @@
 """Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 
 from jelly._core.base.batch cimport (
     CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
@@ -13,7 +13,7 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
 from jelly._core.base.utf8 cimport check_utf8
-from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
@@ -226,8 +226,16 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
     d.header = d.next
     d.has_header = True
     d.columnar = d.header.version == COLUMN_VERSION
-    d.columns.stage = 0
     if d.columnar:
+        if make_columns(d) != OK:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        d.columns.stage = 0
         d.columns.restated = True
-        d.columns.seen = False
+        d.has_columns = False
     return OK
+
+
+cdef int make_columns(DecoderState* d) noexcept nogil:
+    if d.columns == NULL:
+        d.columns = <Columns*>calloc(1, sizeof(Columns))
+    return OK if d.columns != NULL else NO_MEMORY
