@@ -21,7 +21,7 @@ from jelly._io.source import Progress, name_of, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, NEWEST_WRITTEN, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.errors import JellyArgumentError
@@ -333,8 +333,9 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes["physical_type"] = other.physical_type
         for name in ("rdf_star", "generalized_statements"):
             changes[name] = getattr(first, name) or getattr(other, name)
-        for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
+        for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
+        changes["version"] = min(max(first.version, other.version), NEWEST_WRITTEN)
         first = changed(first, changes)
     return first
 
@@ -352,7 +353,7 @@ def choose_options(
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
-    version = source.version if source is not None else 2 if reader.format.namespaces else 0
+    version = min(source.version, NEWEST_WRITTEN) if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
         if options.version == 0:
             options = options.replace(version=version)
