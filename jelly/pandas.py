@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jelly._find.dataset import scan
 from jelly._find.pattern import Pattern
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
-from jelly.arrow import read_arrow
+from jelly.arrow import compute, read_arrow
 from jelly.errors import MissingExtraError
 
 try:
     import pandas as pd
 except ImportError:
     raise MissingExtraError("jelly.pandas needs pandas: pip install 'jelly-rdf[pandas]'") from None
-
-if TYPE_CHECKING:
-    from pyarrow.compute import Expression
 
 __all__ = ["read_jelly"]
 
@@ -36,7 +33,7 @@ def read_jelly(
     src: Any,
     *,
     columns: Sequence[str] | None = None,
-    filter: Pattern | Expression | None = None,
+    filter: Pattern | compute.Expression | None = None,
     categories: bool = False,
     **settings: Any,
 ) -> pd.DataFrame:
