@@ -74,6 +74,7 @@ PAGES = (
     ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
+    Page("pandas.md", "jelly.pandas", "jelly.pandas"),
     Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from jelly._sources.blank_node_scope import Mode
     from jelly._sources.sources import Sources
 
-__all__ = ["Frame", "Reader", "is_several", "loads", "options", "read", "read_batches", "read_frames"]
+__all__ = [
+    "Frame",
+    "Reader",
+    "is_several",
+    "loads",
+    "options",
+    "read",
+    "read_batches",
+    "read_frames",
+    "uniform_batches",
+]
 
 Statement = Triple | Quad
 
@@ -385,9 +395,16 @@ def read(
     o en
     """
     settings.setdefault("batch_rows", READ_ROWS)
+    return StatementIterator(uniform_batches(src, blank_nodes, skolem_base, settings))
+
+
+def uniform_batches(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Iterator[Batch]:
+    """The Batches of one or several sources; those of one are all of triples or all of quads."""
     if blank_nodes is not None or is_several(src):
-        return StatementIterator(_several(src, blank_nodes, skolem_base, settings).batches())
-    return iter(Reader(src, **settings))
+        return _several(src, blank_nodes, skolem_base, settings).batches()
+    return Reader(src, **settings).uniform()
 
 
 def _several(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Sources:

@@ -10,6 +10,7 @@ from concurrent.futures import TimeoutError as Waiting
 from typing import Any, TypeVar
 
 from jelly._core.base.batch import Batch
+from jelly._core.terms.model import Quad, Triple
 from jelly._formats.registry import READING
 from jelly._io.reader import READ_ROWS, Frame
 from jelly._io.settings import checked
@@ -72,7 +73,7 @@ class AsyncReader:
     def __repr__(self) -> str:
         return f"<jelly.AsyncReader of {type(self._src).__name__}>"
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
+    async def __aiter__(self) -> AsyncIterator[Triple | Quad]:
         async for batch in self.batches(batch_rows=READ_ROWS):
             for statement in batch.statements():
                 yield statement
@@ -185,7 +186,7 @@ def _bridged(src: Any, loop: asyncio.AbstractEventLoop, made: list[_Chunks]) -> 
 @checked(READING)
 def aread(
     src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[Triple | Quad]:
     """Read statements one by one without blocking the event loop.
 
     Parameters

@@ -159,7 +159,7 @@ def test_a_misspelt_column_names_the_known_ones():
     scan = jelly.scan(A, format="nt")
     for call in (scan.to_table, scan.scanner, lambda columns: scan.head(1, columns=columns),
                  lambda columns: list(scan.to_batches(columns))):  # fmt: skip
-        with pytest.raises(jelly.JellyArgumentError, match="'sbject': expected some of subject, predicate"):
+        with pytest.raises(ValueError, match="'sbject': expected some of subject, predicate"):
             call(columns=["sbject"])
 
 
@@ -232,3 +232,23 @@ def test_stats_and_validate_of_several(folder):
     (folder / "e.csv").write_text("s,x\n1,2\n")
     [problem] = jelly.validate(folder / "e.csv")
     assert "the columns are not those" in problem.message
+
+
+def test_other_libraries_read_several(folder):
+    pytest.importorskip("rdflib")
+    pytest.importorskip("pyoxigraph")
+    import pyoxigraph
+
+    import jelly.oxigraph
+    import jelly.rdflib
+
+    assert sorted(str(row[2]) for row in jelly.rdflib.read(folder)) == ["A", *"BBBBBB"]
+    assert len({row[0] for row in jelly.rdflib.read(folder)}) == 7
+    assert {str(row[0]) for row in jelly.rdflib.read(folder, blank_nodes="keep")} == {"x"}
+    assert [len(graph) for graph in jelly.rdflib.read_graphs(folder / "c.parquet")] == [1]
+    assert len({row.subject for row in jelly.oxigraph.read([folder / "a.nt", folder / "c.csv"])}) == 2
+    store = pyoxigraph.Store()
+    assert (jelly.oxigraph.load(store, folder), len(store)) == (7, 7)
+    found = jelly.canonicalize([folder / "a.nt", folder / "c.csv"])
+    assert (found.statements, len(found.labels)) == (2, 2)
+    assert jelly.canonicalize(folder / "c.parquet").digest == jelly.canonicalize(folder / "c.jelly").digest
