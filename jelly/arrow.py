@@ -68,6 +68,7 @@ from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
+from jelly._seekable.filters import Query
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 
 try:
@@ -498,8 +499,16 @@ def read_arrow(
     keep = None if filter is None else filter.rows
     maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     settings["batch_rows"] = batch_rows
+    query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
-    made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
+    if file is None and query is not None:
+        from jelly._find.segments import open_filtered
+
+        file = open_filtered(src, settings)
+    if file is None:
+        made = _whole(Reader(src, **settings), maker)
+    else:
+        made = _segments(file, maker, threads, start or 0, stop, query)
     next(made)
     return pa.RecordBatchReader.from_batches(maker.schema, made)
 
@@ -536,7 +545,7 @@ def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch
 
 
 def _segments(
-    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None
+    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None, query: Query | None
 ) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
@@ -545,7 +554,7 @@ def _segments(
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())
 
-        parts = file.parts(start, stop, whole=maker.has_metadata)
+        parts = file.parts(start, stop, whole=maker.has_metadata, query=query)
         yield from file.run([partial(make, part) for part in parts], threads)
 
 

@@ -10,11 +10,13 @@ from contextlib import closing
 from typing import Any
 
 from jelly._core.base.batch import Batch
+from jelly._find.segments import Condition, query_of, read_filtered
 from jelly._formats.registry import FORMATS, find, having, table_kind
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import is_web, split_suffix
-from jelly._seekable.sidecar import SUFFIX
+from jelly._seekable.filters import Query
+from jelly._seekable.index import SUFFIX
 from jelly._tools.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyArgumentError
 
@@ -72,16 +74,20 @@ class Sources:
         mode: Mode = blank_nodes or ("scope" if len(self.each) > 1 else "keep")
         self.labels: BlankNodes = BlankNodes(mode, skolem_base)
 
-    def batches(self) -> Iterator[Batch]:
-        """The Batches of all sources, in order."""
+    def batches(self, condition: Condition | None = None) -> Iterator[Batch]:
+        """The Batches of all sources, in order; of files with filters those that may have rows of a condition."""
+        query = query_of(condition, self.labels)
         for number, source in enumerate(self.each):
             # What has no path is another source than its neighbours.
             name = os.fspath(source) if isinstance(source, str | os.PathLike) else f"source {number}"
-            yield from self.labels.batches(str(name), self.read(source))
+            yield from self.labels.batches(str(name), self.read(source, query))
 
-    def read(self, source: Any) -> Iterator[Batch]:
+    def read(self, source: Any, query: Query | None = None) -> Iterator[Batch]:
         """The Batches of one source, all of them of triples or all of quads."""
         settings = self.settings
+        if (chosen := read_filtered(source, query, settings)) is not None:
+            yield from chosen
+            return
         if isinstance(source, str | os.PathLike):
             name = os.fspath(source)
             if settings.get("format") is None and table_kind(name) is not None:

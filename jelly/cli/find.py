@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -113,7 +114,7 @@ def _run(
     if named := [file for file in each if from_format is not None or table_kind(file) is None]:
         settings_of(named, from_format, limits)  # refuses unknown suffixes, and limits that no file has
     sources = Sources(each, blank_nodes, skolem_base, format=from_format, **limits)
-    matches = jelly.Matches(pattern, sources.batches)
+    matches = jelly.Matches(pattern, partial(sources.batches, pattern))
     if counting:
         number = matches.count()
         click.echo(str(number))
