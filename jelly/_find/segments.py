@@ -62,7 +62,7 @@ def open_filtered(
 
 
 def read_filtered(source: Any, query: Query | None, settings: Mapping[str, Any]) -> Iterator[Batch] | None:
-    """The Batches of the segments of a file that may hold what a query looks for; None if it must be read as a whole."""
+    """The Batches of the segments of a file that may match a query; None if it must be read as a whole."""
     file = None if query is None else open_filtered(source, settings)
     return None if file is None else _read(file, query)
 

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from jelly._formats.arrow_input import pyarrow_errors, to_stream, validated
 from jelly._formats.registry import TABLE_SUFFIXES, table_kind
@@ -14,7 +14,7 @@ from jelly._io.source import Sink
 from jelly._layouts import LAYOUTS, Layout
 from jelly._options import StreamOptions
 from jelly.arrow import BATCH_ROWS, csv, pa, parquet, read_arrow, write_arrow
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
 
@@ -35,18 +35,21 @@ def convert_table(
     to_format: str | None = None,
     options: StreamOptions | Mapping[str, Any] | None = None,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     **limits: Any,
 ) -> int:
     """Convert between a table file and a file of statements, by their suffixes. Return the number of statements.
 
-    ``layout`` and ``threads`` are keywords of `read_arrow`, ``options`` and ``seekable`` of `Writer`,
-    ``limits`` of `Reader`.
+    ``layout`` and ``threads`` are keywords of `read_arrow`, ``options``, ``seekable`` and ``index`` of
+    `Writer`, ``limits`` of `Reader`.
     """
+    if index is not None and table_kind(dst):
+        raise JellyArgumentError("index= does not go with tables")
     return convert_with(
         src,
         dst,
         lambda: read_arrow(src, layout=layout, threads=threads, format=from_format, **limits),
-        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
+        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable, index=index),
     )
 
 

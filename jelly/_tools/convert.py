@@ -58,7 +58,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"})
 def convert(
     src: Any,
     dst: Any,
@@ -72,6 +72,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     progress: Progress | None = None,
     namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
@@ -81,7 +82,7 @@ def convert(
 
     The input or the output may be a table: a path with the suffix ``.parquet``, ``.arrow`` or ``.csv``, with the
     columns of the layout ``"flat"`` (see `jelly.arrow`; extra ``arrow``). Of the keywords, stream options, formats,
-    ``strict``, ``seekable`` and limits go with tables.
+    ``strict``, ``seekable``, ``index`` and limits go with tables.
 
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
@@ -108,6 +109,8 @@ def convert(
         Write the length of each frame before it.
     seekable : bool, default False
         Write keyframes and an index, see `Writer`.
+    index : {"terms"}, optional
+        Also write filters of terms into the index, see `Writer`.
     progress : callable, optional
         Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
     namespaces : mapping of str to str, optional
@@ -152,7 +155,7 @@ def convert(
                 raise JellyArgumentError(f"{name}= does not go with tables")
         formats = {"from_format": from_format, "to_format": to_format}
         settings = {**limits, **({"strict": True} if strict else {})}
-        return _convert_table(src, dst, began, **formats, options=options, seekable=seekable, **settings)
+        return _convert_table(src, dst, began, **formats, options=options, seekable=seekable, index=index, **settings)
     reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
     reader.source.expected = (reader.format.name, FORMATS, "from_format")
     with reader:
@@ -177,6 +180,7 @@ def convert(
             frame_bytes=frame_bytes,
             delimited=delimited,
             seekable=seekable,
+            index=index,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)

@@ -20,7 +20,7 @@ def of_file(query: Query | None, said: Iterable[tuple[str, object]]) -> Query | 
 def matching(
     path: str, query: Query | None, format: str | None, opener: Callable[[str], BinaryIO]
 ) -> tuple[list[int], list[int]] | None:
-    """The numbers of the segments that may match a query, and at which bytes all segments begin; None without filters."""
+    """The numbers of the segments that may match a query, and where all segments begin; None without filters."""
     file = None if query is None else open_filtered(path, {"format": format}, opener)
     if file is None:
         return None
