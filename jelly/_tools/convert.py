@@ -61,7 +61,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"})
 def convert(
     src: Any,
     dst: Any,
@@ -75,6 +75,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     progress: Progress | None = None,
     namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
@@ -115,6 +116,8 @@ def convert(
         Write the length of each frame before it.
     seekable : bool, default False
         Write keyframes and an index, see `Writer`.
+    index : {"terms"}, optional
+        Also write filters of terms into the index, see `Writer`.
     progress : callable, optional
         Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
     namespaces : mapping of str to str, optional
@@ -164,8 +167,9 @@ def convert(
     target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
     if target is None or target.content is Content.TABLE:
         framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
-        others = {"options": options, "seekable": seekable, "namespaces": namespaces, "writing": writing}
-        for name, is_given in (framing | others).items():
+        places = {"seekable": seekable, "index": index}
+        others = {"options": options, "namespaces": namespaces, "writing": writing}
+        for name, is_given in (framing | places | others).items():
             if is_given:
                 raise JellyArgumentError(f"{name}= does not go with tables")
     if target is None:
@@ -206,6 +210,7 @@ def convert(
             frame_bytes=frame_bytes,
             delimited=delimited,
             seekable=seekable,
+            index=index,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)

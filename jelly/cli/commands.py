@@ -20,6 +20,7 @@ from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Content, Fo
 from jelly._io.source import is_web, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
+from jelly._seekable.index import SUFFIX
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
@@ -191,6 +192,10 @@ class _LogicalChoice(click.Choice[str]):
     default=None,
     help="Write an index for random access (default for uncompressed files).",
 )
+@click.option(
+    "--index", type=click.Choice(["terms"]),
+    help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
+)
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
@@ -269,6 +274,7 @@ def _convert(
     target = format_of(to_format, dst, "--to", tables=True)
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
+    _check_index(target, given)
     seekable = given["seekable"]
     if seekable is None:
         seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
@@ -295,6 +301,7 @@ def _convert(
             frame_bytes=given["frame_bytes"],
             delimited=not given["no_delimited"],
             seekable=seekable,
+            index=given["index"],
             progress=progress,
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
@@ -303,6 +310,16 @@ def _convert(
             **_of_syntax(source, given),
             **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
         )
+
+
+def _check_index(target: Format | None, given: dict[str, Any]) -> None:
+    if given["index"] is None:
+        return
+    if target is not JELLY:
+        raise click.UsageError(f"--index goes with Jelly only, not with {target.title if target else 'tables'}")
+    for option, other in (("--no-delimited", given["no_delimited"]), ("--no-seekable", given["seekable"] is False)):
+        if other:
+            raise click.UsageError(f"--index does not go with {option}")
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
@@ -581,19 +598,27 @@ def _count_of(
 
 @cli.command(short_help="Make an index for random access to a Jelly file.")
 @click.argument("file")
+@click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
 @reading_options(*_SEEKING_LIMITS)
-def index(file: str, limits: dict[str, Any]) -> None:
+def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
 
-    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited.
+    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited. With --terms
+    FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match; of a
+    file that has an index it holds nothing else.
 
     \b
-    Example:
+    Examples:
       jelly index people.jelly
+      jelly index --terms people.jelly
     """
     with progress_bar("Indexing") as progress:
         show = None if progress is None else lambda done, total: progress(done, total, None)
-        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes, **limits)
+        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
+        make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
+    if terms:
+        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
+        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
 
 
 @cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
