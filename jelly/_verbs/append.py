@@ -182,6 +182,8 @@ def _options(file: Any, size: int) -> StreamOptions:
         while decoder.options is None and decoder.pull() is not None:
             pass
     if decoder.options is None:
+        next(decoder.close(), None)  # the one frame of a file without lengths ends here
+    if decoder.options is None:
         raise JellyFormatError(f"no stream options were found in its {size} bytes")
     if not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
