@@ -133,7 +133,7 @@ def _locked(target: str, name: str) -> BinaryIO:
 
 def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
     size = os.fstat(file.fileno()).st_size
-    options = _options(file, size)
+    options = _options(file)
     with warnings.catch_warnings(record=True) as caught:
         index = read_index(file, size, lambda: options)
     for each in caught:
@@ -173,7 +173,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
     return tail.statements
 
 
-def _options(file: Any, size: int) -> StreamOptions:
+def _options(file: Any) -> StreamOptions:
     """The stream options of a delimited file."""
     decoder = Decoder(batch_rows=1)
     file.seek(0)
@@ -183,9 +183,7 @@ def _options(file: Any, size: int) -> StreamOptions:
             pass
     if decoder.options is None:
         next(decoder.close(), None)  # the one frame of a file without lengths ends here
-    if decoder.options is None:
-        raise JellyFormatError(f"no stream options were found in its {size} bytes")
-    if not decoder.delimited:
+    if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
     if decoder.options.max_name_table_size < MIN_NAME_TABLE:
         raise JellyFormatError(

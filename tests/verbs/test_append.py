@@ -134,7 +134,7 @@ def test_files_that_cannot_be_appended_to(tmp_path: Path) -> None:
             jelly.append(b"", tmp_path / name if name != "-" else name, format="nt")
     path = tmp_path / "x.jelly"
     for content, reason in (
-        (data[:-1], "cut off"), (data + b"\x05a", "cut off"), (b"", "no stream options"),
+        (data[:-1], "cut off"), (data + b"\x05a", "cut off"), (b"", "stream options"),
         (jelly.dumps(MORE, delimited=False), "bare frame"), (b"<a:s> <a:p> <a:o> .\n", ""),
     ):  # fmt: skip
         path.write_bytes(content)

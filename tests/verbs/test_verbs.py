@@ -189,7 +189,8 @@ def test_a_file_for_each_term(data: tuple[Path, list[Any]], by: str, tmp_path: P
 
 
 def test_names_of_files(tmp_path: Path) -> None:
-    names = ["http://e/a/b", "http://e/B", "http://e/x#", "http://e/../..", "urn:x:y/z", "http://e/é ", "a:/" + "n" * 99]
+    names = ["http://e/a/b", "http://e/B", "http://e/x#", "http://e/../..", "urn:x:y/z", "http://e/é "]
+    names.append("http://e/" + "n" * 99)
     rows = [Triple(IRI("a:s"), IRI(name), BlankNode("x")) for name in names]
     source = tmp_path / "in.jelly"
     jelly.write(source, rows)
