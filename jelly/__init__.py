@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jelly._ids.ids import GraphIds, read_ids
     from jelly._ids.tables import write_ids
     from jelly._seekable.file import JellyFile, open
+    from jelly._sources.asynchronous import AsyncReader, aread
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
@@ -66,6 +67,7 @@ __all__ = [
     "ANY",
     "IRI",
     "AnyTerm",
+    "AsyncReader",
     "Batch",
     "BlankNode",
     "Canonical",
@@ -113,6 +115,7 @@ __all__ = [
     "Writer",
     "__version__",
     "append",
+    "aread",
     "canonicalize",
     "concat",
     "convert",
@@ -147,6 +150,7 @@ name_public(__name__, __all__, globals())
 
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
+    "AsyncReader": "jelly._sources.asynchronous",
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
     "Datatype": "jelly._find.pattern",
@@ -163,6 +167,7 @@ _LAZY = {
     "Problem": "jelly._tools.validate",
     "Scan": "jelly._find.dataset",
     "append": "jelly._verbs.append",
+    "aread": "jelly._sources.asynchronous",
     "canonicalize": "jelly._tools.canonicalize",
     "concat": "jelly._verbs.concat",
     "convert": "jelly._tools.convert",

@@ -12,6 +12,8 @@ __all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "St
 
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
+# The newest version of Jelly-RDF that is written. Streams of version 3 (Jelly-RDF 1.2) are read.
+NEWEST_WRITTEN = 2
 
 _STAX = "https://w3id.org/stax/ontology#"
 
@@ -171,7 +173,10 @@ def _replaced(options: Options, changes: dict[str, Any]) -> Options:
     kept = {name: getattr(options, name) for name in _LOOSE if hasattr(options, name) and name not in changes}
     if "physical_type" in changes:
         kept.pop("logical_type", None)
-    made = replace(options, **{name: _LOOSE[name] for name in kept}, **changes)
+    loose = {name: _LOOSE[name] for name in kept} | {"version": min(options.version, NEWEST_WRITTEN)}
+    made = replace(options, **(loose | changes))
+    if options.version > NEWEST_WRITTEN and "version" not in changes:
+        kept["version"] = options.version
     for name, value in kept.items():
         object.__setattr__(made, name, value)
     return made
@@ -201,7 +206,8 @@ class StreamOptions:
         Entries in the datatype table (0 disables it).
     version : int, default 0
         Version of the format, 1 or 2. With 0 the writer chooses the lowest that fits: 2 if there are namespace
-        declarations, else 1.
+        declarations, else 1. Options that were read may have version 3, which is Jelly-RDF 1.2; a writer that gets
+        these writes version 2.
 
     Raises
     ------
@@ -231,7 +237,7 @@ class StreamOptions:
         except ValueError as error:
             raise JellyOptionsError(str(error)) from None
         _check_sizes(self)
-        if not 0 <= self.version <= 2:
+        if not 0 <= self.version <= NEWEST_WRITTEN:
             raise JellyOptionsError(f"version is {self.version}: expected 1 or 2, or 0 for the lowest that fits")
         if not self.types_agree:
             raise JellyOptionsError(

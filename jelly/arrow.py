@@ -62,13 +62,13 @@ from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, READING, WRITING, find
 from jelly._io.frame_metadata import with_metadata
-from jelly._io.reader import Reader
+from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 
 try:
     import pyarrow as pa
@@ -78,6 +78,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     from jelly._find.pattern import Pattern
+    from jelly._sources.blank_node_scope import Mode
 
 __all__ = [
     "compute",
@@ -440,6 +441,8 @@ def read_arrow(
     start: int | None = None,
     stop: int | None = None,
     filter: Pattern | None = None,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
     **settings: Any,
 ) -> pa.RecordBatchReader:
     """Read statements as a stream of Arrow record batches.
@@ -447,7 +450,7 @@ def read_arrow(
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     layout : {"flat", "ntriples"}, default "flat"
         Columns, see `jelly.arrow`.
     dictionary : bool, default False
@@ -464,7 +467,12 @@ def read_arrow(
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
     filter : Pattern, optional
-        Which statements to read, decided on numbers of terms before any text is made.
+        Which statements to read, decided on numbers of terms before any text is made. An expression of pyarrow goes
+        with `jelly.scan`.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     direction : bool, default False
         Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
     **settings : Any
@@ -495,9 +503,20 @@ def read_arrow(
     [{'object': '2'}]
     """
     _check_rows(batch_rows)
+    if filter is not None and not hasattr(filter, "rows"):
+        raise JellyArgumentError(
+            f"filter is a {type(filter).__name__}: expected a jelly.Pattern; jelly.scan takes expressions of pyarrow"
+        )
     keep = None if filter is None else filter.rows
     maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     settings["batch_rows"] = batch_rows
+    if blank_nodes is not None or is_several(src):
+        from jelly._sources.sources import Sources
+
+        if start is not None or stop is not None:
+            raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
+        batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads)
+        return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
     file = _open_index(src, threads, start, stop, settings)
     made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
     next(made)
@@ -516,7 +535,7 @@ def _open_index(
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
         limits = dict(settings)
         own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
-        if find(own.get("format"), os.fspath(src)) is JELLY and own.get("delimited") is not False:
+        if find(own.get("format"), os.fspath(src), tables=True) is JELLY and own.get("delimited") is not False:
             try:
                 return JellyFile(src, **limits)
             except JellyError:
@@ -556,7 +575,7 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `jelly.read`.
     **settings : Any
         Keywords of `read_arrow`.
 

@@ -29,9 +29,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from jelly._core.base.batch import Batch, html_table
+from jelly._core.base.batch import Batch
 from jelly._formats.registry import RESULT_FORMATS, RESULT_READING, Content, Format, find
 from jelly._formats.result_syntaxes import batches_of
+from jelly._html import html_table
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Sink, Source

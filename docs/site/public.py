@@ -75,11 +75,12 @@ PAGES = (
     Page(
         "verbs.md", "Sort, split, append and others", "jelly",
         ("concat", "append", "sort", "merge", "unique", "filter", "split", "Part", "sample"),
-        "From files to files, of any formats and any size: on Batches, in memory that is bounded. An output gets its name "
-        "when it is complete.",
+        "From files to files, of any formats and any size: on Batches, in memory that is bounded. An output gets its "
+        "name when it is complete.",
     ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
+    Page("pandas.md", "jelly.pandas", "jelly.pandas"),
     Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),

@@ -9,10 +9,10 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._find.pattern import Pattern, Wanted
-from jelly._find.sources import Sources
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 
 if TYPE_CHECKING:
     from jelly.arrow import pa

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -15,16 +17,32 @@ from jelly._formats.registry import FORMATS, JELLY, READING, Format, find
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
-from jelly._io.source import MAX_EXPANSION, Source, SourceReader
+from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
 from jelly.errors import JellyError, JellyOptionsError
 
-__all__ = ["Frame", "Reader", "loads", "options", "read", "read_batches", "read_frames"]
+if TYPE_CHECKING:
+    from jelly._sources.blank_node_scope import Mode
+    from jelly._sources.sources import Sources
+
+__all__ = [
+    "Frame",
+    "Reader",
+    "is_several",
+    "loads",
+    "options",
+    "read",
+    "read_batches",
+    "read_frames",
+    "uniform_batches",
+]
 
 Statement = Triple | Quad
 
 # What a web server is asked for.
 ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
+
+_MAGIC = re.compile(r"[*?\[]")
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
@@ -38,15 +56,18 @@ class Reader(SourceReader):
 
     Parameters
     ----------
-    src : str, os.PathLike, bytes-like, binary file object or iterable of bytes
+    src : str, os.PathLike, OpenFile of fsspec, bytes-like, binary file object or iterable of bytes
         The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web:
         a server that sends no byte for 60 seconds, or those that the environment variable JELLY_TIMEOUT says, is a
-        TimeoutError.
+        TimeoutError. Other URLs, such as ``s3://bucket/x.jelly``, are opened by fsspec. Files with the suffix
+        ``.parquet``, ``.arrow`` or ``.csv`` are tables of statements (see `jelly.arrow`). Several sources are read by
+        `read`, `find` and others, not here.
         gzip, zstd, bz2 and xz are recognised by the first bytes.
     format : str, optional
-        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, and
-        with pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``. By default the Content-Type of
-        a body from the web decides, or else the suffix; a source without a name is Jelly.
+        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, with
+        pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``, and of tables ``"parquet"``,
+        ``"arrow"``, ``"arrows"`` (a stream of Arrow IPC) or ``"csv"``. By default the Content-Type of a body from the
+        web decides, or else the suffix; a source without a name is Jelly.
     delimited : bool, optional
         Jelly only: whether each frame has its length before it. By default the first bytes tell.
     strict : bool, default False
@@ -57,11 +78,11 @@ class Reader(SourceReader):
     **limits : Any
         Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
         (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
-        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
-        see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
-        ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf: ``message``
-        (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of pyoxigraph:
-        ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
+        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
+        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
+        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
+        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
 
     Raises
     ------
@@ -105,7 +126,7 @@ class Reader(SourceReader):
         self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
             with self.source.named():
-                found = find(format or self.source.media_type, self.source.name)
+                found = find(format or self.source.media_type, self.source.name, tables=True)
             self.format: Format = found
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
@@ -203,6 +224,21 @@ class Reader(SourceReader):
                 scan.pull()
         return bool(scan.quads)
 
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        """Iterate over the Batches, like `batches`, and tell how far they are.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called after each Batch, see `convert`.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches.
+        """
+        return self.source.watched(self.batches(), progress)
+
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the stream.
 
@@ -212,7 +248,10 @@ class Reader(SourceReader):
             The next statements. All statements before an error are yielded before it is raised.
         """
         decoder = self._decoder
-        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
+        if hasattr(decoder, "batches"):
+            batches = decoder.batches(self.source)
+        else:
+            batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
         with self, self.source.named():
             yield from batches
 
@@ -303,14 +342,38 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
             statements, namespaces, metadata = [], [], {}
 
 
+def is_several(src: Any) -> bool:
+    """Whether a source may be several, or is a table in memory: what `Reader` does not read, and `Sources` does.
+
+    >>> is_several("people.nt"), is_several(["a.nt", "b.nt"]), is_several([b"chunk", b"chunk"]), is_several("*.nt")
+    (False, True, False, True)
+    """
+    if isinstance(src, str | os.PathLike):
+        name = os.fspath(src)
+        if is_url(name):
+            return not is_web(name)
+        return (_MAGIC.search(name) is not None and not os.path.exists(name)) or os.path.isdir(name)
+    if isinstance(src, list | tuple):
+        return not src or not isinstance(src[0], bytes | bytearray | memoryview)
+    return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
+
+
 @checked(READING)
-def read(src: Any, **settings: Any) -> StatementIterator:
+def read(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> StatementIterator:
     """Read statements one by one, as `Triple` or `Quad`. Memory stays bounded.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -332,17 +395,40 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     o en
     """
     settings.setdefault("batch_rows", READ_ROWS)
-    return iter(Reader(src, **settings))
+    return StatementIterator(uniform_batches(src, blank_nodes, skolem_base, settings))
+
+
+def uniform_batches(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Iterator[Batch]:
+    """The Batches of one or several sources; those of one are all of triples or all of quads."""
+    if blank_nodes is not None or is_several(src):
+        return _several(src, blank_nodes, skolem_base, settings).batches()
+    return Reader(src, **settings).uniform()
+
+
+def _several(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Sources:
+    from jelly._sources.sources import Sources
+
+    return Sources(src, blank_nodes, skolem_base, **settings)
 
 
 @checked(READING)
-def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
+def read_batches(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Batch]:
     """Read Batches: statements as numpy arrays of term ids.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -362,17 +448,27 @@ def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
     >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
     [1]
     """
+    if blank_nodes is not None or is_several(src):
+        return _several(src, blank_nodes, skolem_base, settings).batches()
     return Reader(src, **settings).batches()
 
 
 @checked(READING)
-def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
+def read_frames(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Frame]:
     """Read frames one by one. In a grouped stream each frame is a graph or a dataset.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -392,6 +488,8 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
     [0]
     """
+    if blank_nodes is not None or is_several(src):
+        return _several(src, blank_nodes, skolem_base, settings).frames()
     return Reader(src, **settings).frames()
 
 

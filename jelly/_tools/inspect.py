@@ -14,10 +14,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from jelly._core.base.batch import html_table
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.frame_scan import RowCounter
 from jelly._formats.registry import JELLY, JELLY_PATCH
+from jelly._html import html_table
 from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source, split_suffix
 from jelly._limits import default

@@ -8,13 +8,14 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._find.sources import Sources
 from jelly._formats.registry import JELLY, find, table_kind
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.names import name_of
+from jelly._sources.sources import Sources
 from jelly.errors import JellyArgumentError
 
 __all__ = ["MEMORY", "Input", "Mode", "Options", "write_batches"]
@@ -48,12 +49,10 @@ class Input:
 
     def each(self) -> list[tuple[str, Iterator[Batch]]]:
         """The name and the Batches of each source."""
-        found = []
-        for number, source in enumerate(self._sources.each):
-            name = str(os.fspath(source)) if isinstance(source, str | os.PathLike) else f"source {number}"
-            batches = self._sources.labels.batches(name, self._sources.read(source))
-            found.append((name, self._watched(batches)))
-        return found
+        return [
+            (name_of(source) or f"source {number}", self._watched(self._sources.of(number)))
+            for number, source in enumerate(self._sources.each)
+        ]
 
     def _watched(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in batches:
@@ -139,5 +138,3 @@ def _write_table(
     from jelly.arrow import from_batches
 
     return write_table_file(out, from_batches(batches))
-
-

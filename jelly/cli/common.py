@@ -16,7 +16,7 @@ import click
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._limits import SETTABLE
-from jelly._tools.blank_node_scope import MODES
+from jelly._sources.blank_node_scope import MODES
 
 __all__ = [
     "STATEMENTS",
@@ -67,6 +67,7 @@ STATEMENTS = (
     "max_names",
     "max_prefixes",
     "max_datatypes",
+    "max_frame_rows",
     "max_expansion",
     "joined",
     "unknown_rows",

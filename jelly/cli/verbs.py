@@ -11,8 +11,8 @@ import click
 
 import jelly
 from jelly._find.pattern import parse_term
-from jelly._find.sources import expand
 from jelly._formats.registry import JELLY, table_kind
+from jelly._sources.sources import expand
 from jelly._verbs.filter import Condition
 from jelly._verbs.output import MEMORY
 from jelly.cli.common import (

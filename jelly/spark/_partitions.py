@@ -31,7 +31,7 @@ from jelly._io.source import open_local, split_suffix
 from jelly._layouts import Layout
 from jelly._seekable.file import JellyFile
 from jelly._seekable.sidecar import SUFFIX
-from jelly._tools.blank_node_scope import KEEP, BlankNodes
+from jelly._sources.blank_node_scope import KEEP, BlankNodes
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories

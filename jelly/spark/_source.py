@@ -15,8 +15,8 @@ from jelly._find.where import Where, where
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import Content, find
 from jelly._layouts import LAYOUTS, Layout
-from jelly._tools.blank_node_scope import MODES as BLANK_NODE_MODES
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._sources.blank_node_scope import MODES as BLANK_NODE_MODES
+from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written

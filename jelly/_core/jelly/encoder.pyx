@@ -26,7 +26,7 @@ from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError
-from jelly._options import MIN_NAME_TABLE, PatchOptions, PhysicalType
+from jelly._options import MIN_NAME_TABLE, NEWEST_WRITTEN, PatchOptions, PhysicalType, StreamOptions
 
 
 # The collector must not take the tables' memory from it before __dealloc__ is through with it.
@@ -104,6 +104,8 @@ cdef class Encoder:
         self.e.independent = independent
         self.e.key_rows = keyframe_rows
         self.e.skip_namespaces = skip_namespaces
+        if isinstance(options, StreamOptions) and options.version > NEWEST_WRITTEN:
+            options = options.replace(version=NEWEST_WRITTEN)
         grouped = options.is_grouped
         self.settled_options = options
         self.e.delimited = delimited
