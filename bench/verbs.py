@@ -1,7 +1,7 @@
 """Sort, unique, append and others on many statements: seconds and peak memory, beside GNU sort on the N-Quads.
 
-``python bench/verbs.py --millions 50 --folder /tmp/verbs`` makes the input once: copies of the vocabularies, each with
-IRIs of its own, which are not in order.
+``python bench/verbs.py --millions 50 --folder FOLDER`` makes the input once: copies of the vocabularies, each with IRIs
+of its own, which are not in order. It takes 25 GB there for 50 million statements.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--millions", type=float, default=1)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/verbs"))
+    parser.add_argument("--folder", type=Path, required=True)
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
     path, made = given.folder / f"{given.millions}m.jelly", given.folder / "out.jelly"

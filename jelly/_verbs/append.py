@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
@@ -103,7 +104,7 @@ def append(
     3
     """
     name = str(os.fspath(out))
-    if find(None, name) is not JELLY or split_suffix(name)[1]:
+    if name == "-" or find(None, name) is not JELLY or split_suffix(name)[1]:
         raise JellyArgumentError("only a Jelly file that is not compressed can be appended to", source=name)
     found = Input(sources, blank_nodes, skolem_base, progress, **settings)
     batches = (batch for batch in found.batches() if len(batch) or batch.namespaces)
@@ -132,7 +133,7 @@ def _locked(target: str, name: str) -> BinaryIO:
 
 def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
     size = os.fstat(file.fileno()).st_size
-    options = _options(file, size)
+    options = _options(file)
     with warnings.catch_warnings(record=True) as caught:
         index = read_index(file, size, lambda: options)
     for each in caught:
@@ -172,7 +173,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
     return tail.statements
 
 
-def _options(file: Any, size: int) -> StreamOptions:
+def _options(file: Any) -> StreamOptions:
     """The stream options of a delimited file."""
     decoder = Decoder(batch_rows=1)
     file.seek(0)
@@ -181,8 +182,8 @@ def _options(file: Any, size: int) -> StreamOptions:
         while decoder.options is None and decoder.pull() is not None:
             pass
     if decoder.options is None:
-        raise JellyFormatError(f"no stream options were found in its {size} bytes")
-    if not decoder.delimited:
+        next(decoder.close(), None)  # the one frame of a file without lengths ends here
+    if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
     if decoder.options.max_name_table_size < MIN_NAME_TABLE:
         raise JellyFormatError(
@@ -280,6 +281,7 @@ class _Tail:
         self._index = index
         self._base = base
         self._cut: int | None = None  # bytes that the first frame has lost
+        self._nothing: Any = None  # a Batch without rows
         self._encoder = Encoder(
             options, keyframe_rows=keyframe_rows if index is not None else 0, keyframe=True, skip_namespaces=True
         )
@@ -293,6 +295,7 @@ class _Tail:
         """The frames that are finished."""
         if fields := missing(self._options, batch, ALL_FIELDS - {"version"}):
             raise LateError.of(fields, "write the file anew with jelly.concat([file, source], file)")
+        self._nothing = select(batch, [])
         return self._without_options(self._encoder.encode(batch, keep_frames=True if batch.metadata else None))
 
     def close(self) -> bytes:
@@ -301,6 +304,8 @@ class _Tail:
         if index is None:
             return self._without_options(encoder.close())
         encoder.finish()
+        # What that has ended, so that it is known where the frames begin.
+        data = self._without_options(encoder.encode(self._nothing))
         shift = self._base - (self._cut or 0)
         keys = [(key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]]
         keys.append((self._base, index.statements, index.frames, 0))
@@ -309,9 +314,8 @@ class _Tail:
                 keys.append((shift + offset, index.statements + statement, index.frames + frame, 0))
         last = shift + encoder.last_frame if encoder.last_frame else self._base
         statements, frames = index.statements + encoder.statements, index.frames + encoder.frames
-        return self._without_options(
-            encoder.close({INDEX_KEY: pack_index(self._options, keys, last, statements, frames)})
-        )
+        packed = pack_index(self._options, keys, last, statements, frames)
+        return data + self._without_options(encoder.close({INDEX_KEY: packed}))
 
     def _without_options(self, data: bytes) -> bytes:
         """The first frame of all begins with a row of options, as that of a stream: they stand in the file already."""

@@ -10,7 +10,7 @@ import numpy as np
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import RDF, Kind
-from jelly._find.pattern import Pattern, Wanted
+from jelly._find.pattern import LanguageRange, Pattern, Wanted
 from jelly._find.terms import Ids, Terms
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
@@ -53,6 +53,8 @@ class Condition:
         for value in self.values:
             if self.property == "kind" and value not in _KINDS:
                 raise JellyArgumentError(f"{value!r} is not a kind of term: expected one of {', '.join(_KINDS)}")
+            if self.property == "language":
+                LanguageRange(value)  # refuses what is none
         if self.property == "datatype":
             self.values = [_datatype(value) for value in self.values]
 

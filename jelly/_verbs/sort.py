@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from typing import Any
 
 from jelly._core.base.batch import Batch
@@ -21,9 +22,9 @@ __all__ = ["in_order", "merge", "sort"]
 # What of the memory the Batches take that are sorted at a time; joining and sorting takes as much again, and more.
 SHARE = 4
 # Sorted runs that are merged at a time, and of each the rows and bytes that are in memory.
-RUNS, RUN_ROWS, RUN_BYTES, CHUNK = 48, 8192, 1 << 20, 1 << 17
+RUNS, RUN_ROWS, RUN_BYTES, CHUNK = 32, 8192, 1 << 20, 1 << 17
 # Bytes that a run has in memory with its buffers and tables.
-RUN_MEMORY = 1 << 21
+RUN_MEMORY = 3 << 21
 
 
 def in_order(batches: Iterable[Batch], by: str, memory: int = MEMORY, *, unique: bool = False) -> Iterator[Batch]:
@@ -68,8 +69,10 @@ def in_order(batches: Iterable[Batch], by: str, memory: int = MEMORY, *, unique:
         if held:
             runs.append(spill(_sorted(held, by, unique)))
         while len(runs) > fan:
-            # Neighbours only: so equal rows keep their order.
-            runs = [spill(read(runs[at : at + fan])) for at in range(0, len(runs), fan)]
+            # As few times as it takes, and then as few at a time. Neighbours only: so equal rows keep their order.
+            times = next(n for n in count(2) if fan**n >= len(runs))
+            some = next(n for n in count(2) if n**times >= len(runs))
+            runs = [spill(read(runs[at : at + some])) for at in range(0, len(runs), some)]
         yield from read(runs)
 
 

@@ -287,6 +287,7 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
 TAKING = {
     "content.row_hash", "content.term_hash", "content.blank_terms",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
+    "dictionary.term_ranks",
     "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip
