@@ -109,6 +109,7 @@ ctypedef struct Column:
     # ids of IRIs: of the column, and of its triple terms
     int64_t last_name
     int64_t last_prefix
+    uint32_t serial  # of the entry of that prefix
     int64_t inner_name
     int64_t inner_prefix
     int64_t literal_kind  # of all literals, or -1 where each has its own
