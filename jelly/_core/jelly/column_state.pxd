@@ -18,6 +18,8 @@ cdef enum:
     # Rows that are read of one column before the next; kinds of literals remembered, a power of two.
     STEP_ROWS = 1024
     LITERAL_KINDS = 64
+    # Rows at which a Batch of whole messages ends, when a message does.
+    WHOLE_ROWS = 1 << 15
 
 cdef enum:
     # The numberings, by which the options row is told: in P it has a physical type.
