@@ -68,7 +68,7 @@ from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 
 try:
     import pyarrow as pa
@@ -511,6 +511,8 @@ def _open_index(
     part = start is not None or stop is not None
     if min(start or 0, stop or 0) < 0:
         raise ValueError("start and stop must not be negative")
+    if threads < 1:
+        raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:
         return None
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":

@@ -17,7 +17,7 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Source, SourceReader
 from jelly._options import StreamOptions
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 __all__ = ["Frame", "Reader", "loads", "options", "read", "read_batches", "read_frames"]
 
@@ -102,6 +102,7 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        self._taken = False
         self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
             with self.source.named():
@@ -211,6 +212,9 @@ class Reader(SourceReader):
         Batch
             The next statements. All statements before an error are yielded before it is raised.
         """
+        if self._taken:
+            raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
+        self._taken = True
         decoder = self._decoder
         batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
         with self, self.source.named():
@@ -429,14 +433,14 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     raise AssertionError("a stream without options is refused by the Decoder")
 
 
-@checked(JELLY.reading - {"max_expansion"})
+@checked(JELLY.reading - {"max_expansion"}, elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"})
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
     """Read all statements of a Jelly stream in memory.
 
     Parameters
     ----------
     data : bytes-like
-        The whole stream, not compressed.
+        The whole stream, not compressed. For other formats use ``jelly.read(data, format=...)``.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes tell.
     **limits : Any

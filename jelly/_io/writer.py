@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -54,7 +55,8 @@ class Writer(SinkWriter):
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
         Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them.
+        readers ignore them. Only for Jelly; a compressed file is
+        seekable once it is unpacked.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if ``seekable``.
     keep_labels : bool, default False
@@ -142,6 +144,8 @@ class Writer(SinkWriter):
         try:
             self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
+            if seekable and self.format is not JELLY:
+                raise JellyArgumentError(f"seekable=True does not go with {self.format.title}, only with Jelly")
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
         except BaseException:
@@ -348,6 +352,8 @@ def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> An
 def _check_options(options: Any) -> None:
     if options is not None and not isinstance(options, StreamOptions | Mapping):
         raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
+    if isinstance(options, Mapping):
+        refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
 
 
 def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
@@ -395,7 +401,7 @@ def write(
     return writer.statements
 
 
-@checked()
+@checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})
 def dumps(
     statements: Iterable[Any],
     options: StreamOptions | Mapping[str, Any] | None = None,

@@ -26,6 +26,7 @@ from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
+    RangeCommand,
     can_have_index,
     limits_of,
     parse_range,
@@ -205,6 +206,9 @@ class _LogicalChoice(click.Choice[str]):
 )
 @quoted_option
 @click.option(
+    "--drop-graphs", is_flag=True, help="Write all statements as triples, for a format without named graphs."
+)
+@click.option(
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
 )
@@ -277,6 +281,7 @@ def _convert(
             progress=progress,
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
+            drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
             **limits_of(given["limits"], source.reading, what=source.title),
         )
@@ -317,7 +322,7 @@ def _convert_table(
 ) -> None:
     from jelly._formats.table_files import convert_table
 
-    for name in ("namespaces", "values", "repeat", "message", "quoted", "keep_labels"):
+    for name in ("namespaces", "values", "repeat", "message", "quoted", "keep_labels", "drop_graphs"):
         if given[name]:
             option = "prefix" if name == "namespaces" else name.replace("_", "-")
             raise click.UsageError(f"--{option} does not go with tables")
@@ -571,7 +576,7 @@ def index(file: str, limits: dict[str, Any]) -> None:
         make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes, **limits)
 
 
-@cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
+@cli.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
@@ -589,24 +594,28 @@ def slice_(
     output: str,
     limits: dict[str, Any],
 ) -> None:
-    """Print statements A up to, but not including, B (counting from 0). Only the needed part of the file is read.
+    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
+
+    Only the needed part of the file is read.
 
     \b
     Examples:
       jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly -10:
       jelly slice people.jelly --frames :3 -o begin.jelly
     """
     target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file, **limits) as source:
+        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
         seekable = target is JELLY and can_have_index(output)
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
-                for batch, low, high in source.rows(*wanted):
+                for batch, low, high in source.rows(begin, end):
                     writer.extend(Materializer(batch).statements(low, high))
                 return
-            for frame in source.frames(*wanted):
+            for frame in source.frames(begin, end):
                 for name, iri in frame.namespaces:
                     writer.namespace(name, iri)
                 writer.extend(frame)

@@ -16,6 +16,7 @@ from jelly._core.base.constants import Op
 from jelly._formats.registry import SEEKING, Content, find, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
+    RangeCommand,
     can_have_index,
     layout_option,
     limits_of,
@@ -209,7 +210,7 @@ def _index(file: str) -> dict[str, int] | None:
         return None
 
 
-@patch.command("slice", short_help="Print patches A to B of a file with an index.")
+@patch.command("slice", cls=RangeCommand, short_help="Print patches A to B of a file with an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
@@ -218,7 +219,8 @@ def _index(file: str) -> dict[str, int] | None:
 def slice_(
     file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, limits: dict[str, Any]
 ) -> None:
-    """Print patches A up to, but not including, B (counting from 0) of FILE, which must have an index.
+    """Print patches A up to, but not including, B (counting from 0) of FILE, which must have an index. Negative
+    numbers count from the end.
 
     Only the needed part of the file is read.
     """
@@ -226,7 +228,8 @@ def slice_(
     with patches.open(file, **limits) as source:
         seekable = _seekable(output, target)
         with patches.PatchWriter(output, source.options, format=target, seekable=seekable) as writer:
-            for one in source.patches(*wanted):
+            begin, end, _ = slice(*wanted).indices(len(source))
+            for one in source.patches(begin, end):
                 writer.write(one)
 
 
@@ -270,7 +273,8 @@ def apply_(
             progress=progress,
             **having(limits, format_of(src).reading),
         )
-    told = f"{done.added} added, {done.deleted} deleted, {done.missing} deletions did not match any statement"
+    missing = f"{done.missing} deletion{'s' * (done.missing != 1)} did not match any statement"
+    told = f"{done.added} added, {done.deleted} deleted, {missing}"
     click.echo(told, err=True)
     if done.missing:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
