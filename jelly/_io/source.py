@@ -242,9 +242,10 @@ class Source:
         elif hasattr(src, "__iter__"):
             read = _joined(src)
         else:
-            raise JellyArgumentError(
-                f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
-            )
+            advice = "; give its chunks to jelly.Decoder.feed" if hasattr(src, "__aiter__") else ""
+            advice = "; open it: jelly.read(it.open())" if callable(getattr(src, "open", None)) else advice
+            expected = "expected a path, bytes, a binary file or an iterable of chunks"
+            raise JellyArgumentError(f"cannot read from {type(src).__name__}: {expected}{advice}")
         self._raw = _Raw(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
         self.media_type: str | None = None if is_any else media_type or None

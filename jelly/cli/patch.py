@@ -296,6 +296,8 @@ def apply_(
     "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
     help="Memory limit in MiB.",
 )
+@click.option("--id", "name", metavar="IRI", help="Header id: the IRI of the patch, which a log needs.")
+@click.option("--prev", metavar="IRI", help="Header prev: the IRI of the patch before.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if OLD and NEW differ, and with 2 on errors.")
 @_limits
 def diff(
@@ -305,6 +307,8 @@ def diff(
     to_format: str | None,
     stream_type: str | None,
     triples: bool,
+    name: str | None,
+    prev: str | None,
     exit_code: bool,
     limits: dict[str, Any],
     **settings: Any,
@@ -321,6 +325,8 @@ def diff(
     settings["memory"] <<= 20
     target = _target(dst, to_format)
     settings |= {"to_format": target, "seekable": _seekable(dst, target)}
+    header = {"id": name, "prev": prev}
+    settings["headers"] = [patches.Header(key, jelly.IRI(iri)) for key, iri in header.items() if iri is not None]
     counted: Counter[int] = Counter()
     try:
         with progress_bar("Comparing", dst == "-") as progress:

@@ -146,3 +146,13 @@ def test_one_deletion_is_one(tmp_path: Path) -> None:
     source.write_bytes(TEXT)
     result = CliRunner().invoke(cli, ["patch", "apply", str(change), str(source), str(tmp_path / "b.nt")])
     assert "0 added, 0 deleted, 1 deletion did not match any statement" in result.stderr
+
+
+def test_patches_of_a_log_have_ids(tmp_path: Path) -> None:
+    old, new, change = tmp_path / "a.nt", tmp_path / "b.nt", tmp_path / "c.rdfp"
+    old.write_bytes(b"")
+    new.write_bytes(TEXT)
+    more = ["--id", "uuid:2", "--prev", "uuid:1"]
+    assert CliRunner().invoke(cli, ["patch", "diff", str(old), str(new), str(change), *more]).exit_code == 0
+    (made,) = patch.read_patches(change)
+    assert (made.id, made.prev) == (jelly.IRI("uuid:2"), jelly.IRI("uuid:1"))
