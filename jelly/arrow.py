@@ -539,6 +539,8 @@ def _open_index(
     part = start is not None or stop is not None
     if min(start or 0, stop or 0) < 0:
         raise ValueError("start and stop must not be negative")
+    if threads < 1:
+        raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:
         return None
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":

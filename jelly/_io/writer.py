@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from typing import Any, Literal
@@ -54,7 +55,7 @@ class Writer(SinkWriter):
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
         Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them.
+        readers ignore them. Only for Jelly; a compressed file is seekable once it is unpacked.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if ``seekable``.
     index : {"terms"}, optional
@@ -152,6 +153,8 @@ class Writer(SinkWriter):
             refuse_unknown(settings, self.format.writing, self.format.title)
             if index is not None and self.format is not JELLY:
                 raise JellyArgumentError(f"index= does not go with {self.format.title}")
+            if seekable and self.format is not JELLY:
+                raise JellyArgumentError(f"seekable=True does not go with {self.format.title}, only with Jelly")
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
         except BaseException:
@@ -358,6 +361,8 @@ def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> An
 def _check_options(options: Any) -> None:
     if options is not None and not isinstance(options, StreamOptions | Mapping):
         raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
+    if isinstance(options, Mapping):
+        refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
 
 
 def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
@@ -405,7 +410,7 @@ def write(
     return writer.statements
 
 
-@checked()
+@checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})
 def dumps(
     statements: Iterable[Any],
     options: StreamOptions | Mapping[str, Any] | None = None,

@@ -21,7 +21,7 @@ from jelly._options import StreamOptions
 from jelly._seekable.filters import Filters, Query, read_filters
 from jelly._seekable.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
 from jelly._seekable.sidecar import read_sidecar
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
     from jelly._find.find import Matches
@@ -128,8 +128,10 @@ class IndexedFile(Generic[Item]):
         Any
             The items of the first task, then those of the second, and so on. Errors name the file.
         """
+        if threads < 1:
+            raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
         try:
-            if threads <= 1 or len(tasks) <= 1:
+            if threads == 1 or len(tasks) <= 1:
                 for task in tasks:
                     yield from task()
             else:
@@ -341,7 +343,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
             yield from Materializer(batch).statements(low, high)
 
 
-@checked(SEEKING)
+@checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
 def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
     """Open a Jelly file for random access.
 

@@ -27,6 +27,7 @@ from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
+    RangeCommand,
     can_have_index,
     limits_of,
     parse_range,
@@ -225,6 +226,9 @@ class _LogicalChoice(click.Choice[str]):
 )
 @quoted_option
 @click.option(
+    "--drop-graphs", is_flag=True, help="Write all statements as triples, for a format without named graphs."
+)
+@click.option(
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
 )
@@ -307,6 +311,7 @@ def _convert(
             writing=_writing(target, given),
             layout=given["layout"],
             threads=given["threads"] if target.content is Content.TABLE else 1,
+            drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
             **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
         )
@@ -621,7 +626,7 @@ def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
         say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
 
 
-@cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
+@cli.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
@@ -639,24 +644,28 @@ def slice_(
     output: str,
     limits: dict[str, Any],
 ) -> None:
-    """Print statements A up to, but not including, B (counting from 0). Only the needed part of the file is read.
+    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
+
+    Only the needed part of the file is read.
 
     \b
     Examples:
       jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly -10:
       jelly slice people.jelly --frames :3 -o begin.jelly
     """
     target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file, **limits) as source:
+        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
         seekable = target is JELLY and can_have_index(output)
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
-                for batch, low, high in source.rows(*wanted):
+                for batch, low, high in source.rows(begin, end):
                     writer.extend(Materializer(batch).statements(low, high))
                 return
-            for frame in source.frames(*wanted):
+            for frame in source.frames(begin, end):
                 for name, iri in frame.namespaces:
                     writer.namespace(name, iri)
                 writer.extend(frame)
