@@ -43,10 +43,11 @@ _MAX_BLOCK_BITS = 18
 _MAX_LIST = 64
 # Bytes of the lowest and of the highest text that are kept.
 _RANGE = 128
-# Bits of a fingerprint: 7 are wrong in 0.8 % of all cases. More where a segment has room for them in 1/25 of its bytes.
+# Bits of a fingerprint: 7 are wrong in 0.8 % of all cases. More where filters then still are 4 % of the file.
 _WIDTHS = range(7, 13)
-_SHARE = 0.04
-_OVERHEAD = 1.2
+_SHARE = 0.04 / (1 - 0.04)
+# Places of a filter for each key, about.
+_OVERHEAD = 1.19
 # From so many segments on, a slot that is sorted needs no filter: its ranges leave one segment of them.
 _SORTED = 128
 # More terms than that are not looked for in filters.
