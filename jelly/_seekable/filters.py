@@ -1,7 +1,7 @@
 """Filters: which terms each segment of a file may hold as subject, predicate, object and graph.
 
 They stand before the index in the last frame of a file, or at the end of its sidecar: the filters, a directory, and a
-tail. docs/filters.md tells the layout. A filter that is damaged is ignored with a warning, so that its segment is read.
+tail, as docs/reference/file-formats.md tells. A filter that is damaged is ignored with a warning: its segment is read.
 """
 
 from __future__ import annotations

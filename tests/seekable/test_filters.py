@@ -116,33 +116,44 @@ def test_every_way_reads_only_what_can_match(tmp_path, read):
     path = str(tmp_path / "x.jelly")
     rows = small(path)
     object = '"v700"'
-    assert list(jelly.find(path, o=object)) == [rows[700]] and read == [600]
+    assert list(jelly.find(path, o=object)) == [rows[700]]
+    assert read == [600]
     read.clear()
-    assert list(jelly.find([path, path], o=object)) == [rows[700]] * 2 and read == [600] * 2
+    assert list(jelly.find([path, path], o=object)) == [rows[700]] * 2
+    assert read == [600] * 2
     read.clear()
-    assert jelly.find(path, s="a:s00290", o=object).count() == 0 and read == []
-    assert jelly.find(path, o="a:none").count() == 0 and read == []
-    assert jelly.find(path, s=IRIPrefix("a:s0029")).count() == 40 and read == [900]
+    assert jelly.find(path, s="a:s00290", o=object).count() == 0
+    assert read == []
+    assert jelly.find(path, o="a:none").count() == 0
+    assert read == []
+    assert jelly.find(path, s=IRIPrefix("a:s0029")).count() == 40
+    assert read == [900]
     read.clear()
-    assert jelly.find(path, o=jelly.Datatype(INTEGER)).count() == 0 and read == []  # as it is: one reader, no segments
+    assert jelly.find(path, o=jelly.Datatype(INTEGER)).count() == 0
+    assert read == []
     with jelly.open(path) as file:
-        assert file.find(o=object, threads=2).count() == 1 and read == [600]
+        assert file.find(o=object, threads=2).count() == 1
+        assert read == [600]
     pytest.importorskip("pyarrow")
     import pyarrow.compute as pc
 
     read.clear()
-    assert jelly.read_arrow(path, filter=jelly.Pattern(o=object)).read_all().num_rows == 1 and read == [600]
+    assert jelly.read_arrow(path, filter=jelly.Pattern(o=object)).read_all().num_rows == 1
+    assert read == [600]
     read.clear()
     found = jelly.read_arrow(path, filter=jelly.Pattern(o=object), start=650, stop=701).read_all()
-    assert found.num_rows == 1 and read == [600]
+    assert found.num_rows == 1
+    assert read == [600]
     assert jelly.read_arrow(path, filter=jelly.Pattern(o=object), start=701).read_all().num_rows == 0
     read.clear()
-    assert jelly.scan(path).to_table(filter=pc.field("object") == "v700").num_rows == 1 and read == [600]
+    assert jelly.scan(path).to_table(filter=pc.field("object") == "v700").num_rows == 1
+    assert read == [600]
     polars = pytest.importorskip("polars")
     from jelly.polars import scan_jelly
 
     read.clear()
-    assert len(scan_jelly(path).filter(polars.col("subject") == "a:s00200").collect()) == 4 and read == [600]
+    assert len(scan_jelly(path).filter(polars.col("subject") == "a:s00200").collect()) == 4
+    assert read == [600]
 
 
 def test_blank_nodes_that_get_other_labels_are_found(tmp_path):
@@ -191,11 +202,12 @@ def test_all_ways_to_write_make_the_same_filters(tmp_path):
                 writer.extend(given)
         with jelly.open(path) as file:
             inside = file.filters
-            assert inside is not None and len(inside.rows) == 4 * len(file.index.keyframes)
+            assert inside is not None
+            assert len(inside.rows) == 4 * len(file.index.keyframes)
             assert len(given) < 700 or len(file.index.keyframes) > 2
             builder = FilterBuilder()
-            for start, end in file.index.segments():
-                for part in file.batches(first=file.index.keyframes.index(start), last=file.index.keyframes.index(start) + 1):
+            for at, (start, end) in enumerate(file.index.segments()):
+                for part in file.batches(first=at, last=at + 1):
                     builder.add(part)
                 builder.cut(end.offset - start.offset)
             packed = builder.pack([(key.offset, key.statement) for key in file.index.keyframes])
@@ -214,8 +226,10 @@ def test_files_without_filters_are_read_as_before(tmp_path, read):
     jelly.write(path, [Triple(IRI(f"a:{i}"), IRI("a:p"), IRI("a:o")) for i in range(500)], seekable=True,
                 keyframe_rows=100, frame_rows=1)  # fmt: skip
     with jelly.open(path) as file:
-        assert file.filters is None and file.matching(jelly.Pattern(s="a:7").query()) is None
-        assert file.find(s="a:7").count() == 1 and len(read) == 5
+        assert file.filters is None
+        assert file.matching(jelly.Pattern(s="a:7").query()) is None
+        assert file.find(s="a:7").count() == 1
+        assert len(read) == 5
     assert jelly.find(path, s="a:7").count() == 1
 
 
@@ -225,7 +239,8 @@ def test_a_reader_of_older_versions_finds_the_index(tmp_path):
     small(str(path))
     data = path.read_bytes()
     _, length, magic = struct.unpack("<qq8s", data[-24:])
-    assert magic == b"JELLYIDX" and length < 1000
+    assert magic == b"JELLYIDX"
+    assert length < 1000
     assert all(not frame.metadata for frame in jelly.read_frames(str(path)))
 
 
@@ -241,14 +256,15 @@ def test_false_positives_are_below_one_percent():
 
 
 def test_a_file_is_read_by_the_book(tmp_path):
-    """docs/filters.md is enough for another reader."""
+    """docs/reference/file-formats.md is enough for another reader."""
     path = tmp_path / "x.jelly"
     rows = small(str(path))
     data = path.read_bytes()
     index_at = len(data) - struct.unpack("<qq8s", data[-24:])[1]
     crc, length, whole, magic = struct.unpack("<qqq8s", data[index_at - 32 : index_at])
     directory = data[index_at - 32 - length : index_at - 32]
-    assert magic == b"JELLYTRM" and zlib.crc32(directory) == crc
+    assert magic == b"JELLYTRM"
+    assert zlib.crc32(directory) == crc
     version, segments, _, size, ends = struct.unpack("<5q", directory[:40])
     assert (version, segments, size, ends) == (1, 4, 0, 0)
     texts = 40 + 4 * segments * 40
@@ -263,13 +279,16 @@ def test_a_file_is_read_by_the_book(tmp_path):
         segment, slot = divmod(number, 4)
         held = rows[300 * segment : 300 * segment + 300]
         known = sorted({row[slot].value.encode() for row in held}) if slot < 3 else []
-        assert keys == len(known) and default == (slot == 3)
+        assert keys == len(known)
+        assert default == (slot == 3)
         assert (lowest, highest) == ((known[0], known[-1]) if known else (b"", b""))
         hashes = [siphash_1_3(text) for text in known]
         if kind == 1:
             assert list(struct.unpack(f"<{keys}Q", part)) == sorted(hashes)
             continue
-        assert kind == 2 and slot in (0, 2) and 7 <= width <= 12
+        assert kind == 2
+        assert slot in (0, 2)
+        assert 7 <= width <= 12
         stream = int.from_bytes(part, "little")
         for key in hashes:
             x = (key + seed) % 2**64
@@ -434,13 +453,17 @@ def test_sorted_slots_need_no_filter():
         builder.cut(10_000)
     packed = builder.pack([(i, i) for i in range(200)])
     rows = np.frombuffer(packed, module._ROW, 800, len(packed) - 32 - directory_size(packed) + 40)
-    assert set(rows["kind"][::4].tolist()) == {0} and set(rows["kind"][2::4].tolist()) == {2}
+    assert set(rows["kind"][::4].tolist()) == {0}
+    assert set(rows["kind"][2::4].tolist()) == {2}
 
 
 def test_keys_are_of_texts_alone():
     [batch] = jelly.read_batches(b'<a:x> <a:p> "a:x"@en . <a:x> <a:p> "a:x" . _:b <a:p> "a:x"^^<a:t> .', format="ttl")
     keys, low, high, default = slot_keys(batch, batch.o)
-    assert set(keys.tolist()) == {siphash_1_3(b"a:x")} and (low >= 0) and (high >= 0) and not default
+    assert set(keys.tolist()) == {siphash_1_3(b"a:x")}
+    assert (low >= 0)
+    assert (high >= 0)
+    assert not default
     assert slot_keys(batch, np.array([-1, -1], np.int32))[1:] == (-1, -1, True)
     with pytest.raises(jelly.JellyError, match="no term of this id"):
         slot_keys(batch, np.array([batch.n_terms], np.int32))
