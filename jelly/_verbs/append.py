@@ -31,8 +31,8 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["append"]
 
-# The tags of a frame's metadata, of its key and of its value.
-_ENTRY, _KEY, _VALUE = b"\x7a", b"\x0a", b"\x12"
+# The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
+_METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
 _COPIED, _BLOCK = 1 << 30, 1 << 20
 
 
@@ -208,21 +208,24 @@ def _walk(file: Any, size: int) -> int:
 
 
 def _kept(file: Any, size: int) -> tuple[int, bytes]:
-    """Where to end copying, and the last frame without the index."""
+    """Where to end copying, and the last frame without what was metadata of the file: its index, and filters."""
     file.seek(size - 16)
     length = int.from_bytes(_all(file, 8), "little")
-    file.seek(size - length + 16)
+    file.seek(size - length + 16)  # its third number
     last = int.from_bytes(_all(file, 8), "little")
-    key = INDEX_KEY.encode()
-    entry = _KEY + _varint(len(key)) + key + _VALUE + _varint(length)
-    entry = _ENTRY + _varint(len(entry) + length) + entry
     file.seek(last)
     frame = _all(file, size - last)
-    body = len(frame) - len(entry) - length
-    head = _head(frame)
-    if body < head or frame[body : len(frame) - length] != entry:
-        return size, b""  # it stands elsewhere in the frame; an index within a file means nothing
-    return last, _varint(body - head) + frame[head:body]
+    at = _head(frame)
+    kept = []
+    while at < len(frame):
+        # All fields of a frame have a length; the tag is one byte.
+        body = _head(frame, at + 1)
+        end = body + _number(frame, at + 1)
+        if not (frame[at] == _METADATA and frame.startswith(_INDEX, body)):
+            kept.append(frame[at:end])
+        at = end
+    whole = b"".join(kept)
+    return last, _varint(len(whole)) + whole
 
 
 def _head(data: bytes, at: int = 0) -> int:
