@@ -299,6 +299,10 @@ def test_commands(tmp_path: Path) -> None:
     )
     assert printed("split", source, "--by", "graph", "-o", str(tmp_path / "{}.nt"))[0].endswith("\t12\tdefault")
     assert printed("unique", source, "-o", out) == []
+    pytest.importorskip("pyarrow")
+    assert printed("sort", source, "--to", "csv")[0] == printed("cat", source, "--to", "csv")[0]
+    assert printed("unique", out, "-o", str(tmp_path / "out.parquet")) == []
+    assert printed("sort", str(tmp_path / "out.parquet")) == sorted(lines, key=lambda line: (line[6:10], line))
     assert len(list(jelly.read(out))) == 12
     for wrong in (
         ("split", source, "-o", out), ("split", source, "--rows", "5"), ("sample", source), ("unique",),
