@@ -189,11 +189,17 @@ _LAZY = {
     "write_ids": "jelly._ids.tables",
     "write_results": "jelly.results",
 }
+# So are the public modules. dir() leaves them out: help() would import them all, with what they need.
+_MODULES = frozenset({
+    "arrow", "grpc", "kafka", "messages", "oxigraph", "patch", "plot", "polars", "rdflib", "results", "spark", "stats",
+})  # fmt: skip
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name for one of the module
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
         module = _LAZY.get(name)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,12 +6,14 @@ The options of a Jelly stream come from those of the input and from its first Ba
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
@@ -24,7 +26,7 @@ from jelly._layouts import Layout
 from jelly._options import MIN_NAME_TABLE, NEWEST_WRITTEN, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
@@ -61,7 +63,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"})
 def convert(
     src: Any,
     dst: Any,
@@ -75,6 +77,7 @@ def convert(
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     progress: Progress | None = None,
     namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
@@ -82,6 +85,7 @@ def convert(
     threads: int = 1,
     blank_nodes: Mode | None = None,
     skolem_base: str | None = None,
+    drop_graphs: bool = False,
     **limits: Any,
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
@@ -115,6 +119,8 @@ def convert(
         Write the length of each frame before it.
     seekable : bool, default False
         Write keyframes and an index, see `Writer`.
+    index : {"terms"}, optional
+        Also write filters of terms into the index, see `Writer`.
     progress : callable, optional
         Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
     namespaces : mapping of str to str, optional
@@ -130,6 +136,8 @@ def convert(
         Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
     skolem_base : str, optional
         What the IRIs of skolemized blank nodes begin with.
+    drop_graphs : bool, default False
+        Write all statements as triples, for a format without named graphs. A statement of two graphs is written twice.
     **limits : Any
         Further keywords of `Reader`.
 
@@ -164,8 +172,9 @@ def convert(
     target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
     if target is None or target.content is Content.TABLE:
         framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
-        others = {"options": options, "seekable": seekable, "namespaces": namespaces, "writing": writing}
-        for name, is_given in (framing | others).items():
+        places = {"seekable": seekable, "index": index}
+        others = {"options": options, "namespaces": namespaces, "writing": writing, "drop_graphs": drop_graphs}
+        for name, is_given in (framing | places | others).items():
             if is_given:
                 raise JellyArgumentError(f"{name}= does not go with tables")
     if target is None:
@@ -189,6 +198,8 @@ def convert(
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
+        if drop_graphs:
+            chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
         # Namespaces may come late. A file can be written again then, a pipe cannot.
         late_version = chosen.version if reader.options is None and "version" in allowed else 0
@@ -197,7 +208,8 @@ def convert(
         if namespaces:
             chosen = chosen.replace(version=2)
         if held:
-            chosen = changed(chosen, missing(chosen, held[0], allowed))
+            first = _without_graphs(held[0]) if drop_graphs else held[0]
+            chosen = changed(chosen, missing(chosen, first, allowed))
         writer = Writer(
             dst,
             chosen,
@@ -206,14 +218,19 @@ def convert(
             frame_bytes=frame_bytes,
             delimited=delimited,
             seekable=seekable,
+            index=index,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
-        with writer:
+        with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
             batch: Batch | None
             while (batch := held.pop(0) if held else next(batches, None)) is not None:
+                if drop_graphs:
+                    for _, _, name, iri in batch.namespaces:
+                        writer.namespace(name, iri)
+                    batch = _without_graphs(batch)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -225,6 +242,23 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
+
+
+def _without_graphs(batch: Batch) -> Batch:
+    """The statements as triples, without frames."""
+    return select(batch, slice(None), triples=True)
+
+
+@contextlib.contextmanager
+def _advice(drop_graphs: bool) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped."""
+    try:
+        yield
+    except (JellyUnsupportedError, JellyOptionsError) as error:
+        if "named graph" in error.reason and not drop_graphs:
+            error.reason += "; or drop the graphs with drop_graphs=True"
+            error.args = (error.reason,)
+        raise
 
 
 class _Several:

@@ -20,12 +20,14 @@ from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Content, Fo
 from jelly._io.source import is_web, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
+from jelly._seekable.index import SUFFIX
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
+    RangeCommand,
     can_have_index,
     limits_of,
     parse_range,
@@ -191,6 +193,10 @@ class _LogicalChoice(click.Choice[str]):
     default=None,
     help="Write an index for random access (default for uncompressed files).",
 )
+@click.option(
+    "--index", type=click.Choice(["terms"]),
+    help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
+)
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
 @click.option(
@@ -219,6 +225,9 @@ class _LogicalChoice(click.Choice[str]):
     "--keep-labels", is_flag=True, help="Reject blank node labels that OUT cannot hold (default: relabel the nodes)."
 )
 @quoted_option
+@click.option(
+    "--drop-graphs", is_flag=True, help="Write all statements as triples, for a format without named graphs."
+)
 @click.option(
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
@@ -269,6 +278,7 @@ def _convert(
     target = format_of(to_format, dst, "--to", tables=True)
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
+    _check_index(target, given)
     seekable = given["seekable"]
     if seekable is None:
         seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
@@ -295,14 +305,26 @@ def _convert(
             frame_bytes=given["frame_bytes"],
             delimited=not given["no_delimited"],
             seekable=seekable,
+            index=given["index"],
             progress=progress,
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
             layout=given["layout"],
             threads=given["threads"] if target.content is Content.TABLE else 1,
+            drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
             **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
         )
+
+
+def _check_index(target: Format | None, given: dict[str, Any]) -> None:
+    if given["index"] is None:
+        return
+    if target is not JELLY:
+        raise click.UsageError(f"--index goes with Jelly only, not with {target.title if target else 'tables'}")
+    for option, other in (("--no-delimited", given["no_delimited"]), ("--no-seekable", given["seekable"] is False)):
+        if other:
+            raise click.UsageError(f"--index does not go with {option}")
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
@@ -581,22 +603,30 @@ def _count_of(
 
 @cli.command(short_help="Make an index for random access to a Jelly file.")
 @click.argument("file")
+@click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
 @reading_options(*_SEEKING_LIMITS)
-def index(file: str, limits: dict[str, Any]) -> None:
+def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
     """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
 
-    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited.
+    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited. With --terms
+    FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match; of a
+    file that has an index it holds nothing else.
 
     \b
-    Example:
+    Examples:
       jelly index people.jelly
+      jelly index --terms people.jelly
     """
     with progress_bar("Indexing") as progress:
         show = None if progress is None else lambda done, total: progress(done, total, None)
-        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes, **limits)
+        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
+        make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
+    if terms:
+        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
+        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
 
 
-@cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
+@cli.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
@@ -614,24 +644,28 @@ def slice_(
     output: str,
     limits: dict[str, Any],
 ) -> None:
-    """Print statements A up to, but not including, B (counting from 0). Only the needed part of the file is read.
+    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
+
+    Only the needed part of the file is read.
 
     \b
     Examples:
       jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly -10:
       jelly slice people.jelly --frames :3 -o begin.jelly
     """
     target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
     if target is JELLY and output == "-" and sys.stdout.isatty():
         raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
     with jelly.open(file, **limits) as source:
+        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
         seekable = target is JELLY and can_have_index(output)
         with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
             if not frames:
-                for batch, low, high in source.rows(*wanted):
+                for batch, low, high in source.rows(begin, end):
                     writer.extend(Materializer(batch).statements(low, high))
                 return
-            for frame in source.frames(*wanted):
+            for frame in source.frames(begin, end):
                 for name, iri in frame.namespaces:
                     writer.namespace(name, iri)
                 writer.extend(frame)

@@ -96,7 +96,7 @@ class Decoder(PushReader):
     ) -> Self: ...
     @property
     def frames(self) -> int:
-        """Number of frames decoded to their end."""
+        """Number of frames decoded to their end; of a log in columns (Jelly 1.2) the number of messages."""
     @property
     def place(self) -> int:
         """Position in a stream of patches when all Batches have been pulled, see `Encoder.place`."""
@@ -111,6 +111,14 @@ class Decoder(PushReader):
         """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
         of the first such place, and how many there are; empty where there is none.
         """
+    @property
+    def in_message(self) -> bool:
+        """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
+    @property
+    def whole(self) -> bool:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
+    @whole.setter
+    def whole(self, value: bool) -> None: ...
     def pull(self, flush: bool = False) -> Batch | None: ...
     def decode_frame(self, data: Buffer) -> Batch:
         """Decode one frame without a length, for example a gRPC or Kafka message.
