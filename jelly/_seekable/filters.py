@@ -119,6 +119,15 @@ class FilterBuilder:
             part = range(len(batch))[low:high]
             slot.add(batch, None if ids is None else ids[low:high], len(part))
 
+    def take(self, filters: Filters) -> None:
+        """Take over all segments of a file, before others are added."""
+        for row, ends, data in filters.all():
+            self._rows.append({name: row[name].item() for name in _ROW.names or () if name != "offset"})
+            self._ranges.append(ends)
+            self._filters.append(data)
+            self._size += len(data)
+        self.segments += len(filters.rows) // len(SLOTS)
+
     def cut(self, n_bytes: int) -> None:
         """End a segment, which takes so many bytes."""
         keys = [slot.distinct() for slot in self._slots]
@@ -231,6 +240,11 @@ class Filters:
                     or look(segment * len(SLOTS) + slot, sought)
                 ]  # fmt: skip
         return list(found)
+
+    def all(self) -> Iterator[tuple[Any, tuple[bytes, bytes], bytes]]:
+        """For each slot of each segment its row in the directory, its range and its filter, whatever state it is in."""
+        for row, ends in zip(self.rows, self._ranges, strict=True):
+            yield row, ends, self._read(int(row["offset"]), int(row["size"]))
 
     def _in_range(self, at: int, sought: Sought) -> bool:
         low, high = self._ranges[at]

@@ -167,6 +167,35 @@ def test_a_sidecar_is_made_anew(tmp_path: Path) -> None:
             assert len(file) == 1001
 
 
+@pytest.mark.parametrize("where", ["file", "beside an index", "sidecar"])
+def test_filters_are_kept_and_find_what_is_new(where: str, tmp_path: Path) -> None:
+    path, source = tmp_path / "x.jelly", tmp_path / "more.nt"
+    rows = [Triple(IRI(f"a:s{i}"), IRI(f"a:p{i // 100}"), Literal(str(i))) for i in range(1000)]
+    how: dict[str, Any] = {"seekable": where == "beside an index"}
+    jelly.write(path, rows, keyframe_rows=100, **({"index": "terms"} if where == "file" else how))
+    if where != "file":
+        assert CliRunner().invoke(cli, ["index", "--terms", str(path)]).exit_code == 0
+    for step in range(3):
+        more = [Triple(IRI(f"a:new{step}-{i}"), IRI(f"a:p{i % 9}"), Literal(str(i))) for i in range(250)]
+        jelly.write(source, more)
+        jelly.append(source, path, keyframe_rows=100)
+        rows += more
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with jelly.open(path) as file:
+                assert file.filters is not None
+                assert [row for batch in file.batches() for row in batch] == rows
+                for name in ("a:s5", "a:s999", "a:new0-0", f"a:new{step}-0", f"a:new{step}-249", "a:none"):
+                    wanted = [row for row in rows if row.s.value == name]
+                    assert list(file.find(s=name)) == wanted
+                    if where != "sidecar":
+                        segments = file.matching(jelly.Pattern(s=name).query())
+                        assert segments is not None
+                        assert len(wanted) <= len(segments) < 4
+                assert list(file.find(p="a:p3")) == [row for row in rows if row.p.value == "a:p3"]
+    assert (tmp_path / "x.jelly.idx").exists() == (where == "sidecar")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_two_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "x.jelly"
