@@ -86,6 +86,7 @@ SETTABLE = (
         f"{JELLY}, {ROWS}",
     ),
     Limit("max_datatypes", 256, "entries", "the datatype table of Jelly", JELLY),
+    Limit("max_frame_rows", 1 << 24, "rows", "a frame of Jelly 1.2, which a few bytes can claim", "Jelly"),
     Limit(
         "max_text_bytes", 1 << 26, "bytes", "text between two statements, or between two tags of results",
         f"{SYNTAXES}; results in XML and TSV",
@@ -129,6 +130,8 @@ FIXED = (
         "_core/jelly/decode_state.pxd:MAX_BATCH_TEXT", 1 << 28, "bytes", "the text of one Batch",
         "prefixes expand a small frame to any text; a smaller `batch_rows` makes smaller Batches",
     ),
+    FixedLimit("_core/jelly/column_state.pxd:MAX_ROW_COUNT", (1 << 27) - 1, "rows", "a frame of Jelly 1.2"),
+    FixedLimit("_core/jelly/column_state.pxd:MAX_COLUMN_TAGS", 1 << 16, "language tags", "a column of Jelly 1.2"),
     FixedLimit("_core/jelly/encoder_state.pxd:MAX_TEXT", 1 << 30, "bytes", "a term that is written"),
     FixedLimit("_core/base/protobuf.pxd:MAX_GROUPS", 100, "levels", "groups in one another, which are skipped"),
     FixedLimit("_core/base/fault.pyx:MAX_PROTOBUF", 0x7FFFFFFF, "bytes", "a message of Protocol Buffers"),

@@ -14,6 +14,8 @@ MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
 # Jelly-RDF 1.2: its protocol version, its smallest name table, and the RDF versions that a stream can announce, by number.
 COLUMN_VERSION = 3
+# The newest version that stores rows, which writers choose unless they are told.
+ROW_VERSION = 2
 MIN_COLUMN_NAMES = 128
 RDF_VERSIONS = ("unspecified", "1.1", "1.2-basic", "1.2")
 NUMBERINGS = ("P", "S")

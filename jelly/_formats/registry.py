@@ -191,7 +191,7 @@ JELLY = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES | {"strict"},
+    reading=_FRAMES | {"strict", "max_frame_rows"},
     codec=_NATIVE,
 )
 NT = Format(

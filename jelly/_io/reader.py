@@ -57,11 +57,11 @@ class Reader(SourceReader):
     **limits : Any
         Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
         (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
-        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
-        see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
-        ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf: ``message``
-        (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of pyoxigraph:
-        ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
+        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
+        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
+        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
+        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
 
     Raises
     ------

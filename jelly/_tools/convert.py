@@ -20,7 +20,7 @@ from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
@@ -68,7 +68,7 @@ def convert(
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
-    frame_rows: int = 256,
+    frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
@@ -86,6 +86,9 @@ def convert(
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (*unstable*, see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
+
     Parameters
     ----------
     src : Any
@@ -100,8 +103,8 @@ def convert(
         See `Reader`.
     on_error : {"raise", "skip"}, default "raise"
         See `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame (0: unlimited).
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). By default 256; in version 3 of Jelly 16384.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
@@ -145,7 +148,7 @@ def convert(
     """
     began = time.perf_counter()
     if (from_format is None and table_kind(src)) or (to_format is None and table_kind(dst)):
-        framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
+        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
         others = {"on_error": on_error != "raise", "progress": progress, "namespaces": namespaces, "writing": writing}
         for name, is_given in (framing | others).items():
             if is_given:
@@ -165,8 +168,8 @@ def convert(
         late_version = chosen.version if reader.options is None and "version" in allowed else 0
         if late_version:
             chosen = chosen.replace(version=0)
-        if namespaces:
-            chosen = chosen.replace(version=2)
+        if namespaces and chosen.version < ROW_VERSION:
+            chosen = chosen.replace(version=ROW_VERSION)
         if held:
             chosen = changed(chosen, missing(chosen, held[0], allowed))
         writer = Writer(
@@ -248,8 +251,9 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes["physical_type"] = other.physical_type
         for name in ("rdf_star", "generalized_statements"):
             changes[name] = getattr(first, name) or getattr(other, name)
-        for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
+        for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
+        changes["version"] = min(max(first.version, other.version), ROW_VERSION)
         first = changed(first, changes)
     return first
 
@@ -265,12 +269,16 @@ def choose_options(options: StreamOptions | Mapping[str, Any] | None, reader: Re
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
-    version = source.version if source is not None else 2 if reader.format.namespaces else 0
+    version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
         if options.version == 0:
             options = options.replace(version=version)
         return options
     base = source or default_options(arity).replace(version=version)
+    if base.version == COLUMN_VERSION:
+        # Columns are written where somebody asks for them.
+        asked = (options or {}).get("version") == COLUMN_VERSION
+        base = base.replace(rdf_version="") if asked else base.replace(version=ROW_VERSION)
     if base.max_name_table_size < MIN_NAME_TABLE:
         base = base.replace(max_name_table_size=MIN_NAME_TABLE)
     return changed(base, options or {})

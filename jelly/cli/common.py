@@ -66,6 +66,7 @@ STATEMENTS = (
     "max_names",
     "max_prefixes",
     "max_datatypes",
+    "max_frame_rows",
     "max_expansion",
     "joined",
     "unknown_rows",

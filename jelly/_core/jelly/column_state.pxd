@@ -129,7 +129,6 @@ ctypedef struct Columns:
     # The frame that is read.
     int stage
     bint restated  # its options row was read
-    bint seen  # columns, before it was known whether there may be any
     Reader walk  # what is left of metadata or namespaces
     Reader batch
     Column of[4]

@@ -25,6 +25,8 @@ class Decoder(PushReader):
         Maximum bytes of a frame.
     max_names, max_prefixes, max_datatypes : int
         Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
+    max_frame_rows : int, default 16777216
+        Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
     options : StreamOptions or PatchOptions, optional
         Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
         from any frame.
@@ -80,6 +82,7 @@ class Decoder(PushReader):
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
+        max_frame_rows: int = 16777216,
         options: StreamOptions | PatchOptions | None = None,
         state: bytes | None = None,
         first_row: int = 0,

@@ -1,7 +1,7 @@
 """Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 
 from jelly._core.base.batch cimport (
     CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
@@ -13,6 +13,7 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
@@ -86,6 +87,11 @@ cdef bytes save_state(DecoderState* d):
         put_number(&w, d.t.last_name)
         put_number(&w, d.t.last_prefix)
         put_number(&w, d.in_graph)
+        if d.columnar:
+            # What the options of Python do not say.
+            put_number(&w, d.header.numbering)
+            put_number(&w, d.header.rdf)
+            put_number(&w, d.columns.open)
         for slot in range(4):
             if d.last[slot] == UNSET:
                 put_number(&w, STATE_UNSET)
@@ -174,6 +180,10 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
     if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
         raise broken()
     d.in_graph = take_number(&r, 1) != 0
+    if d.columnar:
+        d.header.numbering = <int>take_number(&r, NUMBERING_P)
+        d.header.rdf = <int>take_number(&r, RDF_12)
+        d.columns.open = take_number(&r, 1) != 0
     free_arena(&d.carry)
     if init_arena(&d.carry, 3, 1, 8, 256, d.text_limit) < 0:
         raise MemoryError
@@ -215,4 +225,17 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             d.last[slot] = UNSET
     d.header = d.next
     d.has_header = True
+    d.columnar = d.header.version == COLUMN_VERSION
+    if d.columnar:
+        if make_columns(d) != OK:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        d.columns.stage = 0
+        d.columns.restated = True
+        d.has_columns = False
     return OK
+
+
+cdef int make_columns(DecoderState* d) noexcept nogil:
+    if d.columns == NULL:
+        d.columns = <Columns*>calloc(1, sizeof(Columns))
+    return OK if d.columns != NULL else NO_MEMORY
