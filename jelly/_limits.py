@@ -132,6 +132,8 @@ FIXED = (
     ),
     FixedLimit("_core/jelly/column_state.pxd:MAX_ROW_COUNT", (1 << 27) - 1, "rows", "a frame of Jelly 1.2"),
     FixedLimit("_core/jelly/column_state.pxd:MAX_COLUMN_TAGS", 1 << 16, "language tags", "a column of Jelly 1.2"),
+    FixedLimit("_core/jelly/encode_columns.pyx:MAX_FRAME_ROWS", 1 << 24, "rows", "a frame of Jelly 1.2 when written"),
+    FixedLimit("_core/jelly/encoder.pyx:MAX_TAGS", 1024, "language tags", "a frame of Jelly 1.2 when written"),
     FixedLimit("_core/jelly/encoder_state.pxd:MAX_TEXT", 1 << 30, "bytes", "a term that is written"),
     FixedLimit("_core/base/protobuf.pxd:MAX_GROUPS", 100, "levels", "groups in one another, which are skipped"),
     FixedLimit("_core/base/fault.pyx:MAX_PROTOBUF", 0x7FFFFFFF, "bytes", "a message of Protocol Buffers"),

@@ -12,7 +12,7 @@ __all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "St
 
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
-# Jelly-RDF 1.2: its protocol version, its smallest name table, and the RDF versions that a stream can announce, by number.
+# Jelly-RDF 1.2: protocol version, smallest name table, the RDF versions that a stream can announce (by number).
 COLUMN_VERSION = 3
 # The newest version that stores rows, which writers choose unless they are told.
 ROW_VERSION = 2
@@ -162,7 +162,7 @@ def _check_sizes(options: StreamOptions | PatchOptions) -> None:
 def _check_columns(options: StreamOptions) -> None:
     """What only version 3 has, and what it has not."""
     if options.rdf_version not in ("", *RDF_VERSIONS):
-        raise JellyOptionsError(f"rdf_version is {options.rdf_version!r}: expected one of {', '.join(RDF_VERSIONS)}")
+        raise JellyOptionsError(f"rdf_version is {options.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
     if options.numbering not in NUMBERINGS:
         raise JellyOptionsError(f"numbering is {options.numbering!r}: expected P or S")
     if options.version != COLUMN_VERSION:
@@ -181,7 +181,7 @@ def _check_columns(options: StreamOptions) -> None:
 
 
 def _crossing(options: Any, changes: dict[str, Any]) -> dict[str, Any]:
-    """The changes between rows (version 1 or 2) and columns (version 3), and what must change along with the version."""
+    """The changes between rows (version 1 or 2) and columns (version 3), and what must change along."""
     version = changes.get("version", getattr(options, "version", 0))
     if not isinstance(options, StreamOptions) or (version == COLUMN_VERSION) == (options.version == COLUMN_VERSION):
         return changes

@@ -148,7 +148,9 @@ def convert(
     """
     began = time.perf_counter()
     if (from_format is None and table_kind(src)) or (to_format is None and table_kind(dst)):
-        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
+        framing = {
+            "frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited,
+        }
         others = {"on_error": on_error != "raise", "progress": progress, "namespaces": namespaces, "writing": writing}
         for name, is_given in (framing | others).items():
             if is_given:

@@ -5,14 +5,14 @@ tables until it ends, and it ends before a row for which a table has no entry le
 these rows, one column after another.
 """
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
-from libc.string cimport memchr, memcmp, memmove
+from libc.string cimport memchr, memcmp
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
-    CARRIED, KIND_BNODE, KIND_IRI, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE,
-    KIND_TYPED, NO_TERM, UNSET, BatchData, hash_bytes, len_direction, put_direction, same_term,
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET,
+    BatchData, hash_bytes,
 )
 from jelly._core.base.constants cimport (
     MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
@@ -21,21 +21,17 @@ from jelly._core.base.fault cimport (
     ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
     NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
 )
-from jelly._core.base.protobuf cimport (
-    MAX_VARINT32, Writer, len_field, len_varint, put_byte, put_bytes, put_varint, reserve,
-)
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 from jelly._core.jelly.column_out cimport (
-    VALUE_NONE, VALUE_UNBOUND, end_run, put_inner_iri, put_iri_value, put_kind, put_length, put_string, spread_literal_kinds,
+    clear_column, clear_entries, close_entries, free_column, free_entries, len_text, put_column, put_inner_iri, put_length,
+    put_lists, put_packed, put_part, put_string,
 )
 from jelly._core.jelly.column_state cimport (
-    BATCH_GRAPHS, BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, BATCH_SUBJECTS,
-    COLUMN_BNODES, COLUMN_DIRECTIONS, COLUMN_KINDS, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES,
-    COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, ENTRY_ID, ENTRY_VALUES, FRAME_COLUMNS,
-    LITERAL_DATATYPE, LITERAL_DIRECTION, LITERAL_LANGTAG, LITERAL_LEX, RDF_11, RDF_12, RDF_12_BASIC, VALUE_BNODE,
-    VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
+    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_LANGTAGS,
+    FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
 from jelly._core.jelly.encode cimport split_iri
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, ColumnEncoder, ColumnMemo, ColumnOut, EncoderState, EntriesOut
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, ColumnEncoder, ColumnMemo, EncoderState, EntriesOut
 from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
 from jelly._core.jelly.lookup cimport Lru, add_entry, find_entry, forget_lru, free_lru, touch
 
@@ -72,41 +68,6 @@ cdef inline bint take_cost(EncoderState* e, int64_t n) noexcept nogil:
         return False
     k.cost += n
     return True
-
-
-cdef int close_entries(EntriesOut* out) noexcept nogil:
-    """End the packed entry that goes on."""
-    cdef int64_t size
-    if not out.open:
-        return OK
-    size = out.values.n + (1 + len_varint(out.id) if out.id else 0)
-    if reserve(&out.closed, size + 3 * MAX_VARINT32) < 0:
-        return NO_MEMORY
-    put_varint(&out.closed, size)
-    if out.id:
-        put_byte(&out.closed, ENTRY_ID)
-        put_varint(&out.closed, out.id)
-    put_bytes(&out.closed, out.values.buf, out.values.n)
-    out.values.n = 0
-    out.open = False
-    return OK
-
-
-cdef int put_packed(EntriesOut* out, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil:
-    """A new entry: a further value of the packed entry if its id is the next one, else the first of another."""
-    if not out.open or id != table.last + 1:
-        if close_entries(out) != OK or reserve(&out.closed, 1) < 0:
-            return NO_MEMORY
-        put_byte(&out.closed, tag)
-        out.id = 0 if id == table.last + 1 else id
-        out.open = True
-    table.last = id
-    if reserve(&out.values, n + 2 * MAX_VARINT32) < 0:
-        return NO_MEMORY
-    put_byte(&out.values, ENTRY_VALUES)
-    put_varint(&out.values, n)
-    put_bytes(&out.values, text, n)
-    return OK
 
 
 cdef int32_t pin_entry(EncoderState* e, int which, const uint8_t* text, int64_t n) noexcept nogil:
@@ -205,10 +166,6 @@ cdef int pin_version(EncoderState* e, int version) noexcept nogil:
         return fail(&e.fault, ABOVE_RDF_VERSION, NULL, version, k.rdf_version)
     k.needed = version
     return ROW_RESTATE
-
-
-cdef inline int64_t len_text(EncoderState* e, int32_t term) noexcept nogil:
-    return e.b.start[term + 1] - e.b.start[term]
 
 
 cdef int pin_triple(EncoderState* e, int32_t term, int depth) noexcept nogil:
@@ -373,169 +330,18 @@ cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexce
     return OK
 
 
-# ---- columns
-
-cdef inline int put_literal_value(EncoderState* e, ColumnOut* c, int kind, int32_t term) noexcept nogil:
-    cdef ColumnMemo* memo = &e.columns.memo[e.b.aux[term]] if kind != KIND_LITERAL else NULL
-    cdef uint32_t literal_kind = 0
-    if kind == KIND_TYPED:
-        literal_kind = 2 * <uint32_t>memo.datatype - 1
-    elif kind == KIND_LANG:
-        literal_kind = 2 * <uint32_t>memo.name
-    if c.of[VALUE_LITERAL] == 0:
-        c.one_literal_kind = literal_kind
-    elif not c.literal_kinds_differ and literal_kind != c.one_literal_kind:
-        if spread_literal_kinds(c, c.of[VALUE_LITERAL]) != OK:
-            return NO_MEMORY
-    if c.literal_kinds_differ:
-        if reserve(&c.literal_kinds, MAX_VARINT32) < 0:
-            return NO_MEMORY
-        put_varint(&c.literal_kinds, literal_kind)
-    if put_string(&c.strings, COLUMN_LEX_VALUES << 3 | 2, e.b, term) != OK:
-        return NO_MEMORY
-    return put_kind(c, VALUE_LITERAL)
-
-
-cdef int put_inner_literal(EncoderState* e, Writer* w, int32_t term) noexcept nogil:
-    cdef BatchData* b = e.b
-    cdef int32_t aux = b.aux[term]
-    cdef int64_t begin
-    if reserve(w, MAX_VARINT32) < 0:
-        return NO_MEMORY
-    put_byte(w, pb.RDF_TRIPLE_O_LITERAL_TAG)
-    begin = w.n
-    if len_text(e, term) > 0 and put_string(w, LITERAL_LEX, b, term) != OK:
-        return NO_MEMORY
-    if b.kind[term] == KIND_LANG:
-        if put_string(w, LITERAL_LANGTAG, b, aux) != OK or reserve(w, 2) < 0:
-            return NO_MEMORY
-        if b.kind[aux] > KIND_TEXT:
-            put_byte(w, LITERAL_DIRECTION)
-            put_byte(w, <uint8_t>(b.kind[aux] - KIND_TEXT))
-    elif b.kind[term] == KIND_TYPED:
-        if reserve(w, 1 + MAX_VARINT32) < 0:
-            return NO_MEMORY
-        put_byte(w, LITERAL_DATATYPE)
-        put_varint(w, e.columns.memo[aux].datatype)
-    return put_length(w, begin)
-
-
-cdef int put_triple(EncoderState* e, ColumnOut* c, uint32_t tag, int32_t term) noexcept nogil:
-    """An RdfTripleTerm; the fields of its terms have the numbers of those of an RdfTriple."""
-    cdef Writer* w = &c.triples
-    cdef int32_t* terms = &e.b.quoted[3 * e.b.aux[term]]
-    cdef int slot, kind, status
-    cdef int64_t begin
-    cdef uint32_t first
-    if reserve(w, 2 * MAX_VARINT32) < 0:
-        return NO_MEMORY
-    put_varint(w, tag)
-    begin = w.n
-    for slot in range(3):
-        kind = e.b.kind[terms[slot]]
-        first = (4 * slot + 1) << 3 | 2
-        if kind == KIND_IRI:
-            status = put_inner_iri(w, first, &c.inner_prefix, &c.inner_name, &e.columns.memo[terms[slot]])
-        elif kind == KIND_BNODE:
-            status = put_string(w, <uint8_t>(first + 8), e.b, terms[slot])
-        elif kind == KIND_TRIPLE:
-            status = put_triple(e, c, first + 24, terms[slot])
-        else:
-            status = put_inner_literal(e, w, terms[slot])
-        if status != OK:
-            return status
-    return put_length(w, begin)
-
-
-cdef inline bint goes_on(EncoderState* e, int slot, int32_t last, int32_t term) noexcept nogil:
-    """Whether a term is the one before, though it has another id."""
-    if last == CARRIED:
-        return same_term(&e.carry, e.carried[slot], e.b, term)
-    if last < 0 or e.b.kind[last] != e.b.kind[term] or len_text(e, last) != len_text(e, term):
-        return False
-    return same_term(e.b, last, e.b, term)
-
-
-cdef int put_column(EncoderState* e, int slot, const int32_t* ids, int64_t begin, int64_t end) noexcept nogil:
-    """Append the terms of these rows to a column. NULL: the default graph in all of them."""
-    cdef ColumnEncoder* k = &e.columns
-    cdef ColumnOut* c = &k.of[slot]
-    cdef const int8_t* kinds = e.b.kind
-    cdef ColumnMemo* memo
-    cdef int32_t last = e.last[slot]
-    cdef int32_t term = NO_TERM
-    cdef int64_t i
-    cdef int kind, status
-    for i in range(begin, end):
-        if ids != NULL:
-            term = ids[i]
-        if term == last:
-            c.run += 1
-            continue
-        if term == NO_TERM:
-            if c.kind == VALUE_UNBOUND:
-                c.run += 1
-            else:
-                if end_run(c) != OK:
-                    return fail(&e.fault, NO_MEMORY, NULL)
-                c.kind = VALUE_UNBOUND
-                c.run = 1
-            last = term
-            continue
-        kind = kinds[term]
-        if kind == KIND_IRI:
-            memo = &k.memo[term]
-            if c.kind == VALUE_IRI and c.last_name == memo.name and c.last_prefix == memo.prefix:
-                c.run += 1
-                last = term
-                continue
-            status = end_run(c)
-            if status == OK:
-                status = put_iri_value(c, memo.name, memo.prefix)
-        elif goes_on(e, slot, last, term):
-            c.run += 1
-            last = term
-            continue
-        else:
-            status = end_run(c)
-            if status != OK:
-                pass
-            elif kind == KIND_BNODE:
-                status = put_string(&c.bnodes, COLUMN_BNODES << 3 | 2, e.b, term)
-                if status == OK:
-                    status = put_kind(c, VALUE_BNODE)
-            elif kind == KIND_TRIPLE:
-                status = put_triple(e, c, COLUMN_TRIPLES << 3 | 2, term)
-                if status == OK:
-                    status = put_kind(c, VALUE_TRIPLE)
-            else:
-                status = put_literal_value(e, c, kind, term)
-        if status != OK:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        last = term
-    e.last[slot] = last
-    return OK
-
-
 # ---- frames
 
 cdef void start_columns(EncoderState* e) noexcept nogil:
     """Begin a frame: nothing of another one is in its lists, and its ids count anew."""
     cdef ColumnEncoder* k = &e.columns
-    cdef ColumnOut* c
     cdef int slot
     for slot in range(4):
-        c = &k.of[slot]
-        c.kinds.n = c.layouts.n = c.name_ids.n = c.prefix_ids.n = c.strings.n = c.literal_kinds.n = 0
-        c.bnodes.n = c.triples.n = c.n = c.run = c.skip = 0
-        c.of[0] = c.of[1] = c.of[2] = c.of[3] = 0
-        c.mixed = c.prefixes_differ = c.literal_kinds_differ = False
-        c.kind = VALUE_NONE
-        c.last_name = c.last_prefix = c.inner_name = c.inner_prefix = 0
+        clear_column(&k.of[slot])
         e.last[slot] = UNSET
-    k.names.closed.n = k.prefixes.closed.n = k.datatypes.closed.n = 0
-    k.names.values.n = k.prefixes.values.n = k.datatypes.values.n = 0
-    k.names.open = k.prefixes.open = k.datatypes.open = False
+    clear_entries(&k.names)
+    clear_entries(&k.prefixes)
+    clear_entries(&k.datatypes)
     k.namespaces.n = k.lengths.n = k.langtags.n = k.directions.n = k.metadata.n = 0
     k.directed = False
     k.last_name = k.last_prefix = 0
@@ -561,58 +367,6 @@ cdef bint has_columns(EncoderState* e) noexcept nogil:
         k.rows > 0 or k.namespaces.n > 0 or k.lengths.n > 0 or e.body.n > 0 or k.names.open or k.prefixes.open
         or k.datatypes.open
     )
-
-
-cdef inline int64_t len_part(int64_t n) noexcept nogil:
-    return len_field(n) if n > 0 else 0
-
-
-cdef inline void put_part(Writer* w, int field, const uint8_t* data, int64_t n) noexcept nogil:
-    """A list or bytes, with a tag of one byte, if there are any."""
-    if n > 0:
-        put_byte(w, <uint8_t>(field << 3 | 2))
-        put_varint(w, n)
-        put_bytes(w, data, n)
-
-
-cdef int put_lists(EncoderState* e, int slot) noexcept nogil:
-    """A column, as a field of the batch in `e.body`."""
-    cdef ColumnEncoder* k = &e.columns
-    cdef ColumnOut* c = &k.of[slot]
-    cdef Writer* w = &e.body
-    cdef int64_t size, n_tags, n_directions
-    if not c.literal_kinds_differ and c.of[VALUE_LITERAL] > 0 and c.one_literal_kind > 0:
-        if reserve(&c.literal_kinds, MAX_VARINT32) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_varint(&c.literal_kinds, c.one_literal_kind)
-    if not c.prefixes_differ and c.of[VALUE_IRI] > 0 and c.one_prefix > 0:
-        if reserve(&c.prefix_ids, MAX_VARINT32) < 0:
-            return fail(&e.fault, NO_MEMORY, NULL)
-        put_varint(&c.prefix_ids, c.one_prefix)
-    # Unbound cells at the end go without saying.
-    if c.kind != VALUE_UNBOUND and end_run(c) != OK:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    n_tags = k.langtags.n if slot == 2 else 0
-    n_directions = k.directions.n if slot == 2 and k.directed else 0
-    size = (
-        len_part(c.kinds.n) + len_part(c.layouts.n) + len_part(c.name_ids.n) + len_part(c.prefix_ids.n) + c.strings.n
-        + len_part(c.literal_kinds.n) + n_tags + len_part(n_directions) + c.bnodes.n + c.triples.n
-    )
-    if reserve(w, size + MAX_VARINT32 + 1) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_byte(w, <uint8_t>((BATCH_SUBJECTS + slot) << 3 | 2))
-    put_varint(w, size)
-    put_part(w, COLUMN_KINDS, c.kinds.buf, c.kinds.n)
-    put_part(w, COLUMN_LAYOUTS, c.layouts.buf, c.layouts.n)
-    put_part(w, COLUMN_NAME_IDS, c.name_ids.buf, c.name_ids.n)
-    put_part(w, COLUMN_PREFIX_IDS, c.prefix_ids.buf, c.prefix_ids.n)
-    put_bytes(w, c.strings.buf, c.strings.n)
-    put_part(w, COLUMN_LITERAL_KINDS, c.literal_kinds.buf, c.literal_kinds.n)
-    put_bytes(w, k.langtags.buf, n_tags)
-    put_part(w, COLUMN_DIRECTIONS, k.directions.buf, n_directions)
-    put_bytes(w, c.bnodes.buf, c.bnodes.n)
-    put_bytes(w, c.triples.buf, c.triples.n)
-    return OK
 
 
 cdef int put_entries(EncoderState* e, EntriesOut* out) noexcept nogil:
@@ -766,7 +520,7 @@ cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
     cdef BatchData* b = e.b
     cdef bint quads = e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS
     cdef int64_t begin = row[0]
-    cdef int status, slot
+    cdef int status
     while True:
         status = pin_rows(e, row, end, quads)
         if status < 0:
@@ -844,23 +598,12 @@ cdef int needed_rdf_version(BatchData* b) noexcept nogil:
 
 cdef void free_columns_out(EncoderState* e) noexcept nogil:
     cdef ColumnEncoder* k = &e.columns
-    cdef ColumnOut* c
-    cdef EntriesOut* out
     cdef int i
     for i in range(4):
-        c = &k.of[i]
-        free(c.kinds.buf)
-        free(c.layouts.buf)
-        free(c.name_ids.buf)
-        free(c.prefix_ids.buf)
-        free(c.strings.buf)
-        free(c.literal_kinds.buf)
-        free(c.bnodes.buf)
-        free(c.triples.buf)
-    for i in range(3):
-        out = &k.names if i == 0 else &k.prefixes if i == 1 else &k.datatypes
-        free(out.closed.buf)
-        free(out.values.buf)
+        free_column(&k.of[i])
+    free_entries(&k.names)
+    free_entries(&k.prefixes)
+    free_entries(&k.datatypes)
     free(k.namespaces.buf)
     free(k.lengths.buf)
     free(k.metadata.buf)
