@@ -79,6 +79,7 @@ def make_sidecar(
         size = os.fstat(file.fileno()).st_size
         decoder = Decoder(patch=patch, **fitted(limits, SEEKING, size))
         statements = last = 0
+        options = None  # the first ones: in version 3 they may change
         try:
             refuse_other(file.read(HEAD))
             file.seek(0)
@@ -86,7 +87,8 @@ def make_sidecar(
                 statements += sum(map(len, decoder.feed(data)))
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
-                if statements - last >= distance and decoder.offset < size:
+                options = options or decoder.options
+                if statements - last >= distance and decoder.offset < size and not decoder.in_message:
                     places.append((decoder.offset, statements, decoder.frames, decoder.place))
                     states.append(zlib.compress(decoder.save(), 6))
                     last = statements
@@ -96,7 +98,7 @@ def make_sidecar(
         except JellyError as error:
             error.source = error.source or name
             raise
-        options = decoder.options
+        options = options or decoder.options
         assert options is not None  # close() refuses a stream without options
         ends = checksum_ends(file, size)
     version, n_head, n_key = _PATCH if patch else _RDF

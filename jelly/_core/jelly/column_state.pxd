@@ -18,6 +18,8 @@ cdef enum:
     # Rows that are read of one column before the next; kinds of literals remembered, a power of two.
     STEP_ROWS = 1024
     LITERAL_KINDS = 64
+    # Rows at which a Batch of whole messages ends, when a message does.
+    WHOLE_ROWS = 1 << 15
 
 cdef enum:
     # The numberings, by which the options row is told: in P it has a physical type.
@@ -109,6 +111,7 @@ ctypedef struct Column:
     # ids of IRIs: of the column, and of its triple terms
     int64_t last_name
     int64_t last_prefix
+    uint32_t serial  # of the entry of that prefix
     int64_t inner_name
     int64_t inner_prefix
     int64_t literal_kind  # of all literals, or -1 where each has its own

@@ -1,5 +1,6 @@
 """The values of a column of Jelly-RDF 1.2, and the cells that its layout makes of them. The layout is not final."""
 
+from cython cimport likely
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 from libc.string cimport memcmp, memset
 
@@ -10,7 +11,7 @@ from jelly._core.base.constants cimport (
 )
 from jelly._core.base.fault cimport (
     BAD_UTF8, CELLS_LEFT, CELLS_MISSING, DATATYPE_ID, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION,
-    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, OK, QUOTED_INCOMPLETE,
+    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, OK, PREFIX_ID, QUOTED_INCOMPLETE,
     TAG_INDEX, fail,
 )
 from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
@@ -22,7 +23,7 @@ from jelly._core.jelly.column_state cimport (
     TRIPLE_SUBJECT, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL,
 )
 from jelly._core.jelly.decode cimport find_tag, jelly_read_term, malformed, read_bnode
-from jelly._core.jelly.lookup cimport find_datatype, find_iri, is_xsd_string
+from jelly._core.jelly.lookup cimport DecoderEntry, find_datatype, find_iri, is_xsd_string
 from jelly._core.jelly.unusual cimport checked, gathered, repeat_term
 
 
@@ -189,31 +190,55 @@ cdef int32_t read_triple_term(DecoderState* d, Reader r, int depth) noexcept nog
 # ---- run values
 
 cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept nogil:
+    """The next IRIs. Ids of one byte of entries that this Batch has met, as nearly all are, take no call."""
     cdef Numbers* names = &c.lists[COLUMN_NAME_IDS]
     cdef Numbers* prefixes = &c.lists[COLUMN_PREFIX_IDS]
+    cdef const uint8_t* at = names.part.at
+    cdef const uint8_t* end = names.part.end
     cdef bint many = prefixes.n > 1
-    cdef int64_t name
-    cdef int64_t prefix = c.next_prefix
-    cdef const uint8_t* at
-    cdef int64_t i
-    cdef int32_t term
+    cdef DecoderEntry* slot
+    cdef uint32_t batch = d.t.batch
+    cdef int64_t name = c.last_name
+    cdef int64_t value = c.next_prefix
+    cdef int32_t* stop = out + n
     c.next_prefix = 0
-    d.t.last_name = c.last_name
-    d.t.last_prefix = c.last_prefix
-    for i in range(n):
-        at = names.part.at
-        name = take_number(names)
+    while out < stop:
         if many:
-            prefix = take_number(prefixes)
-        if name < 0 or prefix < 0:
-            return fail(&d.fault, KINDS_VALUES, c.body.at)
-        term = find_iri(&d.t, d.b, prefix, name, &d.fault, at)
-        if term < 0:
-            return checked(d, term, at)
-        prefix = 0
-        out[i] = term
-    c.last_name = d.t.last_name
-    c.last_prefix = d.t.last_prefix
+            value = take_number(prefixes)
+        if value != 0:
+            if value < 0:
+                return fail(&d.fault, KINDS_VALUES, c.body.at)
+            if value > d.t.prefixes.made or d.t.prefixes.slots[value].text == NULL:
+                return fail(&d.fault, PREFIX_ID, prefixes.part.at, value, d.t.prefixes.size)
+            c.last_prefix = value
+            c.serial = d.t.prefixes.slots[value].serial
+        if likely(at < end and at[0] < 0x80):
+            value = at[0]
+            at += 1
+        else:
+            names.part.at = at
+            value = take_number(names)
+            at = names.part.at
+            end = names.part.end
+            if value < 0:
+                return fail(&d.fault, KINDS_VALUES, c.body.at)
+        name += 1
+        if value != 0:
+            name = value
+        value = 0
+        if likely(name <= d.t.names.made):
+            slot = &d.t.names.slots[name]
+            if likely(slot.batch == batch and slot.prefix[0] == c.serial):
+                out[0] = slot.term[0]
+                out += 1
+                continue
+        d.t.last_prefix = 0
+        out[0] = find_iri(&d.t, d.b, c.last_prefix, name, &d.fault, at)
+        if out[0] < 0:
+            return checked(d, out[0], at)
+        out += 1
+    names.part.at = at
+    c.last_name = name
     return OK
 
 

@@ -25,6 +25,7 @@ from jelly._core.jelly.column_state cimport (
     COLUMN_NAME_IDS, COLUMN_NUMBERS, COLUMN_PREFIX_IDS, COLUMN_TRIPLES, COLUMN_VERSION, Column, Columns, ENTRY_ID,
     ENTRY_VALUES, FRAME_COLUMNS, MAX_COLUMN_TAGS, MAX_ROW_COUNT, NUMBERING_P, Numbers, RDF_11, RDF_12_BASIC,
     STEP_ROWS, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL, VALUE_TRIPLE,
+    WHOLE_ROWS,
 )
 from jelly._core.jelly.column_values cimport check_layout, fill, take_item, take_number, take_number32
 from jelly._core.jelly.decode cimport add_text, jelly_read_term, malformed, read_metadata
@@ -54,7 +55,7 @@ cdef int64_t step(DecoderState* d) noexcept nogil:
     while rows < n:
         length = take_number(&ahead) if ahead.n > 0 else NO_LIMIT
         ahead.n -= 1
-        if length == 0:
+        if length == 0 or (d.whole and length == NO_LIMIT):
             return rows
         rows += length
     return n
@@ -81,7 +82,7 @@ cdef int read_cells(DecoderState* d) noexcept nogil:
         if f.gap == 0:
             if take_gap(d) != OK:
                 return d.fault.code
-            if b.n_frames >= d.max_rows:
+            if b.n_frames >= d.max_rows or (d.whole and (f.gap == NO_LIMIT or b.n_rows >= WHOLE_ROWS)):
                 return FULL
             continue
         n = step(d)
@@ -339,7 +340,7 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
     cdef Reader r = f.batch
     cdef Reader span
     cdef const uint8_t* begin
-    cdef int64_t tag
+    cdef int64_t tag, n
     cdef int slot
     cdef int again = 0
     cdef int lengths = BATCH_LENGTHS_P if d.header.numbering == NUMBERING_P else BATCH_LENGTHS_S
@@ -375,8 +376,10 @@ cdef int open_batch(DecoderState* d) noexcept nogil:
             return malformed(d, &r)
     if f.row_count > MAX_ROW_COUNT:
         return fail(&d.fault, ROW_COUNT, f.batch.at, f.row_count, MAX_ROW_COUNT)
-    if f.row_count > d.limits.rows:
-        return fail(&d.fault, FRAME_ROWS, f.batch.at, f.row_count, d.limits.rows)
+    # A message that is kept whole is no longer than a frame.
+    n = f.row_count + (d.b.n_rows if d.whole and f.open else 0)
+    if n > d.limits.rows:
+        return fail(&d.fault, FRAME_ROWS, f.batch.at, n, d.limits.rows)
     if f.of[GRAPH].body.at != NULL and d.arity == 3:
         return fail(&d.fault, GRAPHS_COLUMN, f.of[GRAPH].body.at)
     for slot in range(4):
@@ -518,7 +521,7 @@ cdef int run_columns(DecoderState* d) noexcept nogil:
             return fail(&d.fault, NO_MEMORY, NULL)
         d.in_frame = False
         d.n_frames += 1
-        if is_full(d) or much_metadata(d.b):
+        if is_full(d) or much_metadata(d.b) or (d.whole and d.b.n_rows >= WHOLE_ROWS and not f.open):
             return FULL
 
 

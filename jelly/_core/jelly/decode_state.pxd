@@ -97,5 +97,6 @@ ctypedef struct DecoderState:
     Limits limits
     Fault fault
     bint columnar  # the stream is of version 3
+    bint whole  # a Batch ends where a message does
     bint has_columns  # the frame does, and it is not known yet whether it may
     Columns* columns  # NULL until a stream is of version 3

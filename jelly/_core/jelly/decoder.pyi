@@ -96,7 +96,7 @@ class Decoder(PushReader):
     ) -> Self: ...
     @property
     def frames(self) -> int:
-        """Number of frames decoded to their end."""
+        """Number of frames decoded to their end; of a log in columns (Jelly 1.2) the number of messages."""
     @property
     def place(self) -> int:
         """Position in a stream of patches when all Batches have been pulled, see `Encoder.place`."""

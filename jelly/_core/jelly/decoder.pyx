@@ -28,7 +28,7 @@ from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
     ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
 )
-from jelly._core.jelly.saved_state cimport begin_stream, load_state, make_columns, save_state
+from jelly._core.jelly.saved_state cimport begin_stream, load_options, load_state, make_columns, save_state
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
@@ -186,7 +186,9 @@ cdef class Decoder(PushReader):
 
     @property
     def frames(self) -> int:
-        """Number of frames decoded to their end."""
+        """Number of frames decoded to their end; of a log in columns (Jelly 1.2) the number of messages."""
+        if self.d.columnar and self.d.header.logical > 2:
+            return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
         return self.d.n_frames
 
     @property
@@ -220,6 +222,25 @@ cdef class Decoder(PushReader):
         of the first such place, and how many there are; empty where there is none."""
         cdef Restart* k = &self.d.restart
         return [k.frame, k.row, k.offset, k.found] if k.found else []
+
+    @property
+    def in_message(self) -> bool:
+        """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
+        return self.d.columnar and self.d.columns.open
+
+    @property
+    def whole(self) -> bool:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
+        return self.d.whole
+
+    @whole.setter
+    def whole(self, bint value):
+        self.d.whole = value
+
+    cdef object give_rest(self):
+        if self.d.whole and self.d.columnar and self.d.columns.open and not self.final:
+            return None  # the message goes on with the next chunk
+        return PushReader.give_rest(self)
 
     cdef bint has_some(self) noexcept:
         # In a log in columns a frame may end no message.
@@ -495,6 +516,11 @@ cdef class Decoder(PushReader):
         self.d.columnar = h.version == COLUMN_VERSION
         if self.d.columnar and make_columns(&self.d) != OK:
             raise MemoryError
+        if self.d.columnar and state is not None:
+            state = load_options(&self.d, state)
+            options = options.replace(
+                max_name_table_size=h.names, max_prefix_table_size=h.prefixes, max_datatype_table_size=h.datatypes
+            )
         self.read_options = options
         self.make_tables()
         if state is None:

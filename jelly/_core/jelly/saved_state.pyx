@@ -81,17 +81,18 @@ cdef bytes save_state(DecoderState* d):
     w.buf = NULL
     w.n = w.cap = 0
     try:
+        if d.columnar:
+            # What the first options do not say: in version 3 they may change.
+            for number in (
+                d.header.numbering, d.header.rdf, d.columns.open, d.header.names, d.header.prefixes, d.header.datatypes,
+            ):
+                put_number(&w, number)
         put_table(&w, &d.t.names)
         put_table(&w, &d.t.prefixes)
         put_table(&w, &d.t.datatypes)
         put_number(&w, d.t.last_name)
         put_number(&w, d.t.last_prefix)
         put_number(&w, d.in_graph)
-        if d.columnar:
-            # What the options of Python do not say.
-            put_number(&w, d.header.numbering)
-            put_number(&w, d.header.rdf)
-            put_number(&w, d.columns.open)
         for slot in range(4):
             if d.last[slot] == UNSET:
                 put_number(&w, STATE_UNSET)
@@ -165,6 +166,20 @@ cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
     return term
 
 
+cdef bytes load_options(DecoderState* d, bytes data):
+    """Take the options of version 3 at the beginning of a state. The rest is for `load_state`."""
+    cdef Reader r
+    r.at = <const uint8_t*><const char*>data
+    r.end = r.at + len(data)
+    d.header.numbering = <int>take_number(&r, NUMBERING_P)
+    d.header.rdf = <int>take_number(&r, RDF_12)
+    d.columns.open = take_number(&r, 1) != 0
+    d.header.names = take_number(&r, d.limits.names)
+    d.header.prefixes = take_number(&r, d.limits.prefixes)
+    d.header.datatypes = take_number(&r, d.limits.datatypes)
+    return data[r.at - <const uint8_t*><const char*>data:]
+
+
 cdef int load_state(DecoderState* d, bytes data) except -1:
     """Bring a fresh DecoderState, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
     cdef Reader r
@@ -180,10 +195,6 @@ cdef int load_state(DecoderState* d, bytes data) except -1:
     if d.t.last_prefix > 0 and d.t.prefixes.slots[d.t.last_prefix].text == NULL:
         raise broken()
     d.in_graph = take_number(&r, 1) != 0
-    if d.columnar:
-        d.header.numbering = <int>take_number(&r, NUMBERING_P)
-        d.header.rdf = <int>take_number(&r, RDF_12)
-        d.columns.open = take_number(&r, 1) != 0
     free_arena(&d.carry)
     if init_arena(&d.carry, 3, 1, 8, 256, d.text_limit) < 0:
         raise MemoryError

@@ -1,8 +1,10 @@
 """Jelly-RDF 1.2: the decoder of columns, on the vectors of both numberings."""
 
 import json
+import os
 
 import pytest
+from support.column_oracle import Oracle, Refused
 from support.oracle import plain, read_text
 from support.shared import shared
 
@@ -11,6 +13,9 @@ import jelly
 FOLDER = shared("jelly-1.2")
 CASES = {case["name"]: case for case in json.loads((FOLDER / "s" / "manifest.json").read_text())["cases"]}
 ACCEPTED = [name for name, case in CASES.items() if case["expect"] == "accept"]
+LONG = bool(os.environ.get("JELLY_LONG"))
+# What is refused though no rule says so.
+BEYOND = ("a literal has an empty language tag", "the stream does not start with")
 REJECTED = [name for name, case in CASES.items() if case["expect"] == "reject"]
 
 
@@ -72,3 +77,76 @@ def test_rejected(numbering, name):
         batches_of(data_of(numbering, name))
     assert caught.value.frame == case["frame"]
     assert caught.value.offset is not None
+
+
+# ---- chunks, cuts and flips
+
+
+def outcome(data, chunk=None, **settings):
+    """The statements and frames that are read, and the class of the error behind them."""
+    decoder = jelly.Decoder(**settings)
+    batches, error = [], None
+    try:
+        for at in range(0, len(data), chunk or max(len(data), 1)):
+            for batch in decoder.feed(data[at : at + (chunk or len(data))]):
+                batches.append(batch)
+        batches += decoder.close()
+    except jelly.JellyError as caught:
+        error = caught
+    ends = [batch.first_row + end for batch in batches for end in batch.frames.tolist()]
+    return plain_quads(batches), ends, error
+
+
+def judged(data):
+    """What the oracle reads, or None where it refuses the data."""
+    try:
+        return Oracle(data)
+    except Refused:
+        return None
+
+
+@pytest.mark.parametrize("numbering", "sp")
+@pytest.mark.parametrize("name", CASES)
+def test_chunks(numbering, name):
+    data = data_of(numbering, name)
+    whole = outcome(data)
+    for chunk in (1, 2, 7) if LONG or len(data) < 2000 else (7,):
+        found = outcome(data, chunk)
+        assert found[:2] == whole[:2]
+        assert str(found[2]) == str(whole[2])
+    # Batches of a few rows say the same; in a frame that is broken they may come further.
+    few = outcome(data, batch_rows=3)
+    assert few[0][: len(whole[0])] == whole[0]
+    assert len(few[0]) == len(whole[0]) or whole[2] is not None
+    assert str(few[2])[:40] == str(whole[2])[:40]
+
+
+@pytest.mark.parametrize("numbering", "sp")
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_cuts(numbering, name):
+    """A stream that ends anywhere gives the frames before, or an error; nothing else."""
+    data = data_of(numbering, name)
+    whole = expected(name)
+    for end in range(0, len(data), 1 if LONG else max(1, len(data) // 40)):
+        statements, _, error = outcome(data[:end])
+        assert statements == whole[: len(statements)]
+        assert (judged(data[:end]) is not None and end > 0) == (error is None)
+
+
+@pytest.mark.parametrize("numbering", "sp")
+@pytest.mark.parametrize("name", CASES)
+def test_flips(numbering, name):
+    """A stream with a byte changed is read as the oracle reads it, or refused by both."""
+    data = data_of(numbering, name)
+    step = 1 if LONG else max(1, len(data) // 12)
+    for at in range(sum(map(ord, name)) % step, len(data), step):
+        for value in (0xFF, 0x01, 0x80) if LONG else (0xFF,):
+            damaged = data[:at] + bytes([data[at] ^ value]) + data[at + 1 :]
+            statements, _, error = outcome(damaged)
+            oracle = judged(damaged)
+            if error is None:
+                assert oracle is not None, at
+                assert statements == oracle.statements, at
+            elif oracle is not None:
+                # Limits, and what is refused beyond the rules.
+                assert isinstance(error, jelly.JellyLimitError) or str(error).startswith(BEYOND), (at, error)
