@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcmp
 from jelly._core.base cimport schema as pb
 from jelly._core.base.batch cimport (
     KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET,
-    BatchData, hash_bytes,
+    BatchData, hash_bytes, same_bytes,
 )
 from jelly._core.base.constants cimport (
     MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
@@ -31,9 +31,9 @@ from jelly._core.jelly.column_state cimport (
     FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
 )
 from jelly._core.jelly.encode cimport split_iri
-from jelly._core.jelly.encoder_state cimport MAX_TEXT, ColumnEncoder, ColumnMemo, EncoderState, EntriesOut
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, RECENT, ColumnEncoder, ColumnMemo, EncoderState, EntriesOut
 from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
-from jelly._core.jelly.lookup cimport Lru, add_entry, find_entry, forget_lru, free_lru, touch
+from jelly._core.jelly.lookup cimport Lru, LruEntry, add_entry, find_entry, forget_lru, free_lru, touch
 
 cdef enum:
     # Rows whose entries are made sure of before the columns take them.
@@ -91,6 +91,12 @@ cdef int32_t pin_entry(EncoderState* e, int which, const uint8_t* text, int64_t 
     return id
 
 
+cdef inline bint is_pinned(EncoderState* e, int32_t prefix, const uint8_t* text, int64_t n) noexcept nogil:
+    """Whether this entry is the prefix `text`, and the frame holds it: most prefixes come again, so none is hashed."""
+    cdef LruEntry* entry = &e.prefixes.entries[prefix]
+    return prefix > 0 and entry.used == e.statement and entry.n == n and same_bytes(entry.text, text, n)
+
+
 cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
     """Make sure of the entries of an IRI that the frame does not have yet."""
     cdef ColumnEncoder* k = &e.columns
@@ -113,9 +119,14 @@ cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
         return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
     if k.prefixed:
         cut = split_iri(text, n)
-        prefix = pin_entry(e, PREFIXES, text, cut)
-        if prefix <= 0:
-            return ROW_FULL if prefix == 0 else e.fault.code
+        prefix = k.recent[cut & (RECENT - 1)]
+        if is_pinned(e, prefix, text, cut):
+            touch(&e.prefixes, prefix, e.statement)
+        else:
+            prefix = pin_entry(e, PREFIXES, text, cut)
+            if prefix <= 0:
+                return ROW_FULL if prefix == 0 else e.fault.code
+            k.recent[cut & (RECENT - 1)] = prefix
     name = pin_entry(e, NAMES, text + cut, n - cut)
     if name <= 0:
         return ROW_FULL if name == 0 else e.fault.code

@@ -11,6 +11,8 @@ cdef enum:
     # Maximum bytes of a string on the wire.
     MAX_TEXT = 1 << 30
     KEY_NUMBERS = 4
+    # Prefixes that a stream in columns remembers, a power of two.
+    RECENT = 64
 
 
 ctypedef struct TermMemo:
@@ -90,6 +92,7 @@ ctypedef struct ColumnEncoder:
     bint open  # the present message has rows
     int64_t cost  # bytes that the frame takes at the most
     bint prefixed  # IRIs are split
+    int32_t recent[RECENT]  # prefixes that were found last, by their length
     int full  # the table that has no entry left
     int rdf_version  # that the options announce
     int needed  # RDF version that a term needs
