@@ -283,7 +283,7 @@ cdef int take_others(DecoderState* d, Column* c, int kind, int32_t* out, int64_t
         else:
             d.t.last_name = c.inner_name
             d.t.last_prefix = c.inner_prefix
-            out[i] = read_triple_term(d, item, 0)
+            out[i] = read_triple_term(d, item, 1)
             c.inner_name = d.t.last_name
             c.inner_prefix = d.t.last_prefix
         if out[i] < 0:

@@ -278,6 +278,8 @@ cdef class Decoder(PushReader):
             if (
                 self.read_options is not None and not same_stream_options(&self.d.header, &self.d.next)
                 and not is_empty(&self.batch.a)
+                # In one frame there may be the end of a message before its options, and no row.
+                and (self.d.feed.framing != FRAMING_GIVEN or self.batch.a.n_rows > 0)
             ):
                 return FULL
         else:
