@@ -177,11 +177,23 @@ class _LogicalChoice(click.Choice[str]):
     "--namespaces", "allow_namespaces", is_flag=True,
     help="Allow namespace declarations anywhere in the stream.",
 )
+@click.option(
+    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
+    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.0 or 1.1).",
+)
+@click.option(
+    "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]),
+    help="With --jelly 1.2: the RDF version to announce (default: what the terms need).",
+)
+@click.option(
+    "--numbering", type=click.Choice(["P", "S"]),
+    help="With --jelly 1.2: which draft of the schema numbers the fields (default P, that of Jelly-JVM).",
+)
 @click.option("--no-star", is_flag=True, help="Reject quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
 @click.option(
-    "--frame-rows", metavar="N", type=click.IntRange(0), default=256,
-    help="Maximum rows per frame (default 256; 0 = unlimited).",
+    "--frame-rows", metavar="N", type=click.IntRange(0),
+    help="Maximum rows per frame (default 256, with --jelly 1.2 16384; 0 = unlimited).",
 )
 @click.option(
     "--frame-bytes", metavar="N", type=click.IntRange(0), default=1_000_000,
@@ -255,6 +267,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert --base http://example.org/ people.ttl people.jelly
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
+      jelly convert --jelly 1.2 people.jelly columns.jelly
       jelly convert --threads 4 people.jelly people.parquet
       jelly convert --to csv people.jelly - | head
       jelly convert 'dump/*.nq.gz' all.jelly
@@ -410,8 +423,17 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
     if given["generalized"]:
         changes["generalized_statements"] = True
+    if given["jelly_version"]:
+        changes["version"] = 1 + int(given["jelly_version"][-1])
     if given["allow_namespaces"]:
-        changes["version"] = 2
+        if given["jelly_version"] == "1.0":
+            raise click.UsageError("--namespaces does not go with --jelly 1.0, which has none")
+        changes.setdefault("version", 2)
+    for name in ("rdf_version", "numbering"):
+        if given[name]:
+            if given["jelly_version"] != "1.2":
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --jelly 1.2")
+            changes[name] = given[name]
     if given["no_star"]:
         changes["rdf_star"] = False
     if given["stream_name"] is not None:
