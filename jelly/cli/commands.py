@@ -25,6 +25,7 @@ from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    count_of,
     limits_of,
     progress_bar,
     quoted_option,
@@ -32,6 +33,7 @@ from jelly.cli.common import (
     say,
     shape_option,
     show,
+    size_of,
 )
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.find import find
@@ -439,8 +441,8 @@ def _summary(done: jelly.Conversion) -> None:
     ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
     statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{statements}, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
-        f"{done.seconds:.2f} s, {_count(speed)} statements/s"
+        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)} ({ratio:.1%}), "
+        f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
     if done.n_skipped:
         lines = "line" if done.n_skipped == 1 else "lines"
@@ -449,18 +451,6 @@ def _summary(done: jelly.Conversion) -> None:
             say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
         if done.n_skipped > 5:
             say("  ...", "yellow")
-
-
-def _size(n: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            break
-        n /= 1000
-    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
-
-
-def _count(n: float) -> str:
-    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
 
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
