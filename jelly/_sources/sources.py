@@ -130,6 +130,8 @@ class Sources:
         with ExitStack() as stack:
             yield from pipelined(self._tasks(stack), threads)
 
+    uniform = batches
+
     def of(self, number: int, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
         """The Batches of one source, all of them of triples or all of quads, with its blank nodes as they should be."""
         return self.labels.batches(self.names[number], self._plain(self.each[number], ended))
