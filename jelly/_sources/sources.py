@@ -130,8 +130,6 @@ class Sources:
         with ExitStack() as stack:
             yield from pipelined(self._tasks(stack), threads)
 
-    uniform = batches
-
     def of(self, number: int, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
         """The Batches of one source, all of them of triples or all of quads, with its blank nodes as they should be."""
         return self.labels.batches(self.names[number], self._plain(self.each[number], ended))
@@ -183,6 +181,10 @@ class Sources:
                 stack.enter_context(file)
                 for part in file.parts():
                     yield partial(self._segment, file.path, self.names[number], part)
+
+    def uniform(self) -> Iterator[Batch]:
+        """The Batches, as of `Reader`; those of one source are all of triples or all of quads."""
+        return self.batches()
 
     def _indexed(self, source: Any) -> JellyFile | None:
         """The file with its index, if it has one."""
