@@ -74,7 +74,7 @@ BUILD_BASE = "build/" + ("-".join(switches) or "release")
 def extension(path):
     path = path.replace(os.sep, "/")
     return Extension(
-        path.removesuffix(".pyx").replace("/", "."),
+        os.path.splitext(path)[0].replace("/", "."),
         [path],
         define_macros=macros,
         undef_macros=undefine,
@@ -82,6 +82,9 @@ def extension(path):
         extra_link_args=link,
     )
 
+
+# What Cython puts into modules for functions, errors and arguments, once for all of them. Cython makes its C.
+SHARED = extension("jelly/_core/base/cython_shared.c")
 
 CIMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(jelly[\w.]*)[ \t]+cimport[ \t]+([^#\n]*)|cimport[ \t]+(jelly[\w.]*))", re.M)
 
@@ -112,8 +115,8 @@ def current(path):
     """Whether the C of a module is newer than all it is made from, and than the directives in this file."""
     from Cython.Utils import file_generated_by_this_cython
 
-    made = path.removesuffix(".pyx") + ".c"
-    files = "setup.py", *read_for(path)
+    made = os.path.splitext(path)[0] + ".c"
+    files = ["setup.py"] if path in SHARED.sources else ["setup.py", *read_for(path)]
     return file_generated_by_this_cython(made) and os.path.getmtime(made) >= max(map(os.path.getmtime, files))
 
 
@@ -187,6 +190,7 @@ class Build(build_ext):
                 nthreads=cores if sys.platform == "linux" else 0,
                 force=True,
                 compiler_directives=directives,
+                shared_utility_qualified_name=SHARED.name,
                 quiet=True,
             )
         for module in self.extensions:
@@ -240,7 +244,7 @@ class BuildPython(build_py):
 
 
 setup(
-    ext_modules=[extension(path) for path in sorted(glob("jelly/_core/*/*.pyx"))],
+    ext_modules=[SHARED, *(extension(path) for path in sorted(glob("jelly/_core/*/*.pyx")))],
     cmdclass={"build_ext": Build, "build_py": BuildPython, "sdist": Source},
     options={"build": {"build_base": BUILD_BASE, "force": bool(switches)}},
 )

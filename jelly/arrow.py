@@ -68,6 +68,7 @@ from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
+from jelly._seekable.filters import Query
 from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 
 try:
@@ -515,10 +516,18 @@ def read_arrow(
 
         if start is not None or stop is not None:
             raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
-        batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads)
+        batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads, condition=filter)
         return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+    query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
-    made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
+    if file is None and query is not None:
+        from jelly._sources.segments import open_filtered
+
+        file = open_filtered(src, settings)
+    if file is None:
+        made = _whole(Reader(src, **settings), maker)
+    else:
+        made = _segments(file, maker, threads, start or 0, stop, query)
     next(made)
     return pa.RecordBatchReader.from_batches(maker.schema, made)
 
@@ -530,6 +539,8 @@ def _open_index(
     part = start is not None or stop is not None
     if min(start or 0, stop or 0) < 0:
         raise ValueError("start and stop must not be negative")
+    if threads < 1:
+        raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:
         return None
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
@@ -555,7 +566,7 @@ def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch
 
 
 def _segments(
-    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None
+    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None, query: Query | None
 ) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
@@ -564,7 +575,7 @@ def _segments(
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())
 
-        parts = file.parts(start, stop, whole=maker.has_metadata)
+        parts = file.parts(start, stop, whole=maker.has_metadata, query=query)
         yield from file.run([partial(make, part) for part in parts], threads)
 
 

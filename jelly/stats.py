@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jelly._core.base.batch import Batch, html_table
+from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._formats.registry import READING, RESULT_READING
+from jelly._html import html_table
 from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._seekable.file import open as open_seekable

@@ -73,6 +73,12 @@ PAGES = (
         ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange", "scan", "Scan"),
         "What some files say of a thing, decided on numbers of terms before any object is made.",
     ),
+    Page(
+        "verbs.md", "Sort, split, append and others", "jelly",
+        ("concat", "append", "sort", "merge", "unique", "filter", "split", "Part", "sample"),
+        "From files to files, of any formats and any size: on Batches, in memory that is bounded. An output gets its "
+        "name when it is complete.",
+    ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
     Page("pandas.md", "jelly.pandas", "jelly.pandas"),

@@ -116,7 +116,9 @@ class Scan(_Dataset):
         names = names or self._schema.names[:1]
         conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
         keep = partial(_rows, conditions) if conditions else None
-        batches = self._sources.batches(self._threads)
+        # Conditions are of one column each, and two columns may be of one slot: one of them is enough.
+        every = Where({slot: terms for each in conditions for slot, terms in each.terms.items()})
+        batches = self._sources.batches(self._threads, condition=every)
         for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
@@ -148,4 +149,5 @@ def find(
     >>> jelly.find(data, s=["a:1", "a:3"], format="nt").count()
     2
     """
-    return Matches(Pattern(s, p, o, g), Sources(src, blank_nodes, skolem_base, **settings).batches)
+    pattern = Pattern(s, p, o, g)
+    return Matches(pattern, partial(Sources(src, blank_nodes, skolem_base, **settings).batches, condition=pattern))

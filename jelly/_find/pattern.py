@@ -13,8 +13,9 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
-from jelly._find.terms import HashedTerms, Ids, Terms
+from jelly._find.terms import HashedTerms, Ids, Terms, sought
 from jelly._io.reader import Reader
+from jelly._seekable.filters import MAX_SOUGHT, Query, Sought
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["Datatype", "IRIPrefix", "LanguageRange", "Pattern", "Wanted", "parse_term"]
@@ -196,6 +197,22 @@ class Pattern:
         # The predicate first: it is found fastest.
         return [(slot, _Slot(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
 
+    def query(self, labels: bool = True) -> Query | None:
+        """What filters know of the pattern.
+
+        Parameters
+        ----------
+        labels : bool, default True
+            Whether blank nodes are looked for by the labels that the file has.
+
+        Returns
+        -------
+        Query or None
+            What is looked for; None if filters know nothing of it.
+        """
+        found = {slot: wanted.sought for slot, wanted in self._slots if labels or not wanted.has_labels}
+        return {slot: one for slot, one in found.items() if one is not None} or None
+
     def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The rows of a Batch that match, in order.
 
@@ -279,6 +296,19 @@ class _Slot:
     @cached_property
     def _hashed(self) -> HashedTerms:
         return HashedTerms(self._terms)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels of blank nodes count."""
+        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms)
+
+    @cached_property
+    def sought(self) -> tuple[bool, list[Sought]] | None:
+        """What filters know of it; None if it has a datatype or a language range, or very many terms."""
+        if len(self._terms) > MAX_SOUGHT or not all(isinstance(one, IRIPrefix) for one in self._matchers):
+            return None
+        prefixes = [Sought(one.text.encode(), None) for one in self._matchers]
+        return self.default, prefixes + [sought(term) for term in self._terms]
 
     def ids(self, batch: Batch, terms: Terms) -> Ids:
         """The ids of the terms of a Batch that match."""

@@ -191,7 +191,7 @@ JELLY = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES | {"strict"},
+    reading=_FRAMES | {"strict", "max_frame_rows"},
     codec=_NATIVE,
 )
 NT = Format(
@@ -470,8 +470,8 @@ SEEKING = JELLY.reading - {"joined"}
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
-    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
-    "keep_labels",
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index",
+    "library", "keep_labels",
 }).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
 PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))
 RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.values()))

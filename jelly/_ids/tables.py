@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def write_ids(
     Parameters
     ----------
     folder : path
-        The directory. Files of these names in it are replaced when both are complete.
+        The directory. Files of these names in it are replaced when both are complete; where that is interrupted, there
+        is no ``triples.parquet``.
     sources : Any
         The input, as for `read_ids`: one or several sources.
     literals : bool, default True
@@ -120,6 +122,9 @@ def write_ids(
             os.path.join(part, _TRIPLES_FILE), pa.RecordBatchReader.from_batches(_TRIPLES, triples())
         )
         write_table_file(os.path.join(part, _TERMS_FILE), terms())
+        # Numbers of one run never stand beside terms of another, even if the process is killed here.
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(folder, _TRIPLES_FILE))
         for name in (_TERMS_FILE, _TRIPLES_FILE):
             os.replace(os.path.join(part, name), os.path.join(folder, name))
     finally:

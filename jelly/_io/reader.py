@@ -19,7 +19,7 @@ from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
 from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
 if TYPE_CHECKING:
     from jelly._sources.blank_node_scope import Mode
@@ -79,11 +79,11 @@ class Reader(SourceReader):
     **limits : Any
         Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
         (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
-        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
-        see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
-        ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf: ``message``
-        (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of pyoxigraph:
-        ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
+        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
+        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
+        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
+        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
 
     Raises
     ------
@@ -124,6 +124,7 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        self._taken = False
         self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
             with self.source.named():
@@ -248,6 +249,9 @@ class Reader(SourceReader):
         Batch
             The next statements. All statements before an error are yielded before it is raised.
         """
+        if self._taken:
+            raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
+        self._taken = True
         decoder = self._decoder
         if hasattr(decoder, "batches"):
             batches = decoder.batches(self.source)
@@ -537,14 +541,14 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     raise AssertionError("a stream without options is refused by the Decoder")
 
 
-@checked(JELLY.reading - {"max_expansion"})
+@checked(JELLY.reading - {"max_expansion"}, elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"})
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
     """Read all statements of a Jelly stream in memory.
 
     Parameters
     ----------
     data : bytes-like
-        The whole stream, not compressed.
+        The whole stream, not compressed. For other formats use ``jelly.read(data, format=...)``.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes tell.
     **limits : Any

@@ -18,9 +18,10 @@ from jelly._io.reader import Frame, Reader, frames_of
 from jelly._io.remote import list_url
 from jelly._io.source import is_open_file, is_url, is_web, name_of, split_suffix
 from jelly._seekable.file import JellyFile
-from jelly._seekable.index import pipelined
-from jelly._seekable.sidecar import SUFFIX
+from jelly._seekable.filters import Query
+from jelly._seekable.index import SUFFIX, pipelined
 from jelly._sources.blank_node_scope import BlankNodes, Mode
+from jelly._sources.segments import Condition, query_of, read_filtered
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["Sources", "expand"]
@@ -117,22 +118,30 @@ class Sources:
         # The labels of a source are the same whenever it is read.
         self.names: list[str] = [_name(source) for source in self.each] if mode != "keep" else [""] * len(self.each)
 
-    def batches(self, threads: int = 1, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
-        """The Batches of all sources, in order.
+    def batches(
+        self,
+        threads: int = 1,
+        ended: Callable[[Reader], object] | None = None,
+        condition: Condition | None = None,
+    ) -> Iterator[Batch]:
+        """The Batches of all sources, in order; of files with filters those that may have rows of a condition.
 
         More threads than one read ahead: sources, and segments of Jelly files with an index. Without threads ``ended``
         is called with each Reader at its end.
         """
+        query = query_of(condition, self.labels)
         if threads <= 1:
             for number in range(len(self.each)):
-                yield from self.of(number, ended)
+                yield from self.of(number, ended, query)
             return
         with ExitStack() as stack:
-            yield from pipelined(self._tasks(stack), threads)
+            yield from pipelined(self._tasks(stack, query), threads)
 
-    def of(self, number: int, ended: Callable[[Reader], object] | None = None) -> Iterator[Batch]:
+    def of(
+        self, number: int, ended: Callable[[Reader], object] | None = None, query: Query | None = None
+    ) -> Iterator[Batch]:
         """The Batches of one source, all of them of triples or all of quads, with its blank nodes as they should be."""
-        return self.labels.batches(self.names[number], self._plain(self.each[number], ended))
+        return self.labels.batches(self.names[number], self._plain(self.each[number], ended, query))
 
     def frames(self) -> Iterator[Frame]:
         """The frames of all sources, numbered from 0 on."""
@@ -160,7 +169,12 @@ class Sources:
             settings = having(settings, format_of(source).reading | {"format", "delimited", "strict", "on_error"})
         return Reader(source, **settings)
 
-    def _plain(self, source: Any, ended: Callable[[Reader], object] | None) -> Iterator[Batch]:
+    def _plain(
+        self, source: Any, ended: Callable[[Reader], object] | None, query: Query | None
+    ) -> Iterator[Batch]:
+        if (chosen := read_filtered(source, query, self.settings)) is not None:
+            yield from chosen
+            return
         if _is_table(source):
             from jelly._formats.arrow_input import InputTable
 
@@ -172,14 +186,14 @@ class Sources:
             if ended is not None:
                 ended(reader)
 
-    def _tasks(self, stack: ExitStack) -> Iterator[Callable[[], Iterator[Batch]]]:
+    def _tasks(self, stack: ExitStack, query: Query | None) -> Iterator[Callable[[], Iterator[Batch]]]:
         for number, source in enumerate(self.each):
             file = self._indexed(source)
             if file is None:
-                yield partial(self.of, number)
+                yield partial(self.of, number, None, query)
             else:
                 stack.enter_context(file)
-                for part in file.parts():
+                for part in file.parts(query=query):
                     yield partial(self._segment, file.path, self.names[number], part)
 
     def uniform(self) -> Iterator[Batch]:

@@ -6,12 +6,14 @@ The options of a Jelly stream come from those of the input and from its first Ba
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
@@ -21,10 +23,10 @@ from jelly._io.source import Progress, name_of, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
-from jelly.errors import JellyArgumentError
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
@@ -61,7 +63,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"})
+@checked(READING - {"format", "delimited"}, {"seekable", "index"})
 def convert(
     src: Any,
     dst: Any,
@@ -71,10 +73,11 @@ def convert(
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
-    frame_rows: int = 256,
+    frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     progress: Progress | None = None,
     namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
@@ -82,6 +85,7 @@ def convert(
     threads: int = 1,
     blank_nodes: Mode | None = None,
     skolem_base: str | None = None,
+    drop_graphs: bool = False,
     **limits: Any,
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
@@ -91,6 +95,9 @@ def convert(
 
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
+
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (*unstable*, see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
 
     Parameters
     ----------
@@ -107,14 +114,16 @@ def convert(
         See `Reader`.
     on_error : {"raise", "skip"}, default "raise"
         See `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame (0: unlimited).
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). By default 256; in version 3 of Jelly 16384.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it.
     seekable : bool, default False
         Write keyframes and an index, see `Writer`.
+    index : {"terms"}, optional
+        Also write filters of terms into the index, see `Writer`.
     progress : callable, optional
         Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
     namespaces : mapping of str to str, optional
@@ -130,6 +139,8 @@ def convert(
         Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
     skolem_base : str, optional
         What the IRIs of skolemized blank nodes begin with.
+    drop_graphs : bool, default False
+        Write all statements as triples, for a format without named graphs. A statement of two graphs is written twice.
     **limits : Any
         Further keywords of `Reader`.
 
@@ -163,9 +174,10 @@ def convert(
     given = {"strict": strict, "on_error": on_error} | limits
     target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
     if target is None or target.content is Content.TABLE:
-        framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
-        others = {"options": options, "seekable": seekable, "namespaces": namespaces, "writing": writing}
-        for name, is_given in (framing | others).items():
+        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000}
+        places = {"delimited": not delimited, "seekable": seekable, "index": index}
+        others = {"options": options, "namespaces": namespaces, "writing": writing, "drop_graphs": drop_graphs}
+        for name, is_given in (framing | places | others).items():
             if is_given:
                 raise JellyArgumentError(f"{name}= does not go with tables")
     if target is None:
@@ -189,15 +201,18 @@ def convert(
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
+        if drop_graphs:
+            chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
         # Namespaces may come late. A file can be written again then, a pipe cannot.
         late_version = chosen.version if reader.options is None and "version" in allowed else 0
         if late_version:
             chosen = chosen.replace(version=0)
-        if namespaces:
-            chosen = chosen.replace(version=2)
+        if namespaces and chosen.version < ROW_VERSION:
+            chosen = chosen.replace(version=ROW_VERSION)
         if held:
-            chosen = changed(chosen, missing(chosen, held[0], allowed))
+            first = _without_graphs(held[0]) if drop_graphs else held[0]
+            chosen = changed(chosen, missing(chosen, first, allowed))
         writer = Writer(
             dst,
             chosen,
@@ -206,14 +221,19 @@ def convert(
             frame_bytes=frame_bytes,
             delimited=delimited,
             seekable=seekable,
+            index=index,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
-        with writer:
+        with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
             batch: Batch | None
             while (batch := held.pop(0) if held else next(batches, None)) is not None:
+                if drop_graphs:
+                    for _, _, name, iri in batch.namespaces:
+                        writer.namespace(name, iri)
+                    batch = _without_graphs(batch)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -225,6 +245,23 @@ def convert(
         n_skipped=reader.n_skipped,
         skipped=reader.skipped,
     )
+
+
+def _without_graphs(batch: Batch) -> Batch:
+    """The statements as triples, without frames."""
+    return select(batch, slice(None), triples=True)
+
+
+@contextlib.contextmanager
+def _advice(drop_graphs: bool) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped."""
+    try:
+        yield
+    except (JellyUnsupportedError, JellyOptionsError) as error:
+        if "named graph" in error.reason and not drop_graphs:
+            error.reason += "; or drop the graphs with drop_graphs=True"
+            error.args = (error.reason,)
+        raise
 
 
 class _Several:
@@ -333,8 +370,9 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes["physical_type"] = other.physical_type
         for name in ("rdf_star", "generalized_statements"):
             changes[name] = getattr(first, name) or getattr(other, name)
-        for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
+        for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
+        changes["version"] = min(max(first.version, other.version), ROW_VERSION)
         first = changed(first, changes)
     return first
 
@@ -352,12 +390,16 @@ def choose_options(
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
-    version = source.version if source is not None else 2 if reader.format.namespaces else 0
+    version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
         if options.version == 0:
             options = options.replace(version=version)
         return options
     base = source or default_options(arity).replace(version=version)
+    if base.version == COLUMN_VERSION:
+        # Columns are written where somebody asks for them.
+        asked = (options or {}).get("version") == COLUMN_VERSION
+        base = base.replace(rdf_version="") if asked else base.replace(version=ROW_VERSION)
     if base.max_name_table_size < MIN_NAME_TABLE:
         base = base.replace(max_name_table_size=MIN_NAME_TABLE)
     return changed(base, options or {})

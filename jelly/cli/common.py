@@ -22,6 +22,8 @@ __all__ = [
     "STATEMENTS",
     "Decorator",
     "ParamType",
+    "RangeCommand",
+    "Size",
     "blank_node_options",
     "can_have_index",
     "layout_option",
@@ -66,6 +68,7 @@ STATEMENTS = (
     "max_names",
     "max_prefixes",
     "max_datatypes",
+    "max_frame_rows",
     "max_expansion",
     "joined",
     "unknown_rows",
@@ -175,13 +178,23 @@ def can_have_index(dst: str) -> bool:
     return os.path.isfile(dst) or not os.path.exists(dst)
 
 
+class RangeCommand(click.Command):
+    """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ranges = [arg for arg in args if arg[0:1] == "-" and arg[1:2].isdecimal() and ":" in arg]
+        if ranges and "--" not in args:
+            args = [*(arg for arg in args if arg not in ranges), "--", *ranges]
+        return super().parse_args(ctx, args)
+
+
 def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
-    """A range A:B; A and B are optional."""
+    """A range A:B; A and B are optional, and negative ones count from the end."""
     start, colon, stop = value.partition(":")
-    if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
+    if not colon or not all(not part or part.removeprefix("-").isdecimal() for part in (start, stop)):
         raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")
     low, high = int(start or 0), int(stop) if stop else None
-    if high is not None and high < low:
+    if high is not None and high < low and (high < 0) == (low < 0):
         raise click.BadParameter(f"{value!r} ends before it begins")
     return low, high
 

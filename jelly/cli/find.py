@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -110,7 +111,7 @@ def _run(
     each = expanded(files)
     settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
     sources = Sources(each, blank_nodes, skolem_base, format=from_format, **limits)
-    matches = jelly.Matches(pattern, sources.batches)
+    matches = jelly.Matches(pattern, partial(sources.batches, condition=pattern))
     if counting:
         number = matches.count()
         click.echo(str(number))

@@ -21,7 +21,7 @@ from jelly._io.reader import Frame, Reader, uniform_batches
 from jelly._io.settings import checked
 from jelly._options import PhysicalType
 from jelly._sources.blank_node_scope import Mode
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
 __all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
@@ -295,6 +295,10 @@ class JellyParser(Parser):
         if type(sink).add is not Graph.add or type(sink).addN is not Graph.addN:
             sink.addN(quads)
             return
-        with _collecting_less(sink.store):
-            # Graph.addN would check the classes of the terms again.
-            sink.store.addN(quads)
+        try:
+            with _collecting_less(sink.store):
+                # Graph.addN would check the classes of the terms again.
+                sink.store.addN(quads)
+        except JellyError as error:
+            error.source = error.source or source.getPublicId()
+            raise

@@ -51,6 +51,21 @@ def test_columns_are_those_of_spark(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["terms.parquet", "triples.parquet"]
 
 
+def test_an_interrupted_run_never_leaves_two_that_differ(tmp_path, monkeypatch):
+    jelly.write_ids(tmp_path, jelly.dumps(MADE))
+    real = os.replace
+
+    def stopped(old, new):
+        if str(new) == str(tmp_path / "triples.parquet"):
+            raise KeyboardInterrupt
+        real(old, new)
+
+    monkeypatch.setattr(os, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        jelly.write_ids(tmp_path, b"<a:other> <a:p> <a:o> .", format="nt")
+    assert os.listdir(tmp_path) == ["terms.parquet"]
+
+
 def test_a_directory_is_a_dictionary(tmp_path):
     jelly.write_ids(tmp_path, jelly.dumps(MADE), scope=False)
     terms, triples = tables(tmp_path)

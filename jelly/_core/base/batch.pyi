@@ -1,6 +1,5 @@
 """The Batch: the structure of arrays between every reader and every writer."""
 
-from collections.abc import Iterable
 from typing import Any, final
 
 import numpy as np
@@ -11,12 +10,6 @@ from jelly._core.base.batch_views import BatchViews
 from jelly._options import StreamOptions
 
 # Exports the buffer protocol, which stubs can only tell of since Python 3.12.
-def html_table(title: str, names: Iterable[object], rows: Iterable[Iterable[object]], *, more: bool = False) -> str:
-    """A table in HTML for notebooks; everything in it is escaped, and long texts are cut.
-
-    >>> html_table("<1>", ["a"], [["x"]])
-    '<table><caption>&lt;1&gt;</caption><tr><th>a</th></tr><tr><td>x</td></tr></table>'
-    """
 @final
 class Column:
     """A read-only view of one array of a Batch; keeps the Batch alive. Exports the buffer protocol."""

@@ -10,32 +10,12 @@ from jelly._core.base.constants cimport KIND_VARIABLE
 
 import numpy
 
+from jelly._html import html_table
 from jelly.errors import JellyArgumentError, JellyOptionsError
 
 
 cdef enum:
-    # Rows and characters of a text in a table for notebooks.
-    SHOWN_ROWS = 10
-    SHOWN_TEXT = 100
-
-
-def html_table(title, names, rows, *, bint more=False):
-    """A table in HTML for notebooks; everything in it is escaped, and long texts are cut.
-
-    >>> html_table("<1>", ["a"], [["x"]])
-    '<table><caption>&lt;1&gt;</caption><tr><th>a</th></tr><tr><td>x</td></tr></table>'
-    """
-    from html import escape  # which takes long to import
-
-    def cells(kind, texts):
-        cut = (str(text) for text in texts)
-        cut = (text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "\u2026" for text in cut)
-        return "<tr>" + "".join(f"<{kind}>{escape(text)}</{kind}>" for text in cut) + "</tr>"
-
-    lines = [cells("th", names), *(cells("td", row) for row in rows)]
-    if more:
-        lines.append(cells("td", ["\u2026"]))
-    return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>"
+    SHOWN_ROWS = 10  # in a table for notebooks
 
 
 cdef int resize(void** block, int64_t n, size_t size) noexcept nogil:

@@ -34,6 +34,8 @@ _KINDS = {
     KIND_TEXT_LTR: "the language tag", KIND_TEXT_RTL: "the language tag", KIND_VARIABLE: "the name of a variable",
 }
 _XSD_STRING = XSD_STRING.decode()
+# By the package of a term, the module that writes it.
+_WRITERS = {"rdflib": "jelly.rdflib", "pyoxigraph": "jelly.oxigraph"}
 
 cdef extern from "Python.h":
     # Without the check of Cython, which would raise a UnicodeEncodeError that does not name the term.
@@ -218,8 +220,10 @@ cdef class BatchBuilder:
             return self.add_foreign(term, found)
         if (made := of_library(term, False)) is not None:
             return self.find(made)
+        module = _WRITERS.get(type(term).__module__.partition(".")[0])
+        advice = "" if module is None else f"; use {module}.write"
         raise JellyArgumentError(
-            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
+            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}{advice}"
         )
 
     cdef int32_t add_foreign(self, object term, int kind) except -1:

@@ -6,7 +6,7 @@ from cpython.object cimport Py_EQ, Py_NE, PyObject_RichCompare
 from jelly._core.base.batch cimport N_DIRECTION
 from jelly._core.base.constants cimport RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 
-from jelly._core.base.batch import html_table
+from jelly._html import html_table
 from jelly.errors import JellyLimitError
 
 # Characters that N-Triples escapes in literals and in IRIs.
