@@ -472,6 +472,15 @@ def test_keys_are_of_texts_alone():
         fuse_filter(np.zeros(1, np.uint64), 7)
 
 
+def test_a_closed_file_says_so(tmp_path):
+    path = str(tmp_path / "x.jelly")
+    small(path)
+    with jelly.open(path) as file:
+        found = file.find(s="a:s00010")
+    with pytest.raises(jelly.JellyError, match="the file is closed"):
+        found.count()
+
+
 def test_arguments(tmp_path):
     with pytest.raises(jelly.JellyError, match="index must be 'terms'"):
         jelly.Writer(str(tmp_path / "x.jelly"), index="all")
