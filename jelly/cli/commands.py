@@ -128,9 +128,8 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
+for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS, patch.commands["diff"]):
     cli.add_command(_command)
-cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):
