@@ -123,9 +123,8 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results, *SEEKING_COMMANDS, *VERBS):
+for _command in (canonicalize, cat, find, hash_, messages, patch, patch.commands["diff"], results, *SEEKING_COMMANDS, *VERBS):
     cli.add_command(_command)
-cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):
