@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.column_oracle import Oracle
 from support.oracle import plain
@@ -141,6 +141,11 @@ def test_messages_come_back(messages: list[Any], to: StreamOptions, cut: int, n:
 
 
 @given(st.lists(rdf, min_size=1, max_size=60), options, sizes, st.integers(1, 20))
+@example([Triple(IRI("s"), IRI("p"), Literal("", datatype=IRI(f"a:{i // 3}"))) for i in range(30)], columns(), 1, 2)
+@example(
+    [Triple(IRI("s"), IRI("p"), Literal("", datatype=IRI(f"a:{i // 3}"))) for i in range(30)],
+    columns(max_datatype_table_size=1), 1, 2,
+)
 def test_keyframes_restate_the_options(statements: list[Any], to: StreamOptions, size: int, rows: int) -> None:
     encoder = Encoder(to, keyframe_rows=rows)
     data = b"".join(encoder.encode(batch_of(statements[i : i + size])) for i in range(0, len(statements), size))
