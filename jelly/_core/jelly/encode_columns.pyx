@@ -321,6 +321,10 @@ cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexce
             if status != OK:
                 return status
             last_p = p
+        if o != last_o or o < 0:
+            status = pin_term(e, 2, o)
+            if status != OK:
+                return status
         if g != last_g or g < NO_TERM:
             if not quads and g != NO_TERM:
                 return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
@@ -328,13 +332,12 @@ cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexce
             if status != OK:
                 return status
             last_g = g
-        if o != last_o or o < 0:
-            status = pin_term(e, 2, o)
+        if o != last_o:
             # After all else, as a tag that no row uses is not to be in the frame.
-            if status == OK and b.kind[o] == KIND_LANG:
+            if b.kind[o] == KIND_LANG:
                 status = pin_tag(e, b.aux[o])
-            if status != OK:
-                return status
+                if status != OK:
+                    return status
             last_o = o
         e.columns.rows += 1
     row[0] = end
