@@ -310,8 +310,9 @@ def test_vectors_are_written_again(numbering: str, case: dict[str, Any]) -> None
 
 # Vectors that are the output of a plain writer in one frame, whose IRIs it splits where we do.
 PLAIN = (
-    "one-triple one-quad all-kinds-of-terms kinds-4-values kinds-8-values many-runs graphs-mixed "
-    "no-prefix-table odd-texts literals-mixed triple-term-depth-2 triple-term-depth-20 triple-terms-mixed triple-terms-run messages-none"
+    "one-triple one-quad all-kinds-of-terms kinds-4-values kinds-8-values many-runs graphs-mixed no-prefix-table "
+    "odd-texts literals-mixed triple-term-depth-2 triple-term-depth-20 triple-terms-mixed triple-terms-run "
+    "messages-none"
 )
 
 
