@@ -123,7 +123,8 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, patch.commands["diff"], results, *SEEKING_COMMANDS, *VERBS):
+_diff = patch.commands["diff"]
+for _command in (canonicalize, cat, _diff, find, hash_, messages, patch, results, *SEEKING_COMMANDS, *VERBS):
     cli.add_command(_command)
 
 
