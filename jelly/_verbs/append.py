@@ -193,8 +193,8 @@ def _filters_beside(target: str) -> FilterBuilder | None:
 
 def _options(file: Any) -> StreamOptions:
     """The stream options of a delimited file."""
-    tables = dict.fromkeys(("max_names", "max_prefixes", "max_datatypes"), MAX_TABLE_SIZE)
-    decoder = Decoder(batch_rows=1, **tables)
+    most = MAX_TABLE_SIZE
+    decoder = Decoder(batch_rows=1, max_names=most, max_prefixes=most, max_datatypes=most)
     file.seek(0)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
