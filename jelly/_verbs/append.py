@@ -23,7 +23,7 @@ from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, missing
-from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, NEWEST_WRITTEN, StreamOptions
+from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import FilterBuilder, read_filters
 from jelly._seekable.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
@@ -204,7 +204,7 @@ def _options(file: Any) -> StreamOptions:
         next(decoder.close(), None)  # the one frame of a file without lengths ends here
     if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
-    if decoder.options.version > NEWEST_WRITTEN:
+    if decoder.options.version > ROW_VERSION:
         raise JellyFormatError("the file is one of Jelly-RDF 1.2, which is not written yet: convert it first")
     if decoder.options.max_name_table_size < MIN_NAME_TABLE:
         raise JellyFormatError(

@@ -12,7 +12,7 @@ from jelly._formats.registry import JELLY, TABLE_FORMATS, find
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, NEWEST_WRITTEN, PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.names import name_of
 from jelly._sources.sources import Sources
@@ -108,7 +108,7 @@ def write_batches(
         else:
             base = base.replace(
                 max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE),
-                version=min(base.version, NEWEST_WRITTEN),
+                version=min(base.version, ROW_VERSION),
             )
             options = changed(base, wide)
             if missed := missing(options, first, allowed):
