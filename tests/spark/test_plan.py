@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from jelly._find.segments import query_of
-from jelly._tools.blank_node_scope import KEEP
 
 import jelly
 from jelly._find.where import where
 from jelly._seekable.sidecar import make_sidecar
+from jelly._sources.blank_node_scope import KEEP
 from jelly.spark._partitions import File, Part, find_files, narrowed, read_part, split
 
 pytest.importorskip("fsspec")
