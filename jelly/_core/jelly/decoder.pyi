@@ -62,6 +62,8 @@ class Decoder(PushReader):
     Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
     the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
 
+    Unstable: Jelly-RDF 1.2 (columns, ``max_frame_rows``) follows a schema that is not final.
+
     Examples
     --------
     >>> import jelly
@@ -111,6 +113,15 @@ class Decoder(PushReader):
         """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
         of the first such place, and how many there are; empty where there is none.
         """
+    @property
+    def in_message(self) -> bool:
+        """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
+    @property
+    def whole(self) -> bool:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
+    @whole.setter
+    def whole(self, value: bool) -> None:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
     def pull(self, flush: bool = False) -> Batch | None: ...
     def decode_frame(self, data: Buffer) -> Batch:
         """Decode one frame without a length, for example a gRPC or Kafka message.
