@@ -8,7 +8,7 @@ from jelly._core.jelly.encoder_state cimport ColumnMemo, ColumnOut, EncoderState
 from jelly._core.jelly.lookup cimport Lru
 
 
-cdef int close_entries(EntriesOut* out) noexcept nogil
+cdef int put_entries(EncoderState* e, EntriesOut* out) noexcept nogil
 cdef int put_packed(EntriesOut* out, uint8_t tag, Lru* table, int32_t id, const uint8_t* text, int64_t n) noexcept nogil
 cdef void clear_entries(EntriesOut* out) noexcept nogil
 cdef void free_entries(EntriesOut* out) noexcept nogil

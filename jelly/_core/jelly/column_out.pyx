@@ -64,6 +64,13 @@ cdef int put_packed(EntriesOut* out, uint8_t tag, Lru* table, int32_t id, const 
     return OK
 
 
+cdef int put_entries(EncoderState* e, EntriesOut* out) noexcept nogil:
+    if close_entries(out) != OK or reserve(&e.body, out.closed.n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(&e.body, out.closed.buf, out.closed.n)
+    return OK
+
+
 cdef void clear_entries(EntriesOut* out) noexcept nogil:
     out.closed.n = out.values.n = 0
     out.open = False

@@ -23,8 +23,8 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
 from jelly._core.jelly.column_out cimport (
-    clear_column, clear_entries, close_entries, free_column, free_entries, len_text, put_column, put_inner_iri, put_length,
-    put_lists, put_packed, put_part, put_string,
+    clear_column, clear_entries, free_column, free_entries, len_text, put_column, put_entries, put_inner_iri,
+    put_length, put_lists, put_packed, put_part, put_string,
 )
 from jelly._core.jelly.column_state cimport (
     BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_LANGTAGS,
@@ -381,13 +381,6 @@ cdef bint has_columns(EncoderState* e) noexcept nogil:
         k.rows > 0 or k.namespaces.n > 0 or k.lengths.n > 0 or e.body.n > 0 or k.names.open or k.prefixes.open
         or k.datatypes.open
     )
-
-
-cdef int put_entries(EncoderState* e, EntriesOut* out) noexcept nogil:
-    if close_entries(out) != OK or reserve(&e.body, out.closed.n) < 0:
-        return fail(&e.fault, NO_MEMORY, NULL)
-    put_bytes(&e.body, out.closed.buf, out.closed.n)
-    return OK
 
 
 cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil:
