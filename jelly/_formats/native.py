@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -13,9 +13,11 @@ from jelly._core.ntriples.text import TextReader, TextWriter
 from jelly._formats.protocols import Framing
 from jelly._formats.registry import JELLY, Format
 from jelly._options import LogicalType, PhysicalType, StreamOptions
-from jelly._seekable.filters import FilterBuilder
 from jelly._seekable.index import INDEX_KEY, pack_index
 from jelly.errors import JellyOptionsError
+
+if TYPE_CHECKING:
+    from jelly._seekable.filters import FilterBuilder
 
 __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
@@ -74,6 +76,8 @@ class StreamEncoder(Encoder):
 
     def make_filters(self, builder: FilterBuilder | None = None) -> None:
         """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
+        from jelly._seekable.filters import FilterBuilder
+
         self._filters = builder or FilterBuilder()
         self._rows = 0  # taken in
         self._cuts = [(0, 0)]  # byte offset and first statement of each segment
