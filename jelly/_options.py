@@ -214,6 +214,10 @@ class StreamOptions:
     JellyOptionsError
         If a value is out of range or the options contradict each other.
 
+    Notes
+    -----
+    Unstable: version 3 follows the draft of Jelly-RDF 1.2.
+
     Examples
     --------
     >>> StreamOptions.small(physical_type=PhysicalType.QUADS).max_name_table_size

@@ -98,6 +98,8 @@ class Writer(SinkWriter):
     same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
     refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
 
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> import io, jelly
