@@ -207,14 +207,15 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
     (1, 1)
     """
+    # Their labels are only kept apart: the store gives new ones.
+    batches = uniform_batches(src, None, None, settings)
     name = name_of(src) or None
     n = 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal n
         makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
-        # Their labels are only kept apart: the store gives new ones.
-        for batch in uniform_batches(src, None, None, settings):
+        for batch in batches:
             if to_graph is not None and batch.arity == 4:
                 raise JellyError("to_graph is for triples, and these are quads", source=name)
             n += len(batch)

@@ -25,7 +25,7 @@ try:
 except ImportError:
     raise MissingExtraError("jelly.pandas needs pandas: pip install 'jelly-rdf[pandas]'") from None
 
-__all__ = ["read_jelly"]
+__all__ = ["pd", "read_jelly"]
 
 
 @checked(READING, set(signature(scan).parameters) - {"src"})

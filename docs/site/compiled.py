@@ -12,8 +12,8 @@ import griffe
 from public import targets
 
 # `Reader` or `jelly.messages` in a docstring, but not ``code``.
-# The mark of what follows a document that is not final: a line of a docstring.
-_UNSTABLE = re.compile(r"^Unstable: (.+)$", re.M)
+# The mark of what follows a document that is not final: a paragraph of a docstring.
+_UNSTABLE = re.compile(r"^Unstable: (.+(?:\n.+)*)", re.M)
 _REFERENCE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?!`)")
 
 
@@ -83,8 +83,8 @@ def boxed(text: str) -> str:
         This follows a draft. It may change in a MINOR version.
     """
     def box(found: re.Match[str]) -> str:
-        text = found[1][0].upper() + found[1][1:]
-        return f'!!! warning "Unstable"\n\n    {text} It may change in a MINOR version.'
+        text = found[1][0].upper() + found[1][1:] + " It may change in a MINOR version."
+        return '!!! warning "Unstable"\n\n' + textwrap.indent(text, "    ")
 
     return _UNSTABLE.sub(box, text)
 

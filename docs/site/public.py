@@ -40,7 +40,8 @@ class Page:
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
-        ("read", "Reader", "loads", "read_frames", "Frame", "options", "write", "Writer", "dumps"),
+        ("read", "Reader", "loads", "read_frames", "Frame", "options", "aread", "AsyncReader", "write", "Writer",
+         "dumps"),
         "Statements as Python objects, from and to any format.",
     ),
     Page(

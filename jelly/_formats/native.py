@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -71,9 +72,9 @@ class StreamEncoder(Encoder):
 
     _filters: FilterBuilder | None = None
 
-    def make_filters(self) -> None:
-        """Also write filters. To be called before anything is encoded."""
-        self._filters = FilterBuilder()
+    def make_filters(self, builder: FilterBuilder | None = None) -> None:
+        """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
+        self._filters = builder or FilterBuilder()
         self._rows = 0  # taken in
         self._cuts = [(0, 0)]  # byte offset and first statement of each segment
 
@@ -111,16 +112,20 @@ class StreamEncoder(Encoder):
         self.finish()
         keys = [key for key in self.keyframes if key[0] < self.n_bytes]
         index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
-        return super().close({INDEX_KEY: self._packed_filters(keys) + index})
+        return super().close({INDEX_KEY: self.packed_filters(keys) + index})
 
-    def _packed_filters(self, keys: list[tuple[int, int, int, int]]) -> bytes:
+    def packed_filters(
+        self, keys: Sequence[tuple[int, ...]], whole: Sequence[tuple[int, ...]] | None = None
+    ) -> bytes:
+        """The filters of all segments, by the keyframes behind the first frame. ``whole`` are those of the file, if
+        this stream is only its end."""
         if self._filters is None:
             return b""
-        wanted = [(0, 0), *(key[:2] for key in keys)]
+        wanted = [(0, 0), *((key[0], key[1]) for key in keys)]
         # The frame that ends the file may be the last of its segment, and a segment begin with it.
         for offset, statement in wanted[len(self._cuts) :]:
             self._filters.cut(offset - self._cuts[-1][0])
             self._cuts.append((offset, statement))
         if len(self._cuts) == len(wanted):
             self._filters.cut(self.n_bytes - self._cuts[-1][0])
-        return self._filters.pack(wanted)
+        return self._filters.pack(wanted if whole is None else [(0, 0), *((key[0], key[1]) for key in whole)])

@@ -460,6 +460,7 @@ _REGISTRY = {
     Content.RESULTS: RESULT_FORMATS,
     Content.TABLE: TABLE_FORMATS,
 }
+_WITH_TABLES = FORMATS | TABLE_FORMATS
 # Default formats. Results and tables have none.
 _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
@@ -492,7 +493,7 @@ def find(
     wanted = format.partition(";")[0].strip().lower() if format else split_suffix(path)[0]
     if not wanted and content in _DEFAULTS:
         return _DEFAULTS[content]
-    formats = _REGISTRY[content] | TABLE_FORMATS if tables else _REGISTRY[content]
+    formats = _WITH_TABLES if tables else _REGISTRY[content]
     for known in formats.values():
         if wanted and known.is_called(wanted):
             return known

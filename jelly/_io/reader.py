@@ -42,7 +42,8 @@ Statement = Triple | Quad
 # What a web server is asked for.
 ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
 
-_MAGIC = re.compile(r"[*?\[]")
+# In names of URLs and in patterns, and seldom in others.
+_UNUSUAL = re.compile(r"[*?\[]|::|://")
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
@@ -352,11 +353,18 @@ def is_several(src: Any) -> bool:
     >>> is_several("people.nt"), is_several(["a.nt", "b.nt"]), is_several([b"chunk", b"chunk"]), is_several("*.nt")
     (False, True, False, True)
     """
+    return _looks_several(src) or (isinstance(src, str | os.PathLike) and os.path.isdir(src))
+
+
+def _looks_several(src: Any) -> bool:
+    """`is_several`, but for directories: to ask what a path is takes time."""
+    if isinstance(src, bytes):
+        return False
     if isinstance(src, str | os.PathLike):
         name = os.fspath(src)
-        if is_url(name):
-            return not is_web(name)
-        return (_MAGIC.search(name) is not None and not os.path.exists(name)) or os.path.isdir(name)
+        if _UNUSUAL.search(name) is None:
+            return False
+        return not is_web(name) if is_url(name) else not os.path.exists(name)
     if isinstance(src, list | tuple):
         return not src or not isinstance(src[0], bytes | bytearray | memoryview)
     return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
@@ -399,19 +407,25 @@ def read(
     o en
     """
     settings.setdefault("batch_rows", READ_ROWS)
-    return StatementIterator(uniform_batches(src, blank_nodes, skolem_base, settings))
+    return StatementIterator(_opened(src, blank_nodes, skolem_base, settings).uniform())
 
 
 def uniform_batches(
     src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
 ) -> Iterator[Batch]:
     """The Batches of one or several sources; those of one are all of triples or all of quads."""
-    if blank_nodes is not None or is_several(src):
-        return _several(src, blank_nodes, skolem_base, settings).batches()
-    return Reader(src, **settings).uniform()
+    return _opened(src, blank_nodes, skolem_base, settings).uniform()
 
 
-def _several(src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]) -> Sources:
+def _opened(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Reader | Sources:
+    if blank_nodes is None and skolem_base is None and not _looks_several(src):
+        try:
+            return Reader(src, **settings)
+        except (IsADirectoryError, PermissionError):  # the latter on Windows
+            if not isinstance(src, str | os.PathLike) or not os.path.isdir(src):
+                raise
     from jelly._sources.sources import Sources
 
     return Sources(src, blank_nodes, skolem_base, **settings)
@@ -452,9 +466,7 @@ def read_batches(
     >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
     [1]
     """
-    if blank_nodes is not None or is_several(src):
-        return _several(src, blank_nodes, skolem_base, settings).batches()
-    return Reader(src, **settings).batches()
+    return _opened(src, blank_nodes, skolem_base, settings).batches()
 
 
 @checked(READING)
@@ -492,9 +504,7 @@ def read_frames(
     >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
     [0]
     """
-    if blank_nodes is not None or is_several(src):
-        return _several(src, blank_nodes, skolem_base, settings).frames()
-    return Reader(src, **settings).frames()
+    return _opened(src, blank_nodes, skolem_base, settings).frames()
 
 
 @checked(READING - {"format", "batch_rows"})

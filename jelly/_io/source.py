@@ -36,14 +36,8 @@ __all__ = [
     "SinkWriter",
     "Source",
     "SourceReader",
-    "descriptor_of",
-    "is_open_file",
-    "is_url",
-    "is_web",
-    "lock",
-    "name_of",
-    "split_suffix",
-]
+    "descriptor_of", "is_open_file", "is_url", "is_web", "lock", "name_of", "split_suffix",
+]  # fmt: skip
 
 CHUNK = 1 << 20
 
@@ -150,10 +144,9 @@ def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
             try:
                 rest = memoryview(chunk).cast("B")
             except TypeError:
-                raise JellyArgumentError(
-                    f"a chunk is of type {type(chunk).__name__}: expected bytes. This reads one stream; jelly.read,"
-                    " jelly.find and others take a list of sources"
-                ) from None
+                kind = type(chunk).__name__
+                why = f"a chunk is a {kind}: expected bytes; jelly.read takes a list of sources"
+                raise JellyArgumentError(why) from None
         data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
         return bytes(data)
 
@@ -191,20 +184,8 @@ class Source:
         media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
-        if is_web(src):
-            from jelly._io.remote import Body
-
-            src = Body(src, accept)
-            self._close = src.close
-        elif isinstance(src, str) and is_url(src) and not os.path.exists(src):
-            from jelly._io.remote import open_url
-
-            self.name = src
-            self._src = src = open_url(src, {})
-            self._close = src.close
-        elif is_open_file(src):
-            self.name, self._close = name_of(src), src.close
-            self._src = src = src.open()
+        if isinstance(src, str) and is_url(src):
+            src = self._at_url(src, accept)
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -214,8 +195,11 @@ class Source:
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
             read = _joined([self._whole])
-        elif hasattr(src, "read"):
+        elif hasattr(src, "read") or is_open_file(src):
             self.name = self.name or name_of(src)
+            if not hasattr(src, "read"):
+                self._close = src.close
+                self._src = src = src.open()
             told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
             if isinstance(told, str):
                 media_type = told
@@ -233,6 +217,20 @@ class Source:
         self._raw = _Raw(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
         self.media_type: str | None = None if is_any else media_type or None
+
+    def _at_url(self, url: str, accept: str) -> Any:
+        """What is read at an address or URL; the URL itself if it is that of a file."""
+        from jelly._io.remote import Body, open_url
+
+        if is_web(url):
+            src: Any = Body(url, accept)
+        elif os.path.exists(url):
+            return url
+        else:
+            self.name = url
+            self._src = src = open_url(url, {})
+        self._close = src.close
+        return src
 
     @property
     def bytes_read(self) -> int:

@@ -56,21 +56,28 @@ class Spool:
             self.nbytes += batch.nbytes
             return
         self.spill()
-        self._file.write(self._encoder.encode(batch, False))
+        self._write(self._encoder.encode(batch, False))
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            error.filename = tempfile.gettempdir()  # the file has no name, and its disk may be full
+            raise
 
     def spill(self) -> None:
         """Move what is in memory into the file."""
         if self._file is None:
             self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
         for batch in self._batches:
-            self._file.write(self._encoder.encode(batch, False))
+            self._write(self._encoder.encode(batch, False))
         self._batches, self.nbytes = [], 0
 
     def end(self) -> None:
         """Nothing more is added."""
         if self._encoder is not None:
             if self._file is not None:
-                self._file.write(self._encoder.close())
+                self._write(self._encoder.close())
                 self._file.flush()
             self._encoder = None  # its tables and buffers take some MB
 

@@ -46,9 +46,9 @@ class Writer(SinkWriter):
         statement decides. By default a flat stream whose options announce what its statements need, see Notes.
     format : str, optional
         Name, suffix or media type of the format, as for `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame, lookup entries included (0: unlimited). In grouped streams only `end_frame` ends a
-        frame.
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
+        entries included; in version 3 of Jelly (see `StreamOptions`) 16384 statements.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
@@ -118,7 +118,7 @@ class Writer(SinkWriter):
         options: StreamOptions | Mapping[str, Any] | None = None,
         *,
         format: str | None = None,
-        frame_rows: int = 256,
+        frame_rows: int | None = None,
         frame_bytes: int = 1_000_000,
         delimited: bool = True,
         seekable: bool = False,

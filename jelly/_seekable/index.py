@@ -30,7 +30,7 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._io.drain import drain
 from jelly._io.source import CHUNK
-from jelly._options import NEWEST_WRITTEN, PatchOptions, StreamOptions
+from jelly._options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 
 __all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
@@ -101,7 +101,7 @@ class Index:
         # Rows and frames take at least one byte, so a list of them never needs unexpected memory.
         counts = self.statements, self.frames, self.place // 4
         # In columns a few bytes can be any number of rows, but these are not in lists.
-        in_columns = getattr(self.options, "version", 0) > NEWEST_WRITTEN
+        in_columns = getattr(self.options, "version", 0) > ROW_VERSION
         if min(counts) < 0 or max(counts[in_columns:]) > self.size:
             raise CorruptIndex("it counts what the file cannot hold")
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
@@ -324,6 +324,12 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                         queue.get_nowait()
 
 
+def refuse_closed(file: Any) -> None:
+    """JellyError if a file is closed. The number of its descriptor may be that of another file by now."""
+    if getattr(file, "closed", False):
+        raise JellyError("the file is closed: read it before close(), or within its with statement")
+
+
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
     descriptor = -1
@@ -332,9 +338,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     lock = Lock()
 
     def read_part(size: int, offset: int) -> bytes:
-        # The number of a closed descriptor may be that of another file by now.
-        if getattr(file, "closed", False):
-            raise JellyError("the file is closed: read it before close(), or within its with statement")
+        refuse_closed(file)
         if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
         with lock:  # Windows, and files that are not local

@@ -196,6 +196,10 @@ class Sources:
                 for part in file.parts(query=query):
                     yield partial(self._segment, file.path, self.names[number], part)
 
+    def uniform(self) -> Iterator[Batch]:
+        """The Batches, as of `Reader`; those of one source are all of triples or all of quads."""
+        return self.batches()
+
     def _indexed(self, source: Any) -> JellyFile | None:
         """The file with its index, if it has one."""
         if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):

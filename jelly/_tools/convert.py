@@ -23,7 +23,7 @@ from jelly._io.source import Progress, name_of, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
-from jelly._options import MIN_NAME_TABLE, NEWEST_WRITTEN, PhysicalType, StreamOptions
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.sources import Sources
 from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
@@ -73,7 +73,7 @@ def convert(
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
-    frame_rows: int = 256,
+    frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
@@ -96,6 +96,9 @@ def convert(
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
+
     Parameters
     ----------
     src : Any
@@ -111,8 +114,8 @@ def convert(
         See `Reader`.
     on_error : {"raise", "skip"}, default "raise"
         See `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame (0: unlimited).
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). By default 256; in version 3 of Jelly 16384.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
@@ -171,8 +174,8 @@ def convert(
     given = {"strict": strict, "on_error": on_error} | limits
     target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
     if target is None or target.content is Content.TABLE:
-        framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
-        places = {"seekable": seekable, "index": index}
+        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000}
+        places = {"delimited": not delimited, "seekable": seekable, "index": index}
         others = {"options": options, "namespaces": namespaces, "writing": writing, "drop_graphs": drop_graphs}
         for name, is_given in (framing | places | others).items():
             if is_given:
@@ -205,8 +208,8 @@ def convert(
         late_version = chosen.version if reader.options is None and "version" in allowed else 0
         if late_version:
             chosen = chosen.replace(version=0)
-        if namespaces:
-            chosen = chosen.replace(version=2)
+        if namespaces and chosen.version < ROW_VERSION:
+            chosen = chosen.replace(version=ROW_VERSION)
         if held:
             first = _without_graphs(held[0]) if drop_graphs else held[0]
             chosen = changed(chosen, missing(chosen, first, allowed))
@@ -369,7 +372,7 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes[name] = getattr(first, name) or getattr(other, name)
         for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
-        changes["version"] = min(max(first.version, other.version), NEWEST_WRITTEN)
+        changes["version"] = min(max(first.version, other.version), ROW_VERSION)
         first = changed(first, changes)
     return first
 
@@ -387,12 +390,16 @@ def choose_options(
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
-    version = min(source.version, NEWEST_WRITTEN) if source is not None else 2 if reader.format.namespaces else 0
+    version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
         if options.version == 0:
             options = options.replace(version=version)
         return options
     base = source or default_options(arity).replace(version=version)
+    if base.version == COLUMN_VERSION:
+        # Columns are written where somebody asks for them.
+        asked = (options or {}).get("version") == COLUMN_VERSION
+        base = base.replace(rdf_version="") if asked else base.replace(version=ROW_VERSION)
     if base.max_name_table_size < MIN_NAME_TABLE:
         base = base.replace(max_name_table_size=MIN_NAME_TABLE)
     return changed(base, options or {})

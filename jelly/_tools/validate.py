@@ -22,7 +22,7 @@ from jelly._io.reader import options as read_options
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
 from jelly._io.source import MAX_EXPANSION, Source, name_of
-from jelly._options import NEWEST_WRITTEN, StreamOptions
+from jelly._options import ROW_VERSION, StreamOptions
 from jelly._sources.sources import expand
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
@@ -388,7 +388,7 @@ class Check:
 
     def _check_flags(self, batch: Batch) -> None:
         options = batch.options or self._options
-        if options is None or options.version > NEWEST_WRITTEN:
+        if options is None or options.version > ROW_VERSION:
             return  # in columns there is nothing that the Decoder lets pass
         if options.version == 1:
             for _, _, name, _ in batch.namespaces:

@@ -9,7 +9,6 @@ systems that share blocks, such as Btrfs and XFS, do not even copy them.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -18,12 +17,15 @@ from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
+from jelly._formats.native import StreamEncoder
 from jelly._formats.registry import JELLY, READING, find
 from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, missing
-from jelly._options import MIN_NAME_TABLE, StreamOptions
+from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
+from jelly._seekable.file import JellyFile
+from jelly._seekable.filters import FilterBuilder, read_filters
 from jelly._seekable.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
 from jelly._seekable.sidecar import SUFFIX, make_sidecar
 from jelly._verbs.output import Input, Mode, write_batches
@@ -31,8 +33,8 @@ from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["append"]
 
-# The tags of a frame's metadata, of its key and of its value.
-_ENTRY, _KEY, _VALUE = b"\x7a", b"\x0a", b"\x12"
+# The tag of metadata in a frame, and how the entry with the index begins: tag, length and text of its key.
+_METADATA, _INDEX = 0x7A, b"\x0a" + bytes([len(INDEX_KEY)]) + INDEX_KEY.encode()
 _COPIED, _BLOCK = 1 << 30, 1 << 20
 
 
@@ -90,8 +92,8 @@ def append(
 
     Notes
     -----
-    An index in a sidecar file (``.idx``) is made anew when the file has its name. Filters in an index are left out of
-    the new one: none denies a new statement.
+    Filters in an index (see `Writer`) are kept, and made for the new statements. An index in a sidecar file (``.idx``)
+    is made anew when the file has its name.
 
     Examples
     --------
@@ -134,10 +136,17 @@ def _locked(target: str, name: str) -> BinaryIO:
 def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int) -> int:
     size = os.fstat(file.fileno()).st_size
     options = _options(file)
-    with warnings.catch_warnings(record=True) as caught:
-        index = read_index(file, size, lambda: options)
-    for each in caught:
-        warnings.warn(each.message, each.category, stacklevel=4)
+    index = read_index(file, size, lambda: options)
+    builder = None
+    sidecar = os.path.exists(target + SUFFIX)
+    if index is not None:
+        filters, opened = read_filters(target, file, index)
+        with opened:
+            if filters is not None:
+                builder = FilterBuilder()
+                builder.take(filters)
+    elif sidecar:
+        builder = _filters_beside(target)
     end = (_walk(file, size), b"") if index is None else _kept(file, size)
     first = next(batches, None)
     if first is None:
@@ -148,7 +157,7 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
             _copy(file, made, end[0])
             made.write(end[1])
             base = end[0] + len(end[1])
-            tail = _Tail(options, index, base, keyframe_rows)
+            tail = _Tail(options, index, base, keyframe_rows, builder)
             batch: Batch | None = first
             del first
             while batch is not None:
@@ -168,14 +177,24 @@ def _append(file: Any, target: str, batches: Iterator[Batch], keyframe_rows: int
             to_disk(folder)
         finally:
             os.close(folder)
-    if os.path.exists(target + SUFFIX):
-        make_sidecar(target)
+    if index is None and sidecar:
+        make_sidecar(target, terms=builder is not None)
+    elif sidecar:
+        os.unlink(target + SUFFIX)  # its filters are in the file now
     return tail.statements
+
+
+def _filters_beside(target: str) -> FilterBuilder | None:
+    """A sign that the sidecar of a file without an index has filters: they are made anew with it."""
+    with suppress(JellyError), JellyFile(target) as file:
+        return FilterBuilder() if file.filters is not None else None
+    return None
 
 
 def _options(file: Any) -> StreamOptions:
     """The stream options of a delimited file."""
-    decoder = Decoder(batch_rows=1)
+    most = MAX_TABLE_SIZE
+    decoder = Decoder(batch_rows=1, max_names=most, max_prefixes=most, max_datatypes=most)
     file.seek(0)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
@@ -185,6 +204,8 @@ def _options(file: Any) -> StreamOptions:
         next(decoder.close(), None)  # the one frame of a file without lengths ends here
     if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
+    if decoder.options.version > ROW_VERSION:
+        raise JellyFormatError("the file is one of Jelly-RDF 1.2, which is not written yet: convert it first")
     if decoder.options.max_name_table_size < MIN_NAME_TABLE:
         raise JellyFormatError(
             f"its name table has {decoder.options.max_name_table_size} entries, a writer needs {MIN_NAME_TABLE}: write "
@@ -208,26 +229,31 @@ def _walk(file: Any, size: int) -> int:
 
 
 def _kept(file: Any, size: int) -> tuple[int, bytes]:
-    """Where to end copying, and the last frame without the index."""
+    """Where to end copying, and the last frame without what was metadata of the file: its index, and filters."""
     file.seek(size - 16)
     length = int.from_bytes(_all(file, 8), "little")
-    file.seek(size - length + 16)
+    file.seek(size - length + 16)  # its third number
     last = int.from_bytes(_all(file, 8), "little")
-    key = INDEX_KEY.encode()
-    entry = _KEY + _varint(len(key)) + key + _VALUE + _varint(length)
-    entry = _ENTRY + _varint(len(entry) + length) + entry
     file.seek(last)
     frame = _all(file, size - last)
-    body = len(frame) - len(entry) - length
-    head = _head(frame)
-    if body < head or frame[body : len(frame) - length] != entry:
-        return size, b""  # it stands elsewhere in the frame; an index within a file means nothing
-    return last, _varint(body - head) + frame[head:body]
+    at = _head(frame)
+    kept = []
+    while at < len(frame):
+        # All fields of a frame have a length; the tag is one byte.
+        body = _head(frame, at + 1)
+        end = body + _number(frame, at + 1)
+        if frame[at] & 0x87 != 2 or end > len(frame):
+            raise JellyFormatError("the last frame is damaged", offset=last + at)
+        if not (frame[at] == _METADATA and frame.startswith(_INDEX, body)):
+            kept.append(frame[at:end])
+        at = end
+    whole = b"".join(kept)
+    return last, _varint(len(whole)) + whole
 
 
 def _head(data: bytes, at: int = 0) -> int:
-    """The end of the number that begins at a byte."""
-    while data[at] & 0x80:
+    """The end of the number that begins at a byte; behind the data, if it has none."""
+    while at < len(data) and data[at] & 0x80:
         at += 1
     return at + 1
 
@@ -276,15 +302,24 @@ def _copy(file: Any, made: Any, size: int) -> None:
 class _Tail:
     """The frames that go behind a file: the first one is a keyframe, without the stream options."""
 
-    def __init__(self, options: StreamOptions, index: Index | None, base: int, keyframe_rows: int) -> None:
+    def __init__(
+        self,
+        options: StreamOptions,
+        index: Index | None,
+        base: int,
+        keyframe_rows: int,
+        builder: FilterBuilder | None,
+    ) -> None:
         self._options = options
         self._index = index
         self._base = base
         self._cut: int | None = None  # bytes that the first frame has lost
         self._nothing: Any = None  # a Batch without rows
-        self._encoder = Encoder(
+        self._encoder = StreamEncoder(
             options, keyframe_rows=keyframe_rows if index is not None else 0, keyframe=True, skip_namespaces=True
         )
+        if index is not None and builder is not None:
+            self._encoder.make_filters(builder)
 
     @property
     def statements(self) -> int:
@@ -309,13 +344,13 @@ class _Tail:
         shift = self._base - (self._cut or 0)
         keys = [(key.offset, key.statement, key.frame, 0) for key in index.keyframes[1:]]
         keys.append((self._base, index.statements, index.frames, 0))
-        for offset, statement, frame, _ in encoder.keyframes:
-            if offset < encoder.n_bytes:
-                keys.append((shift + offset, index.statements + statement, index.frames + frame, 0))
+        own = [key for key in encoder.keyframes if key[0] < encoder.n_bytes]
+        for offset, statement, frame, _ in own:
+            keys.append((shift + offset, index.statements + statement, index.frames + frame, 0))
         last = shift + encoder.last_frame if encoder.last_frame else self._base
         statements, frames = index.statements + encoder.statements, index.frames + encoder.frames
-        packed = pack_index(self._options, keys, last, statements, frames)
-        return data + self._without_options(encoder.close({INDEX_KEY: packed}))
+        packed = encoder.packed_filters(own, keys) + pack_index(self._options, keys, last, statements, frames)
+        return data + self._without_options(Encoder.close(encoder, {INDEX_KEY: packed}))
 
     def _without_options(self, data: bytes) -> bytes:
         """The first frame of all begins with a row of options, as that of a stream: they stand in the file already."""

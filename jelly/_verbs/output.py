@@ -8,11 +8,11 @@ from itertools import chain
 from typing import Any
 
 from jelly._core.base.batch import Batch
-from jelly._formats.registry import JELLY, find, table_kind
+from jelly._formats.registry import JELLY, TABLE_FORMATS, find
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.names import name_of
 from jelly._sources.sources import Sources
@@ -85,11 +85,11 @@ def write_batches(
     they have. Else those of a file follow what is written, and a pipe announces all that may come. With
     ``keep_frames`` the Batches have namespaces and frames of their own, which are kept as `jelly.convert` does.
     """
-    if to_format is None and isinstance(out, str | os.PathLike) and table_kind(out) is not None:
-        return _write_table(out, batches, options, seekable, writing)
     name = os.fspath(out) if isinstance(out, str | os.PathLike) else getattr(out, "name", "")
     is_path = isinstance(out, str | os.PathLike) and os.fspath(out) != "-"
-    format = find(to_format, name if isinstance(name, str) else "")
+    format = find(to_format, name if isinstance(name, str) else "", tables=True)
+    if format.name in TABLE_FORMATS:
+        return _write_table(out, format.name, batches, {"options": options, "seekable": seekable, **writing})
     iterator = iter(batches)
     first = next(iterator, None)
     allowed = open_fields(options)
@@ -106,7 +106,11 @@ def write_batches(
         if base is None or first is None:
             options, allowed = wide, allowed - wide.keys()
         else:
-            options = changed(base.replace(max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE)), wide)
+            base = base.replace(
+                max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE),
+                version=min(base.version, ROW_VERSION),
+            )
+            options = changed(base, wide)
             if missed := missing(options, first, allowed):
                 options = changed(options, missed)
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:
@@ -128,13 +132,11 @@ def write_batches(
     return writer.statements
 
 
-def _write_table(
-    out: str | os.PathLike[str], batches: Iterable[Batch], options: Options, seekable: bool, writing: Mapping[str, Any]
-) -> int:
-    for name, given in {"options": options, "seekable": seekable, **writing}.items():
+def _write_table(out: Any, kind: str, batches: Iterable[Batch], settings: Mapping[str, Any]) -> int:
+    for name, given in settings.items():
         if given:
             raise JellyArgumentError(f"{name}= does not go with tables")
     from jelly._formats.table_files import write_table_file
     from jelly.arrow import from_batches
 
-    return write_table_file(out, from_batches(batches))
+    return write_table_file(out, from_batches(batches), kind=kind)

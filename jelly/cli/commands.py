@@ -15,23 +15,18 @@ import click
 from click.core import ParameterSource
 
 import jelly
-from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Content, Format, having, table_kind
-from jelly._io.source import is_web, split_suffix
+from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
+from jelly._io.source import is_web
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
-from jelly._seekable.index import SUFFIX
-from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
-    RangeCommand,
     can_have_index,
     count_of,
     limits_of,
-    parse_range,
     progress_bar,
     quoted_option,
     reading_options,
@@ -45,7 +40,6 @@ from jelly.cli.find import find
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.reading import (
-    FORMAT,
     PHYSICAL,
     WITH_TABLES,
     expanded,
@@ -57,12 +51,11 @@ from jelly.cli.reading import (
     wide_advice,
 )
 from jelly.cli.results import results
+from jelly.cli.seeking import SEEKING_COMMANDS
 from jelly.cli.verbs import VERBS
-from jelly.patch import PATCH_FORMATS
 from jelly.stats import stats
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
-_SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
@@ -130,9 +123,9 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
+_diff = patch.commands["diff"]
+for _command in (canonicalize, cat, _diff, find, hash_, messages, patch, results, *SEEKING_COMMANDS, *VERBS):
     cli.add_command(_command)
-cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):
@@ -179,11 +172,23 @@ class _LogicalChoice(click.Choice[str]):
     "--namespaces", "allow_namespaces", is_flag=True,
     help="Allow namespace declarations anywhere in the stream.",
 )
+@click.option(
+    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
+    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.0 or 1.1).",
+)
+@click.option(
+    "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]),
+    help="With --jelly 1.2: the RDF version to announce (default: what the terms need).",
+)
+@click.option(
+    "--numbering", type=click.Choice(["P", "S"]),
+    help="With --jelly 1.2: which draft of the schema numbers the fields (default P, that of Jelly-JVM).",
+)
 @click.option("--no-star", is_flag=True, help="Reject quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
 @click.option(
-    "--frame-rows", metavar="N", type=click.IntRange(0), default=256,
-    help="Maximum rows per frame (default 256; 0 = unlimited).",
+    "--frame-rows", metavar="N", type=click.IntRange(0),
+    help="Maximum rows per frame (default 256, with --jelly 1.2 16384; 0 = unlimited).",
 )
 @click.option(
     "--frame-bytes", metavar="N", type=click.IntRange(0), default=1_000_000,
@@ -257,6 +262,7 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert --base http://example.org/ people.ttl people.jelly
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
+      jelly convert --jelly 1.2 people.jelly columns.jelly
       jelly convert --threads 4 people.jelly people.parquet
       jelly convert --to csv people.jelly - | head
       jelly convert 'dump/*.nq.gz' all.jelly
@@ -412,8 +418,17 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
     if given["generalized"]:
         changes["generalized_statements"] = True
+    if given["jelly_version"]:
+        changes["version"] = 1 + int(given["jelly_version"][-1])
     if given["allow_namespaces"]:
-        changes["version"] = 2
+        if given["jelly_version"] == "1.0":
+            raise click.UsageError("--namespaces does not go with --jelly 1.0, which has none")
+        changes.setdefault("version", 2)
+    for name in ("rdf_version", "numbering"):
+        if given[name]:
+            if given["jelly_version"] != "1.2":
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --jelly 1.2")
+            changes[name] = given[name]
     if given["no_star"]:
         changes["rdf_star"] = False
     if given["stream_name"] is not None:
@@ -589,77 +604,6 @@ def _count_of(
             if progress is not None:
                 progress(reader.bytes_read, reader.source.size, reader.statements)
         return reader.statements
-
-
-@cli.command(short_help="Make an index for random access to a Jelly file.")
-@click.argument("file")
-@click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
-@reading_options(*_SEEKING_LIMITS)
-def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
-    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
-
-    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited. With --terms
-    FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match; of a
-    file that has an index it holds nothing else.
-
-    \b
-    Examples:
-      jelly index people.jelly
-      jelly index --terms people.jelly
-    """
-    with progress_bar("Indexing") as progress:
-        show = None if progress is None else lambda done, total: progress(done, total, None)
-        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
-        make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
-    if terms:
-        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
-        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
-
-
-@cli.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
-@click.argument("file")
-@click.argument("wanted", metavar="A:B", callback=parse_range)
-@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
-@click.option(
-    "--to", "to_format", type=FORMAT,
-    help="Format of the output (default: by the suffix of the file, else nq).",
-)
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@reading_options(*_SEEKING_LIMITS)
-def slice_(
-    file: str,
-    wanted: tuple[int, int | None],
-    frames: bool,
-    to_format: str | None,
-    output: str,
-    limits: dict[str, Any],
-) -> None:
-    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
-
-    Only the needed part of the file is read.
-
-    \b
-    Examples:
-      jelly slice people.jelly 1000000:1000100
-      jelly slice people.jelly -10:
-      jelly slice people.jelly --frames :3 -o begin.jelly
-    """
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
-    if target is JELLY and output == "-" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    with jelly.open(file, **limits) as source:
-        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
-        seekable = target is JELLY and can_have_index(output)
-        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
-            if not frames:
-                for batch, low, high in source.rows(begin, end):
-                    writer.extend(Materializer(batch).statements(low, high))
-                return
-            for frame in source.frames(begin, end):
-                for name, iri in frame.namespaces:
-                    writer.namespace(name, iri)
-                writer.extend(frame)
-                writer.end_frame(frame.metadata)
 
 
 @cli.command("stats", short_help="Count predicates, classes, graphs, datatypes and languages; plot them.")

@@ -11,8 +11,7 @@ import click
 
 import jelly
 from jelly._find.pattern import parse_term
-from jelly._formats.registry import JELLY, table_kind
-from jelly._sources.sources import expand
+from jelly._formats.registry import JELLY
 from jelly._verbs.filter import Condition
 from jelly._verbs.output import MEMORY
 from jelly.cli.common import (
@@ -25,7 +24,7 @@ from jelly.cli.common import (
     reading_options,
     say,
 )
-from jelly.cli.reading import FORMAT, format_of, from_option, settings_of
+from jelly.cli.reading import WITH_TABLES, expanded, format_of, from_option, refuse_terminal, settings_of
 
 __all__ = ["VERBS"]
 
@@ -34,7 +33,7 @@ _output = click.option(
     "-o", "--output", metavar="OUT", default="-", help="Write to OUT instead of standard output; also a table."
 )
 _to = click.option(
-    "--to", "to_format", type=FORMAT, help="Format of the output (default: by its suffix; nq on standard output)."
+    "--to", "to_format", type=WITH_TABLES, help="Format of the output (default: by its suffix; nq on standard output)."
 )
 _seekable = click.option(
     "--seekable/--no-seekable", default=None,
@@ -77,19 +76,16 @@ def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _checked_files(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> list[Any]:
     """The files that are meant; a mistake in their names or options is reported before anything is read."""
-    each = expand(list(files))
-    if named := [file for file in each if from_format is not None or table_kind(file) is None]:
-        settings_of(named, from_format, limits)
+    each = expanded(files)
+    settings_of(each, from_format, limits)
     return each
 
 
 def _writing(output: str, to_format: str | None, seekable: bool | None) -> dict[str, Any]:
     """The keywords for the output."""
-    if to_format is None and output != "-" and table_kind(output) is not None:
-        return {}
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
-    if target is JELLY and output == "-" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to", tables=True)
+    if output == "-":
+        refuse_terminal(target.name)
     if seekable is None:
         seekable = target is JELLY and can_have_index(output)
     return {"to_format": target.name, "seekable": seekable}

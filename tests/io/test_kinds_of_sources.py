@@ -140,7 +140,7 @@ def test_nothing_to_read_is_an_error(tmp_path, function):
 
 
 def test_what_is_no_source(tmp_path):
-    with pytest.raises(jelly.JellyArgumentError, match=r"a chunk is of type str: expected bytes.*take a list"):
+    with pytest.raises(jelly.JellyArgumentError, match=r"a chunk is a str: expected bytes; .* a list"):
         list(jelly.read(iter(["a.nt"])))
     with pytest.raises(jelly.JellyArgumentError, match="None"):
         jelly.read([None])

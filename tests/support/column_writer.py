@@ -1,4 +1,4 @@
-"""A plain writer of Jelly-RDF 1.2, by the classes of protobuf: it makes streams for tests of the decoder.
+"""A plain writer of Jelly-RDF 1.2, by the classes of protobuf: it makes streams for the tests of the decoder.
 
 Nothing here uses the code under test. Statements are tuples of terms as `support.oracle` has them; a language tag may
 end with `--ltr` or `--rtl`.

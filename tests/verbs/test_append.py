@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.column_writer import Writer
+from support.oracle import plain_all
 from support.shared import shared
 
 import jelly
@@ -143,6 +145,45 @@ def test_files_that_cannot_be_appended_to(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
+def test_a_damaged_last_frame(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, MORE[:300], seekable=True)
+    data = bytearray(path.read_bytes())
+    index = len(data) - int.from_bytes(data[-16:-8], "little")
+    last = int.from_bytes(data[index + 16 : index + 24], "little")
+    dice = random.Random(6)
+    for _ in range(60):
+        damaged = bytearray(data)
+        for at in range(last + 2, min(last + 40, len(data) - 100)):
+            if dice.random() < 0.2:
+                damaged[at] = dice.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+        except JellyError:
+            assert path.read_bytes() == damaged
+
+
+def test_large_tables(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, MORE, {"max_name_table_size": 10_000}, seekable=True)
+    jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+    with jelly.open(path, max_names=10_000) as file:
+        assert len(file) == 1001
+
+
+def test_streams_that_are_read_but_not_written(tmp_path: Path) -> None:
+    writer = Writer(quads=False)
+    rows = [Triple(IRI("a:s"), IRI("a:p"), IRI(f"a:{i}")) for i in range(5)]
+    writer.write(plain_all(rows))
+    path, out = tmp_path / "x.jelly", tmp_path / "out.jelly"
+    path.write_bytes(b"".join(writer.out))
+    with pytest.raises(JellyError, match="convert it first"):
+        jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+    jelly.concat([path, path], out)
+    assert list(jelly.read(out)) == rows * 2
+
+
 def test_links_and_modes_stay(tmp_path: Path) -> None:
     path, link = tmp_path / "x.jelly", tmp_path / "link.jelly"
     jelly.write(path, MORE[:5], seekable=True)
@@ -165,6 +206,35 @@ def test_a_sidecar_is_made_anew(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         with jelly.open(path) as file:
             assert len(file) == 1001
+
+
+@pytest.mark.parametrize("where", ["file", "beside an index", "sidecar"])
+def test_filters_are_kept_and_find_what_is_new(where: str, tmp_path: Path) -> None:
+    path, source = tmp_path / "x.jelly", tmp_path / "more.nt"
+    rows = [Triple(IRI(f"a:s{i}"), IRI(f"a:p{i // 100}"), Literal(str(i))) for i in range(1000)]
+    how: dict[str, Any] = {"seekable": where == "beside an index"}
+    jelly.write(path, rows, keyframe_rows=100, **({"index": "terms"} if where == "file" else how))
+    if where != "file":
+        assert CliRunner().invoke(cli, ["index", "--terms", str(path)]).exit_code == 0
+    for step in range(3):
+        more = [Triple(IRI(f"a:new{step}-{i}"), IRI(f"a:p{i % 9}"), Literal(str(i))) for i in range(250)]
+        jelly.write(source, more)
+        jelly.append(source, path, keyframe_rows=100)
+        rows += more
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with jelly.open(path) as file:
+                assert file.filters is not None
+                assert [row for batch in file.batches() for row in batch] == rows
+                for name in ("a:s5", "a:s999", "a:new0-0", f"a:new{step}-0", f"a:new{step}-249", "a:none"):
+                    wanted = [row for row in rows if row.s.value == name]
+                    assert list(file.find(s=name)) == wanted
+                    if where != "sidecar":
+                        segments = file.matching(jelly.Pattern(s=name).query())
+                        assert segments is not None
+                        assert len(wanted) <= len(segments) < 4
+                assert list(file.find(p="a:p3")) == [row for row in rows if row.p.value == "a:p3"]
+    assert (tmp_path / "x.jelly.idx").exists() == (where == "sidecar")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")

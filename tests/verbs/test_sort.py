@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,19 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(KeyboardInterrupt):
         jelly.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    with pytest.raises(OSError, match="No space") as caught:
+        jelly.sort(shared("data", "vocabs-quads", "vocabs.nq.gz"), tmp_path / "out.jelly", memory=1 << 20)
+    assert caught.value.filename == str(tmp_path)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("by", ["", "x", "ss", "spogs", None, 5])

@@ -57,7 +57,7 @@ def fuse_filter(keys: npt.NDArray[np.uint64], width: int) -> tuple[bytes, int, i
     """A binary fuse filter of different keys (uint64): its bytes, the seed, the length and the number of its blocks.
 
     Each fingerprint has ``width`` bits. None if no seed fits, as where a key is there twice. The layout is told in
-    docs/filters.md.
+    docs/reference/file-formats.md.
 
     >>> import numpy
     >>> bits, seed, length, blocks = fuse_filter(numpy.arange(1000, dtype=numpy.uint64), 7)

@@ -74,6 +74,10 @@ cdef enum:
     NAMESPACES_OFF = -46
     BAD_TERM = -47
     ONE_FRAME = -48
+    NOT_IN_COLUMNS = -50
+    STAR_IN_COLUMNS = -51
+    ABOVE_RDF_VERSION = -52
+    UNTAGGED_LITERAL = -53
     # of the text reader
     SYNTAX = -60
     NO_DOT = -61

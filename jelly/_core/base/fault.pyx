@@ -6,6 +6,7 @@ cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
 from jelly._core.base.constants import NOUNS
+from jelly._options import RDF_VERSIONS
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
@@ -94,6 +95,24 @@ _TABLE = {
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is not a term of the Batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
+    NOT_IN_COLUMNS: (
+        JellyOptionsError,
+        "a {a_kind} as {slot} cannot be written in Jelly-RDF 1.2 (version=3): Jelly-RDF 1.1 (version=2) can hold it, with "
+        "generalized_statements=True",
+    ),
+    STAR_IN_COLUMNS: (
+        JellyOptionsError,
+        "a quoted triple as {slot} cannot be written in Jelly-RDF 1.2 (version=3), where triple terms are objects only: "
+        "Jelly-RDF 1.1 (version=2) can hold it, with rdf_star=True",
+    ),
+    ABOVE_RDF_VERSION: (
+        JellyOptionsError,
+        "a term needs RDF {rdf_a}, and the stream options announce rdf_version={rdf_b!r}: leave rdf_version open or raise it",
+    ),
+    UNTAGGED_LITERAL: (
+        JellyOptionsError,
+        "a literal of rdf:langString or rdf:dirLangString without a language tag cannot be written in Jelly-RDF 1.2 (version=3)",
+    ),
     # Text reader: `a` is the result of `characters.describe`.
     SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
     NO_DOT: (JellySyntaxError, "column {column}: expected '.' at the end of the statement, found {found}"),
@@ -251,6 +270,8 @@ cdef object fault_error(Fault* fault, dict place):
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",
+        rdf_a=RDF_VERSIONS[fault.a & 3],
+        rdf_b=RDF_VERSIONS[fault.b & 3],
     )
     return kind(text, **place)
 

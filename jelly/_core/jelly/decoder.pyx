@@ -21,7 +21,7 @@ from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
-from jelly._core.jelly.column_state cimport COLUMN_VERSION
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
 from jelly._core.jelly.columns cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (
@@ -41,7 +41,8 @@ from jelly._core.jelly.stream_options cimport (
 
 from jelly.errors import JoinedWarning, OptionsWarning
 from jelly._options import (
-    MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions, options_read,
+    MAX_TABLE_SIZE, RDF_VERSIONS, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions,
+    options_read,
 )
 
 cdef enum:
@@ -103,6 +104,8 @@ cdef class Decoder(PushReader):
     -----
     Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
     the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
+
+    Unstable: Jelly-RDF 1.2 (columns, ``max_frame_rows``) follows a schema that is not final.
 
     Examples
     --------
@@ -277,6 +280,8 @@ cdef class Decoder(PushReader):
             if (
                 self.read_options is not None and not same_stream_options(&self.d.header, &self.d.next)
                 and not is_empty(&self.batch.a)
+                # In one frame there may be the end of a message before its options, and no row.
+                and (self.d.feed.framing != FRAMING_GIVEN or self.batch.a.n_rows > 0)
             ):
                 return FULL
         else:
@@ -499,6 +504,9 @@ cdef class Decoder(PushReader):
         h.prefixes = options.max_prefix_table_size
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
+        if h.version == COLUMN_VERSION and not self.d.patch:
+            h.numbering = NUMBERING_P if options.numbering == "P" else NUMBERING_S
+            h.rdf = RDF_VERSIONS.index(options.rdf_version or "unspecified")
         self.stream_name = b"" if self.d.patch else utf8_of(options.stream_name, "stream_name")
         if place is None:
             self.d.transaction = EITHER
@@ -534,7 +542,7 @@ cdef class Decoder(PushReader):
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
         options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
-            h.datatypes, h.version,
+            h.datatypes, h.version, h.rdf, h.numbering,
         )
         with cython.critical_section(self):
             self.read_options = options
@@ -578,7 +586,7 @@ cdef class Decoder(PushReader):
 
 # Small messages are common, and so are their options: making these anew would take as long as decoding.
 @lru_cache(64)
-def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version):
+def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version, rdf, numbering):
     """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
     if patch:
         return options_read(
@@ -603,6 +611,8 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
         max_prefix_table_size=prefixes,
         max_datatype_table_size=datatypes,
         version=version,
+        rdf_version=RDF_VERSIONS[rdf] if version == COLUMN_VERSION else "",
+        numbering="S" if numbering == NUMBERING_S else "P",
     )
 
 

@@ -40,15 +40,10 @@ cdef object of_library(object x, bint is_graph):
     if parts is None:
         return None
     kind = parts[0]
-    if kind == "iri":
-        return IRI(parts[1])
     if kind == "literal":
         return Literal(parts[1], language=parts[2], datatype=parts[3], direction=parts[4])
-    if kind == "bnode":
-        return BlankNode(parts[1])
-    if kind == "triple":
-        return QuotedTriple(parts[1], parts[2], parts[3])
-    return Variable(parts[1]) if kind == "variable" else DefaultGraph()
+    made = {"iri": IRI, "bnode": BlankNode, "triple": QuotedTriple, "variable": Variable, "default": DefaultGraph}[kind]
+    return made(*parts[1:])
 
 
 def to_term(x, bint is_graph=False):

@@ -4,15 +4,7 @@ import json
 
 import pytest
 from support.column_oracle import Oracle, Refused
-from support.oracle import read_text
-from support.shared import shared
-
-FOLDER = shared("jelly-1.2")
-CASES = {case["name"]: case for case in json.loads((FOLDER / "s" / "manifest.json").read_text())["cases"]}
-
-
-def quads(case):
-    return [x if len(x) == 4 else (*x, None) for x in read_text(FOLDER / "s" / case["nq"])]
+from support.column_vectors import CASES, FOLDER, expected
 
 
 def test_all_vectors_are_there():
@@ -37,7 +29,7 @@ def test_the_oracle_knows_the_vectors(numbering, name):
         assert frame == case["frame"]
         return
     found = Oracle(data)
-    assert found.statements == quads(case)
+    assert found.statements == expected(name)
     assert found.messages == case["messages"]
     assert [list(x) for x in found.namespaces] == case["namespaces"]
     assert len(found.options) == len(case["options"])
