@@ -138,6 +138,10 @@ def schema(
     ValueError
         If the layout or a column is unknown.
 
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> schema("ntriples", columns=["s", "frame"]).names
@@ -374,6 +378,10 @@ def from_batches(
     pyarrow.RecordBatchReader
         Record batches, built as they are taken.
 
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> import jelly
@@ -492,6 +500,10 @@ def read_arrow(
         If the input is wrong, or if ``start`` or ``stop`` is given for a source without an index.
     MissingExtraError
         If pyarrow is not installed.
+
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
 
     Examples
     --------

@@ -37,10 +37,6 @@ class Page:
     text: str = ""
 
 
-# The mark of what follows a document that is not final.
-UNSTABLE = """!!! warning "Unstable"
-    This follows {}, and may change with it in a MINOR version, see [what is stable](../../explanation/stability.md)."""
-
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
@@ -85,7 +81,7 @@ PAGES = (
     Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),
-    Page("messages.md", "jelly.messages", "jelly.messages", text=UNSTABLE.format("the draft of RDF Messages")),
+    Page("messages.md", "jelly.messages", "jelly.messages"),
     Page("patch.md", "jelly.patch", "jelly.patch"),
     Page("results.md", "jelly.results", "jelly.results"),
     Page("stats.md", "jelly.stats", "jelly.stats"),

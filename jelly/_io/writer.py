@@ -48,7 +48,7 @@ class Writer(SinkWriter):
         Name, suffix or media type of the format, as for `Reader`.
     frame_rows : int, optional
         Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
-        entries included; in version 3 of Jelly (*unstable*, see `StreamOptions`) 16384 statements.
+        entries included; in version 3 of Jelly (see `StreamOptions`) 16384 statements.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
@@ -97,6 +97,8 @@ class Writer(SinkWriter):
     Labels of blank nodes are written as they are given, and the scope of a blank node is the stream: in all frames the
     same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
     refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
+
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
 
     Examples
     --------

@@ -405,6 +405,8 @@ class PatchWriter(SinkWriter):
 
     Notes
     -----
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
+
     Labels of blank nodes are written as they are given. Their scope is the dataset that the patches are for, so that a
     later patch can delete what an earlier one added: in all patches of all files the same label is the same node.
 
