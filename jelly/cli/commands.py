@@ -7,8 +7,6 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 import click
@@ -24,7 +22,7 @@ from jelly._seekable.index import SUFFIX
 from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
-from jelly.cli.cat import cat
+from jelly.cli.cat import cat, count, head
 from jelly.cli.common import (
     STATEMENTS,
     RangeCommand,
@@ -61,8 +59,6 @@ from jelly.stats import stats
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
 _SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
-
-HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
 # Lookup tables and the options that set their sizes.
@@ -128,7 +124,7 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results, *VERBS):
+for _command in (canonicalize, cat, count, find, hash_, head, messages, patch, results, *VERBS):
     cli.add_command(_command)
 cli.add_command(patch.commands["diff"])
 
@@ -558,69 +554,6 @@ def validate(
         ]
         click.echo(json.dumps(told, indent=2))
     click.get_current_context().exit(1 if found else 0)
-
-
-@cli.command(short_help="Print the first statements of files.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
-)
-@from_option
-@reading_options(*STATEMENTS)
-def head(files: tuple[str, ...], number: int, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
-
-    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
-
-    \b
-    Example:
-      jelly head -n 3 people.jelly
-    """
-    each = expanded(files)
-    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
-    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **limits)
-    with jelly.Writer("-", format="nq") as writer:
-        writer.extend(islice(statements, number))
-    statements.close()
-
-
-@cli.command(short_help="Count statements.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@reading_options(*STATEMENTS)
-def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the number of statements of each file, and the total of several files.
-
-    Rows of Jelly files are counted without decoding them. Files may also be tables (Parquet, Arrow, CSV), directories
-    and glob patterns in quotation marks.
-
-    \b
-    Examples:
-      jelly count people.jelly
-      jelly count *.jelly *.nq.gz
-    """
-    total = 0
-    each = expanded(files)
-    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
-        with progress_bar("Counting") as progress:
-            number = _count_of(file, settings, progress)
-        click.echo(f"{number}\t{file}")
-        total += number
-    if len(each) > 1:
-        click.echo(f"{total}\ttotal")
-
-
-def _count_of(
-    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
-) -> int:
-    if settings["format"] == JELLY.name:
-        limits = {name: value for name, value in settings.items() if name != "format"}
-        return jelly.inspect(file, progress=progress, **limits).statements
-    with jelly.Reader(file, **settings) as reader:
-        for _ in reader.batches():
-            if progress is not None:
-                progress(reader.bytes_read, reader.source.size, reader.statements)
-        return reader.statements
 
 
 @cli.command(short_help="Make an index for random access to a Jelly file.")
