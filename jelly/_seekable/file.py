@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly._core.base.batch import Batch
@@ -19,7 +20,16 @@ from jelly._io.sniff import HEAD, refuse_other
 from jelly._io.source import open_local
 from jelly._options import StreamOptions
 from jelly._seekable.filters import Filters, Query, read_filters
-from jelly._seekable.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
+from jelly._seekable.index import (
+    Index,
+    Keyframe,
+    first_options,
+    pipelined,
+    read_index,
+    read_segment,
+    reader_at,
+    refuse_closed,
+)
 from jelly._seekable.sidecar import read_sidecar
 from jelly.errors import JellyArgumentError, JellyError
 
@@ -67,6 +77,9 @@ class IndexedFile(Generic[Item]):
         self._read_at = reader_at(self._file)
         self._opener = opener
         self._stack = ExitStack()
+        self._lock = Lock()
+        self._has_looked = False  # for filters
+        self._filters: Filters | None = None
 
     def __enter__(self: Opened) -> Opened:
         return self
@@ -190,11 +203,15 @@ class JellyFile(IndexedFile[Triple | Quad]):
         options: StreamOptions = self.index.options
         return options
 
-    @cached_property
+    @property
     def filters(self) -> Filters | None:
         """The filters of its segments, if it has any: `find` then reads only segments that can match."""
-        found, self._stack = read_filters(self.path, self._file, self.index, self._opener)
-        return found
+        with self._lock:
+            if not self._has_looked:
+                refuse_closed(self._file)
+                self._filters, self._stack = read_filters(self.path, self._file, self.index, self._opener)
+                self._has_looked = True
+            return self._filters
 
     def matching(self, query: Query | None) -> list[int] | None:
         """The numbers of the segments that may hold statements of a query of filters; None for all of them.

@@ -324,6 +324,12 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                         queue.get_nowait()
 
 
+def refuse_closed(file: Any) -> None:
+    """JellyError if a file is closed. The number of its descriptor may be that of another file by now."""
+    if getattr(file, "closed", False):
+        raise JellyError("the file is closed: read it before close(), or within its with statement")
+
+
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
     descriptor = -1
@@ -332,9 +338,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     lock = Lock()
 
     def read_part(size: int, offset: int) -> bytes:
-        # The number of a closed descriptor may be that of another file by now.
-        if getattr(file, "closed", False):
-            raise JellyError("the file is closed: read it before close(), or within its with statement")
+        refuse_closed(file)
         if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
         with lock:  # Windows, and files that are not local

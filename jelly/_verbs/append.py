@@ -23,7 +23,7 @@ from jelly._io.part_file import PartFile, hold, to_disk
 from jelly._io.settings import checked
 from jelly._io.source import Progress, split_suffix
 from jelly._io.widening import ALL_FIELDS, LateError, missing
-from jelly._options import MIN_NAME_TABLE, StreamOptions
+from jelly._options import MAX_TABLE_SIZE, MIN_NAME_TABLE, ROW_VERSION, StreamOptions
 from jelly._seekable.file import JellyFile
 from jelly._seekable.filters import FilterBuilder, read_filters
 from jelly._seekable.index import INDEX_KEY, KEYFRAME_ROWS, Index, pack_index, read_index
@@ -193,7 +193,8 @@ def _filters_beside(target: str) -> FilterBuilder | None:
 
 def _options(file: Any) -> StreamOptions:
     """The stream options of a delimited file."""
-    decoder = Decoder(batch_rows=1)
+    most = MAX_TABLE_SIZE
+    decoder = Decoder(batch_rows=1, max_names=most, max_prefixes=most, max_datatypes=most)
     file.seek(0)
     while decoder.options is None and (chunk := file.read(1 << 16)):
         decoder.push(chunk)
@@ -203,6 +204,8 @@ def _options(file: Any) -> StreamOptions:
         next(decoder.close(), None)  # the one frame of a file without lengths ends here
     if decoder.options is None or not decoder.delimited:
         raise JellyFormatError("the file is one bare frame: only a delimited stream can be appended to")
+    if decoder.options.version > ROW_VERSION:
+        raise JellyFormatError("the file is one of Jelly-RDF 1.2, which is not written yet: convert it first")
     if decoder.options.max_name_table_size < MIN_NAME_TABLE:
         raise JellyFormatError(
             f"its name table has {decoder.options.max_name_table_size} entries, a writer needs {MIN_NAME_TABLE}: write "
@@ -239,6 +242,8 @@ def _kept(file: Any, size: int) -> tuple[int, bytes]:
         # All fields of a frame have a length; the tag is one byte.
         body = _head(frame, at + 1)
         end = body + _number(frame, at + 1)
+        if frame[at] & 0x87 != 2 or end > len(frame):
+            raise JellyFormatError("the last frame is damaged", offset=last + at)
         if not (frame[at] == _METADATA and frame.startswith(_INDEX, body)):
             kept.append(frame[at:end])
         at = end
@@ -247,8 +252,8 @@ def _kept(file: Any, size: int) -> tuple[int, bytes]:
 
 
 def _head(data: bytes, at: int = 0) -> int:
-    """The end of the number that begins at a byte."""
-    while data[at] & 0x80:
+    """The end of the number that begins at a byte; behind the data, if it has none."""
+    while at < len(data) and data[at] & 0x80:
         at += 1
     return at + 1
 

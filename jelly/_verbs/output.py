@@ -12,7 +12,7 @@ from jelly._formats.registry import JELLY, TABLE_FORMATS, find
 from jelly._io.source import Progress
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
+from jelly._options import MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
 from jelly._sources.blank_node_scope import Mode
 from jelly._sources.names import name_of
 from jelly._sources.sources import Sources
@@ -106,7 +106,11 @@ def write_batches(
         if base is None or first is None:
             options, allowed = wide, allowed - wide.keys()
         else:
-            options = changed(base.replace(max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE)), wide)
+            base = base.replace(
+                max_name_table_size=max(base.max_name_table_size, MIN_NAME_TABLE),
+                version=min(base.version, ROW_VERSION),
+            )
+            options = changed(base, wide)
             if missed := missing(options, first, allowed):
                 options = changed(options, missed)
     with Writer(out, options, format=to_format, seekable=seekable, **writing) as writer:

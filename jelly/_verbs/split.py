@@ -43,6 +43,14 @@ class Part:
         How many it has.
     term : IRI, BlankNode, Literal, QuotedTriple, DefaultGraph or None
         The term of all of them, if it was split by terms.
+
+    Examples
+    --------
+    >>> import jelly, os, tempfile
+    >>> out = os.path.join(tempfile.mkdtemp(), "part-{}.nt")
+    >>> [part] = jelly.split(b"<a:s> <a:p> <a:o> .", out, rows=10, format="nt")
+    >>> os.path.basename(part.path), part.statements
+    ('part-1.nt', 1)
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The commands ``jelly cat``, ``jelly head`` and ``jelly count``."""
+"""The command ``jelly cat``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import click
 
 import jelly
-from jelly._formats.registry import JELLY, TABLE_FORMATS
+from jelly._formats.registry import TABLE_FORMATS
 from jelly._io.source import is_url
 from jelly._io.widening import changed, missing, open_fields
 from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly._tools.convert import choose_options, join_options
-from jelly.cli.common import STATEMENTS, blank_node_options, progress_bar, reading_options
+from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
 from jelly.cli.reading import (
     WITH_TABLES,
     expanded,
@@ -30,9 +30,7 @@ from jelly.cli.reading import (
     write_batches,
 )
 
-__all__ = ["cat", "count", "head"]
-
-HEAD_ROWS = 4096  # statements decoded at a time if few are needed
+__all__ = ["cat"]
 
 
 @click.command("cat", short_help="Print the statements of files as N-Quads.")
@@ -126,66 +124,3 @@ class _Input:
         if self._looked is not None:
             return self._looked
         return stack.enter_context(self._open()).batches()
-
-
-@click.command(short_help="Print the first statements of files.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
-)
-@from_option
-@reading_options(*STATEMENTS)
-def head(files: tuple[str, ...], number: int, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
-
-    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
-
-    \b
-    Example:
-      jelly head -n 3 people.jelly
-    """
-    each = expanded(files)
-    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
-    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **limits)
-    with jelly.Writer("-", format="nq") as writer:
-        writer.extend(islice(statements, number))
-    statements.close()
-
-
-@click.command(short_help="Count statements.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@from_option
-@reading_options(*STATEMENTS)
-def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the number of statements of each file, and the total of several files.
-
-    Rows of Jelly files are counted without decoding them. Files may also be tables (Parquet, Arrow, CSV), directories
-    and glob patterns in quotation marks.
-
-    \b
-    Examples:
-      jelly count people.jelly
-      jelly count *.jelly *.nq.gz
-    """
-    total = 0
-    each = expanded(files)
-    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
-        with progress_bar("Counting") as progress:
-            number = _count_of(file, settings, progress)
-        click.echo(f"{number}\t{file}")
-        total += number
-    if len(each) > 1:
-        click.echo(f"{total}\ttotal")
-
-
-def _count_of(
-    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
-) -> int:
-    if settings["format"] == JELLY.name:
-        limits = {name: value for name, value in settings.items() if name != "format"}
-        return jelly.inspect(file, progress=progress, **limits).statements
-    with jelly.Reader(file, **settings) as reader:
-        for _ in reader.batches():
-            if progress is not None:
-                progress(reader.bytes_read, reader.source.size, reader.statements)
-        return reader.statements

@@ -7,41 +7,39 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 import jelly
-from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Content, Format, having, table_kind
-from jelly._io.source import is_web, split_suffix
+from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
+from jelly._io.source import is_web
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
-from jelly._seekable.index import SUFFIX
-from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
-from jelly.cli.cat import cat, count, head
+from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
-    RangeCommand,
     can_have_index,
+    count_of,
     limits_of,
-    parse_range,
     progress_bar,
     quoted_option,
     reading_options,
     say,
     shape_option,
     show,
+    size_of,
 )
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.find import find
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
 from jelly.cli.reading import (
-    FORMAT,
     PHYSICAL,
     WITH_TABLES,
     expanded,
@@ -53,12 +51,13 @@ from jelly.cli.reading import (
     wide_advice,
 )
 from jelly.cli.results import results
+from jelly.cli.seeking import SEEKING_COMMANDS
 from jelly.cli.verbs import VERBS
-from jelly.patch import PATCH_FORMATS
 from jelly.stats import stats
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
-_SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
+
+HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
 _LOGICAL = [kind.name.lower().replace("_", "-") for kind in jelly.LogicalType if kind]
 # Lookup tables and the options that set their sizes.
@@ -124,9 +123,9 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, count, find, hash_, head, messages, patch, results, *VERBS):
+_diff = patch.commands["diff"]
+for _command in (canonicalize, cat, _diff, find, hash_, messages, patch, results, *SEEKING_COMMANDS, *VERBS):
     cli.add_command(_command)
-cli.add_command(patch.commands["diff"])
 
 
 class _LogicalChoice(click.Choice[str]):
@@ -442,8 +441,8 @@ def _summary(done: jelly.Conversion) -> None:
     ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
     statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{statements}, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
-        f"{done.seconds:.2f} s, {_count(speed)} statements/s"
+        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)} ({ratio:.1%}), "
+        f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
     if done.n_skipped:
         lines = "line" if done.n_skipped == 1 else "lines"
@@ -452,18 +451,6 @@ def _summary(done: jelly.Conversion) -> None:
             say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
         if done.n_skipped > 5:
             say("  ...", "yellow")
-
-
-def _size(n: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            break
-        n /= 1000
-    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
-
-
-def _count(n: float) -> str:
-    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
 
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
@@ -556,75 +543,67 @@ def validate(
     click.get_current_context().exit(1 if found else 0)
 
 
-@cli.command(short_help="Make an index for random access to a Jelly file.")
-@click.argument("file")
-@click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
-@reading_options(*_SEEKING_LIMITS)
-def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
-    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
-
-    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited. With --terms
-    FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match; of a
-    file that has an index it holds nothing else.
-
-    \b
-    Examples:
-      jelly index people.jelly
-      jelly index --terms people.jelly
-    """
-    with progress_bar("Indexing") as progress:
-        show = None if progress is None else lambda done, total: progress(done, total, None)
-        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
-        make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
-    if terms:
-        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
-        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
-
-
-@cli.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
-@click.argument("file")
-@click.argument("wanted", metavar="A:B", callback=parse_range)
-@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
+@cli.command(short_help="Print the first statements of files.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--to", "to_format", type=FORMAT,
-    help="Format of the output (default: by the suffix of the file, else nq).",
+    "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
 )
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@reading_options(*_SEEKING_LIMITS)
-def slice_(
-    file: str,
-    wanted: tuple[int, int | None],
-    frames: bool,
-    to_format: str | None,
-    output: str,
-    limits: dict[str, Any],
-) -> None:
-    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
+@from_option
+@reading_options(*STATEMENTS)
+def head(files: tuple[str, ...], number: int, from_format: str | None, limits: dict[str, Any]) -> None:
+    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
 
-    Only the needed part of the file is read.
+    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
+
+    \b
+    Example:
+      jelly head -n 3 people.jelly
+    """
+    each = expanded(files)
+    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **limits)
+    with jelly.Writer("-", format="nq") as writer:
+        writer.extend(islice(statements, number))
+    statements.close()
+
+
+@cli.command(short_help="Count statements.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@from_option
+@reading_options(*STATEMENTS)
+def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
+    """Print the number of statements of each file, and the total of several files.
+
+    Rows of Jelly files are counted without decoding them. Files may also be tables (Parquet, Arrow, CSV), directories
+    and glob patterns in quotation marks.
 
     \b
     Examples:
-      jelly slice people.jelly 1000000:1000100
-      jelly slice people.jelly -10:
-      jelly slice people.jelly --frames :3 -o begin.jelly
+      jelly count people.jelly
+      jelly count *.jelly *.nq.gz
     """
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
-    if target is JELLY and output == "-" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    with jelly.open(file, **limits) as source:
-        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
-        seekable = target is JELLY and can_have_index(output)
-        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
-            if not frames:
-                for batch, low, high in source.rows(begin, end):
-                    writer.extend(Materializer(batch).statements(low, high))
-                return
-            for frame in source.frames(begin, end):
-                for name, iri in frame.namespaces:
-                    writer.namespace(name, iri)
-                writer.extend(frame)
-                writer.end_frame(frame.metadata)
+    total = 0
+    each = expanded(files)
+    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
+        with progress_bar("Counting") as progress:
+            number = _count_of(file, settings, progress)
+        click.echo(f"{number}\t{file}")
+        total += number
+    if len(each) > 1:
+        click.echo(f"{total}\ttotal")
+
+
+def _count_of(
+    file: str, settings: dict[str, Any], progress: Callable[[int, int | None, int], object] | None
+) -> int:
+    if settings["format"] == JELLY.name:
+        limits = {name: value for name, value in settings.items() if name != "format"}
+        return jelly.inspect(file, progress=progress, **limits).statements
+    with jelly.Reader(file, **settings) as reader:
+        for _ in reader.batches():
+            if progress is not None:
+                progress(reader.bytes_read, reader.source.size, reader.statements)
+        return reader.statements
 
 
 @cli.command("stats", short_help="Count predicates, classes, graphs, datatypes and languages; plot them.")

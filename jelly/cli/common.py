@@ -26,6 +26,7 @@ __all__ = [
     "Size",
     "blank_node_options",
     "can_have_index",
+    "count_of",
     "layout_option",
     "limits_of",
     "parse_range",
@@ -35,6 +36,7 @@ __all__ = [
     "say",
     "shape_option",
     "show",
+    "size_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -152,6 +154,20 @@ layout_option: Decorator = click.option(
 def say(text: str, colour: str | None = None) -> None:
     """Print a line on standard error, with colours only on a terminal and never with NO_COLOR."""
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def size_of(n: float) -> str:
+    """A number of bytes, such as 3.45 MB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            break
+        n /= 1000
+    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
+
+
+def count_of(n: float) -> str:
+    """A number, such as 1.23 M."""
+    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ THEN_ANOTHER_WAY = {
     "_core/ntriples/text.pyx:MAX_SKIPPED", "arrow.py:MAX_PEEK",
     "_tools/convert.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_find/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+    "_find/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN", "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_client.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",

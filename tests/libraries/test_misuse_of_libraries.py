@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +13,6 @@ import jelly
 from jelly.errors import JellyArgumentError
 
 S, P, X = jelly.IRI("a:s"), jelly.IRI("a:p"), jelly.Literal("x")
-
-
-def test_terms_of_other_libraries() -> None:
-    rdflib = pytest.importorskip("rdflib")
-    pyoxigraph = pytest.importorskip("pyoxigraph")
-    with pytest.raises(JellyArgumentError, match=r"; use jelly\.rdflib\.write$"):
-        jelly.dumps([(rdflib.URIRef("a:s"), rdflib.URIRef("a:p"), rdflib.Literal("x"))])
-    with pytest.raises(JellyArgumentError, match=r"; use jelly\.oxigraph\.write$"):
-        jelly.dumps([(pyoxigraph.NamedNode("a:s"), P, X)])
-    with pytest.raises(JellyArgumentError, match=r"got int: 5$"):
-        jelly.dumps([(S, P, 5)])
-
-
-def test_sources_that_must_be_opened() -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        yield jelly.dumps([(S, P, X)])
-
-    async def read() -> None:
-        with pytest.raises(JellyArgumentError, match=r"async_generator.*; give its chunks to jelly\.Decoder\.feed$"):
-            jelly.read(chunks())
-        decoder = jelly.Decoder()
-        assert [list(batch) async for chunk in chunks() for batch in decoder.feed(chunk)] == [[jelly.Triple(S, P, X)]]
-
-    asyncio.run(read())
-
-    class OpenFile:
-        def open(self) -> None: ...
-
-    with pytest.raises(JellyArgumentError, match=r"OpenFile.*; open it: jelly\.read\(it\.open\(\)\)$"):
-        jelly.read(OpenFile())
 
 
 def test_modules_need_no_import() -> None:

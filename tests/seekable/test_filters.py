@@ -81,6 +81,7 @@ def read(monkeypatch):
     return seen
 
 
+@pytest.mark.timeout(3000 if PATTERNS > 1000 else 300)
 def test_random_patterns_find_what_a_full_scan_finds(path, rows):
     dice = random.Random(7)
     left = total = 0
@@ -340,6 +341,7 @@ def found_in(path):
         return [list(jelly.find(path, **given)) for given in ({"o": '"v700"'}, {"s": "a:s00010"}, {"o": "a:none"})]
 
 
+@pytest.mark.timeout(3000 if PATTERNS > 1000 else 300)
 @pytest.mark.parametrize("where", ["in the file", "in the sidecar"])
 def test_no_damage_loses_a_statement(tmp_path, where):
     """Each byte flipped, and cut at each byte: an error, or all that is there."""
@@ -472,6 +474,15 @@ def test_keys_are_of_texts_alone():
         fuse_filter(np.zeros(1, np.uint64), 7)
 
 
+def test_a_closed_file_says_so(tmp_path):
+    path = str(tmp_path / "x.jelly")
+    small(path)
+    with jelly.open(path) as file:
+        found = file.find(s="a:s00010")
+    with pytest.raises(jelly.JellyError, match="the file is closed"):
+        found.count()
+
+
 def test_arguments(tmp_path):
     with pytest.raises(jelly.JellyError, match="index must be 'terms'"):
         jelly.Writer(str(tmp_path / "x.jelly"), index="all")
@@ -488,3 +499,20 @@ def test_repr(tmp_path):
         assert isinstance(file.filters, Filters)
         assert repr(file.filters) == f"<filters of 4 segments: {file.filters.size} bytes>"
     assert jelly.inspect(path).filter_bytes == file.filters.size
+
+
+def test_tables_become_files_with_filters(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [Triple(IRI(f"a:{i}"), IRI("a:p"), Literal(str(i))) for i in range(500)]
+    whole = jelly.read_arrow(jelly.dumps(rows)).read_all()
+    from jelly.arrow import write_arrow
+
+    write_arrow(str(tmp_path / "x.jelly"), whole, index="terms", keyframe_rows=100)
+    parquet.write_table(whole, tmp_path / "x.parquet")
+    jelly.convert(str(tmp_path / "x.parquet"), str(tmp_path / "y.jelly"), index="terms")
+    for name in ("x.jelly", "y.jelly"):
+        with jelly.open(tmp_path / name) as file:
+            assert file.filters is not None
+            assert file.find(s="a:77").count() == 1
+    with pytest.raises(jelly.JellyError, match="index= does not go with tables"):
+        jelly.convert(str(tmp_path / "x.jelly"), str(tmp_path / "z.parquet"), index="terms")

@@ -193,7 +193,7 @@ REAL = sorted(str(path.relative_to(shared("data"))) for path in shared("data").g
 
 @pytest.mark.parametrize("name", REAL)
 def test_all_real_data(name: str) -> None:
-    """Each data set in columns and back: the same statements, which the oracle reads too. A sample: a part of each."""
+    """Each data set in columns and back: the same statements, which the oracle reads too; by default a part of each."""
     text = gzip.decompress(shared("data", *name.split("/")).read_bytes())
     if not os.environ.get("JELLY_LONG"):
         text = b"".join(text.splitlines(keepends=True)[:1000])

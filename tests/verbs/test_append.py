@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.column_writer import Writer
+from support.oracle import plain_all
 from support.shared import shared
 
 import jelly
@@ -141,6 +143,45 @@ def test_files_that_cannot_be_appended_to(tmp_path: Path) -> None:
         with pytest.raises(JellyError, match=reason):
             jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
         assert path.read_bytes() == content
+
+
+def test_a_damaged_last_frame(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, MORE[:300], seekable=True)
+    data = bytearray(path.read_bytes())
+    index = len(data) - int.from_bytes(data[-16:-8], "little")
+    last = int.from_bytes(data[index + 16 : index + 24], "little")
+    dice = random.Random(6)
+    for _ in range(60):
+        damaged = bytearray(data)
+        for at in range(last + 2, min(last + 40, len(data) - 100)):
+            if dice.random() < 0.2:
+                damaged[at] = dice.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+        except JellyError:
+            assert path.read_bytes() == damaged
+
+
+def test_large_tables(tmp_path: Path) -> None:
+    path = tmp_path / "x.jelly"
+    jelly.write(path, MORE, {"max_name_table_size": 10_000}, seekable=True)
+    jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+    with jelly.open(path, max_names=10_000) as file:
+        assert len(file) == 1001
+
+
+def test_streams_that_are_read_but_not_written(tmp_path: Path) -> None:
+    writer = Writer(quads=False)
+    rows = [Triple(IRI("a:s"), IRI("a:p"), IRI(f"a:{i}")) for i in range(5)]
+    writer.write(plain_all(rows))
+    path, out = tmp_path / "x.jelly", tmp_path / "out.jelly"
+    path.write_bytes(b"".join(writer.out))
+    with pytest.raises(JellyError, match="convert it first"):
+        jelly.append(b"<a:s> <a:p> <a:o> .", path, format="nt")
+    jelly.concat([path, path], out)
+    assert list(jelly.read(out)) == rows * 2
 
 
 def test_links_and_modes_stay(tmp_path: Path) -> None:

@@ -195,23 +195,35 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
     cdef Numbers* prefixes = &c.lists[COLUMN_PREFIX_IDS]
     cdef const uint8_t* at = names.part.at
     cdef const uint8_t* end = names.part.end
+    cdef const uint8_t* prefix_at = prefixes.part.at
+    cdef const uint8_t* prefix_end = prefixes.part.end
     cdef bint many = prefixes.n > 1
+    cdef DecoderEntry* slots = d.t.names.slots
     cdef DecoderEntry* slot
+    cdef int64_t made = d.t.names.made
     cdef uint32_t batch = d.t.batch
+    cdef uint32_t serial = c.serial
     cdef int64_t name = c.last_name
     cdef int64_t value = c.next_prefix
     cdef int32_t* stop = out + n
     c.next_prefix = 0
     while out < stop:
         if many:
-            value = take_number(prefixes)
+            if likely(prefix_at < prefix_end and prefix_at[0] < 0x80):
+                value = prefix_at[0]
+                prefix_at += 1
+            else:
+                prefixes.part.at = prefix_at
+                value = take_number(prefixes)
+                prefix_at = prefixes.part.at
+                prefix_end = prefixes.part.end
         if value != 0:
             if value < 0:
                 return fail(&d.fault, KINDS_VALUES, c.body.at)
             if value > d.t.prefixes.made or d.t.prefixes.slots[value].text == NULL:
-                return fail(&d.fault, PREFIX_ID, prefixes.part.at, value, d.t.prefixes.size)
+                return fail(&d.fault, PREFIX_ID, prefix_at, value, d.t.prefixes.size)
             c.last_prefix = value
-            c.serial = d.t.prefixes.slots[value].serial
+            serial = d.t.prefixes.slots[value].serial
         if likely(at < end and at[0] < 0x80):
             value = at[0]
             at += 1
@@ -226,9 +238,9 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
         if value != 0:
             name = value
         value = 0
-        if likely(name <= d.t.names.made):
-            slot = &d.t.names.slots[name]
-            if likely(slot.batch == batch and slot.prefix[0] == c.serial):
+        if likely(name <= made):
+            slot = &slots[name]
+            if likely(slot.batch == batch and slot.prefix[0] == serial):
                 out[0] = slot.term[0]
                 out += 1
                 continue
@@ -238,6 +250,8 @@ cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept
             return checked(d, out[0], at)
         out += 1
     names.part.at = at
+    prefixes.part.at = prefix_at
+    c.serial = serial
     c.last_name = name
     return OK
 

@@ -321,6 +321,10 @@ cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexce
             if status != OK:
                 return status
             last_p = p
+        if o != last_o or o < 0:
+            status = pin_term(e, 2, o)
+            if status != OK:
+                return status
         if g != last_g or g < NO_TERM:
             if not quads and g != NO_TERM:
                 return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
@@ -328,13 +332,12 @@ cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexce
             if status != OK:
                 return status
             last_g = g
-        if o != last_o or o < 0:
-            status = pin_term(e, 2, o)
+        if o != last_o:
             # After all else, as a tag that no row uses is not to be in the frame.
-            if status == OK and b.kind[o] == KIND_LANG:
+            if b.kind[o] == KIND_LANG:
                 status = pin_tag(e, b.aux[o])
-            if status != OK:
-                return status
+                if status != OK:
+                    return status
             last_o = o
         e.columns.rows += 1
     row[0] = end
@@ -431,6 +434,10 @@ cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept n
     return end_frame(e, meta, frame)
 
 
+cdef inline bint is_key_due(EncoderState* e) noexcept nogil:
+    return e.key_rows > 0 and e.since_key >= e.key_rows
+
+
 cdef int end_message(EncoderState* e) noexcept nogil:
     """End the present message behind the rows so far."""
     cdef ColumnEncoder* k = &e.columns
@@ -453,7 +460,7 @@ cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound)
         if k.is_log and end_message(e) != OK:
             return e.fault.code
         # Several messages to a frame, but metadata belongs to one.
-        if k.is_log and k.rows < e.frame_rows and e.b.n_meta == 0:
+        if k.is_log and k.rows < e.frame_rows and e.b.n_meta == 0 and not is_key_due(e):
             continue
         if end_columns(e, e.b, bound[0] - 1) != OK:
             return e.fault.code
@@ -574,9 +581,9 @@ cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
             # Metadata that stands before the rows of a frame which a later Batch ends.
             return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
         most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
-        if e.key_rows > 0 and e.since_key < e.key_rows:
-            most = min(most, k.rows + e.key_rows - e.since_key)
         end = min(min(b.n_rows, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
+        if e.key_rows > 0 and e.since_key < e.key_rows:
+            end = min(end, row[0] + e.key_rows - e.since_key)
         if e.keep_frames and bound < n_bounds:
             end = min(end, b.frames[bound])
         if name < b.n_names:
@@ -584,9 +591,10 @@ cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
         if put_rows(e, row, end) != OK:
             return e.fault.code
         # A message that fills its frame has its end there too.
-        if k.rows >= most and not (k.is_log and bound < n_bounds and e.keep_frames and b.frames[bound] == row[0]):
-            if end_columns(e, NULL, 0) != OK:
-                return e.fault.code
+        if k.is_log and bound < n_bounds and e.keep_frames and b.frames[bound] == row[0]:
+            continue
+        if k.rows > 0 and (k.rows >= most or (is_key_due(e) and not k.is_log)) and end_columns(e, NULL, 0) != OK:
+            return e.fault.code
 
 
 cdef int finish_columns(EncoderState* e) noexcept nogil:
