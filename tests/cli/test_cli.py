@@ -195,7 +195,7 @@ def test_filters_of_terms(folder):
         assert json.loads(run("inspect", name, "--format", "json").stdout)["filter_bytes"] > 100
     for args, message in (
         (("t.nt",), "with Jelly only, not with N-Triples"), (("t.jelly", "--no-seekable"), "not go with --no-seekable"),
-        (("t.csv",), "with Jelly only, not with tables"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
+        (("t.csv",), "with Jelly only, not with CSV"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
     ):  # fmt: skip
         assert message in run("convert", "--index", "terms", "a.nt", *args, code=2).output
 
