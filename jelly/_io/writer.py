@@ -47,7 +47,7 @@ class Writer(SinkWriter):
         Name, suffix or media type of the format, as for `Reader`.
     frame_rows : int, optional
         Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
-        entries included; in version 3 of Jelly (*unstable*, see `StreamOptions`) 16384 statements.
+        entries included; in version 3 of Jelly (not final, see `StreamOptions`) 16384 statements.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True

@@ -86,7 +86,7 @@ def convert(
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
-    ``options={"version": 3}`` writes Jelly-RDF 1.2 (*unstable*, see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (not final, see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
     written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
 
     Parameters
