@@ -145,6 +145,15 @@ FIXED = (
         "_seekable/index.py:_MAX_INDEX", 1 << 26, "bytes", "the index of a file, of some 2.8 million keyframes",
     ),
     FixedLimit("_seekable/sidecar.py:_MAX_HEAD", 1 << 28, "bytes", "the list of keyframes of a sidecar"),
+    FixedLimit("_seekable/filters.py:_MAX_DIRECTORY", 1 << 26, "bytes", "the directory of filters"),
+    FixedLimit(
+        "_seekable/filters.py:_MAX_FILTERS", 1 << 27, "bytes", "filters that are written into a file",
+        "what comes later is told by ranges and short lists",
+    ),
+    FixedLimit("_seekable/sidecar.py:_MAX_FILTERS", 1 << 33, "bytes", "filters that are written into a sidecar"),
+    FixedLimit("_seekable/filters.py:_MAX_BLOCK_BITS", 18, "bits", "places of a block of a filter, as a power of 2"),
+    FixedLimit("_seekable/filters.py:_MAX_LIST", 64, "terms", "an exact list of a filter"),
+    FixedLimit("_seekable/filters.py:MAX_SOUGHT", 1000, "terms", "terms of one slot that are looked for in filters"),
     FixedLimit("_seekable/sidecar.py:_MAX_STATE", 1 << 28, "bytes", "a saved state in a sidecar"),
     # ---- RDF Binary
     FixedLimit(

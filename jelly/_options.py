@@ -261,7 +261,9 @@ class StreamOptions:
     Notes
     -----
     Unstable: version 3 is not final. A later release may write other bytes for it, and files of it may need to be
-    written again. Its name table has at least 128 entries. It has neither generalized statements nor quoted triples nor
+    written again.
+
+    The name table of version 3 has at least 128 entries. It has neither generalized statements nor quoted triples nor
     the physical type GRAPHS. A stream with a grouped logical type is one of messages, each of which is a frame of the
     input; all other streams are flat.
 

@@ -69,7 +69,7 @@ cdef class Decoder(PushReader):
     max_names, max_prefixes, max_datatypes : int
         Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
     max_frame_rows : int, default 16777216
-        *Unstable.* Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
+        Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
     options : StreamOptions or PatchOptions, optional
         Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
         from any frame.
@@ -104,6 +104,8 @@ cdef class Decoder(PushReader):
     -----
     Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
     the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
+
+    Unstable: Jelly-RDF 1.2 (columns, ``max_frame_rows``) follows a schema that is not final.
 
     Examples
     --------

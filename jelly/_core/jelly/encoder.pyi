@@ -194,6 +194,8 @@ class Encoder:
         """
     def __reduce__(self) -> Any: ...
 
+def column_headers(options: StreamOptions) -> tuple[bytes, ...]:
+    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
 def options_row(options: StreamOptions) -> bytes:
     """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
 def settled(options: StreamOptions, arity: int, namespaces: bool) -> tuple[StreamOptions, bytes]:
