@@ -26,7 +26,7 @@ class Decoder(PushReader):
     max_names, max_prefixes, max_datatypes : int
         Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
     max_frame_rows : int, default 16777216
-        *Unstable.* Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
+        Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
     options : StreamOptions or PatchOptions, optional
         Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
         from any frame.
