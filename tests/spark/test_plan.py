@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jelly._find.segments import query_of
 
 import jelly
 from jelly._find.where import where
 from jelly._seekable.sidecar import make_sidecar
 from jelly._sources.blank_node_scope import KEEP
+from jelly._sources.segments import query_of
 from jelly.spark._partitions import File, Part, find_files, narrowed, read_part, split
 
 pytest.importorskip("fsspec")
