@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from jelly._seekable.filters import MAX_SOUGHT, Query, Sought
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["Datatype", "IRIPrefix", "LanguageRange", "Pattern", "Wanted", "parse_term"]
-
-# A term, text of one, one of the classes below, or several of them.
-Wanted: TypeAlias = Any
 
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph)
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
@@ -125,6 +122,34 @@ class LanguageRange(_Matcher):
 
     def _ids(self, terms: Terms) -> Ids:
         return terms.with_language(self.text)
+
+
+class _OtherTerm(Protocol):
+    """A term of pyoxigraph. Terms of RDFLib are texts."""
+
+    @property
+    def value(self) -> str: ...
+
+
+class _OtherTriple(Protocol):
+    """A triple term of pyoxigraph."""
+
+    @property
+    def subject(self) -> Any: ...
+
+    @property
+    def predicate(self) -> Any: ...
+
+    @property
+    def object(self) -> Any: ...
+
+
+_One: TypeAlias = (
+    str | IRI | BlankNode | Literal | QuotedTriple | DefaultGraph | _OtherTerm | _OtherTriple
+    | IRIPrefix | Datatype | LanguageRange
+)  # fmt: skip
+# What a place may be: None is anything.
+Wanted: TypeAlias = _One | Iterable[_One] | None
 
 
 def parse_term(text: str) -> Any:
@@ -325,11 +350,11 @@ def _several(wanted: Wanted, is_graph: bool = False) -> tuple[Any, ...] | None:
     if wanted is None:
         return None
     # A quoted triple is iterable, and yet one term; terms of RDFLib are texts.
-    wanted = to_term(wanted, is_graph)
-    one = isinstance(wanted, (str, _Matcher, *_TERMS))
-    if not one and not isinstance(wanted, Iterable):
-        raise JellyArgumentError(f"a pattern has terms, not {type(wanted).__name__}")
-    ours = [to_term(each, is_graph) for each in ([wanted] if one else wanted)]
+    term: Any = to_term(wanted, is_graph)
+    one = isinstance(term, (str, _Matcher, *_TERMS))
+    if not one and not isinstance(term, Iterable):
+        raise JellyArgumentError(f"a pattern has terms, not {type(term).__name__}")
+    ours = [to_term(each, is_graph) for each in ([term] if one else term)]
     made = tuple(parse_term(each) if isinstance(each, str) else each for each in ours)
     for each in made:
         if not isinstance(each, (_Matcher, *_TERMS)):

@@ -32,8 +32,8 @@ def misspelt(path: str, triple: jelly.Triple) -> None:
     jelly.raed(path)  # type: ignore[attr-defined]
     print(triple.vlaue)  # type: ignore[attr-defined]
     print(triple.s.vlaue)  # type: ignore[union-attr]
-
-
+    jelly.find(path, p=5)  # type: ignore[arg-type]
+    jelly.find(path, p=["a:p", jelly.IRI("a:q")], o=jelly.LanguageRange("en"))
     for s, _, o in jelly.read(path):
         print(s.vlaue)  # type: ignore[union-attr]
         if isinstance(o, jelly.Literal):
