@@ -17,7 +17,7 @@ from jelly._formats.registry import JELLY, SEEKING
 from jelly._io.reader import Frame, frames_of
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import open_local
+from jelly._io.source import is_open_file, is_url, open_local
 from jelly._options import StreamOptions
 from jelly._seekable.filters import Filters, Query, read_filters
 from jelly._seekable.index import (
@@ -361,13 +361,14 @@ class JellyFile(IndexedFile[Triple | Quad]):
 
 
 @checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
-def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
+def open(path: Any, **limits: Any) -> JellyFile:
     """Open a Jelly file for random access.
 
     Parameters
     ----------
     path : str or os.PathLike
-        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed.
+        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed. Also
+        a URL or an ``OpenFile`` of fsspec, of which only the parts are read that are asked for.
     **limits : Any
         Limits of the `Decoder`.
 
@@ -378,8 +379,12 @@ def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     JellyError
         If the file has no index.
+    MissingExtraError
+        If fsspec is needed and not installed.
 
     Examples
     --------
@@ -392,4 +397,17 @@ def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
     ...     len(file), file[500].o.value, [s.o.value for s in file[998:]]
     (1000, '500', ['998', '999'])
     """
-    return JellyFile(path, **limits)
+    name, opener = _placed(path)
+    return JellyFile(name, opener=opener, **limits)
+
+
+def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
+    """The name of a file, and what opens it and its sidecar."""
+    if is_open_file(path):
+        return path.path, path.fs.open
+    name: str = os.fspath(path)
+    if not isinstance(name, str) or not is_url(name) or os.path.exists(name):
+        return name, open_local
+    from jelly._io.remote import open_url
+
+    return name, partial(open_url, storage={})

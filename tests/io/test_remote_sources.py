@@ -119,6 +119,29 @@ def test_ranges_of_an_open_file(web):
     check("", fsspec.open(f"{address}/x.nt.gz"))
 
 
+@pytest.mark.parametrize("how", ["url", "open file"])
+def test_random_access(web, folder, how):
+    """A slice takes the index and some segments, and not the file."""
+    pytest.importorskip("aiohttp")
+    address, ranges = web
+    rows = 300_000
+    numbers = (jelly.Triple(jelly.IRI(f"a:s{i}"), jelly.IRI("a:p"), jelly.Literal(str(i))) for i in range(rows))
+    jelly.write(folder / "many.jelly", numbers, keyframe_rows=10_000, seekable=True)
+    size = (folder / "many.jelly").stat().st_size
+    url = f"{address}/many.jelly"
+    with jelly.open(url if how == "url" else fsspec.open(url, block_size=16384)) as file:
+        assert len(file) == rows
+        assert [each.o.value for each in file[rows - 2 :]] == [str(rows - 2), str(rows - 1)]
+        if how == "open file":
+            asked = [re.findall(r"\d+", each) for each in ranges]
+            assert 0 < sum(int(last) + 1 - int(first) for first, last in asked) < size / 4
+        assert file.find(s="a:s7").count() == 1
+    with pytest.raises(FileNotFoundError):
+        jelly.open(f"{address}/none.jelly")
+    with pytest.raises(jelly.JellyError, match="only a Jelly file can have an index"):
+        jelly.open(f"{address}/x.nt")
+
+
 @pytest.fixture(scope="module")
 def bucket(folder) -> Iterator[str]:
     """A bucket of moto, whose address is in the environment, as for all clients of S3."""
