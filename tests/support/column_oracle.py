@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("google.protobuf")
+pytest.importorskip("grpc_tools")
+
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 KINDS = ("name_ids", "lex_values", "bnodes", "triple_terms")
@@ -26,9 +29,8 @@ class Refused(Exception):
 @cache
 def classes() -> dict[str, Any]:
     """The messages of columns.proto."""
-    pytest.importorskip("google.protobuf")
-    protoc = pytest.importorskip("grpc_tools.protoc")
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from grpc_tools import protoc
 
     source = Path(__file__).with_name("columns.proto")
     with tempfile.TemporaryDirectory() as folder:
