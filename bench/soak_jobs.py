@@ -193,13 +193,13 @@ TRIPS = (".parquet", ".nq.zst", ".arrow", ".nq.gz", ".csv", ".rt")
 
 def trip(batches: list[Batch], suffix: str, folder: Path) -> Iterator[Batch]:
     """Write Batches to a file of another format with the converter, and read it back."""
-    from jelly._formats.table_files import convert_table, write_table_file
+    from jelly._formats.table_files import write_table_file
     from jelly.arrow import from_batches
 
     path, back = folder / f"piece{suffix}", folder / "back.jelly"
     if suffix in (".parquet", ".arrow", ".csv"):
         write_table_file(path, from_batches(batches))
-        convert_table(path, back)
+        jelly.convert(path, back)
     else:
         with jelly.Writer(path) as writer:
             for batch in batches:

@@ -48,10 +48,18 @@ if TYPE_CHECKING:
     from jelly._ids.ids import GraphIds, read_ids
     from jelly._ids.tables import write_ids
     from jelly._seekable.file import JellyFile, open
+    from jelly._sources.asynchronous import AsyncReader, aread
     from jelly._tools.canonicalize import Canonical, canonicalize
     from jelly._tools.convert import Conversion, convert
     from jelly._tools.inspect import FrameInspection, Inspection, inspect
     from jelly._tools.validate import Problem, validate
+    from jelly._verbs.append import append
+    from jelly._verbs.concat import concat
+    from jelly._verbs.filter import filter
+    from jelly._verbs.sample import sample
+    from jelly._verbs.sort import merge, sort
+    from jelly._verbs.split import Part, split
+    from jelly._verbs.unique import unique
     from jelly.arrow import read_arrow, write_arrow
     from jelly.results import read_results, write_results
 
@@ -59,6 +67,7 @@ __all__ = [
     "ANY",
     "IRI",
     "AnyTerm",
+    "AsyncReader",
     "Batch",
     "BlankNode",
     "Canonical",
@@ -92,6 +101,7 @@ __all__ = [
     "Matches",
     "MissingExtraError",
     "OptionsWarning",
+    "Part",
     "Pattern",
     "PhysicalType",
     "Problem",
@@ -104,12 +114,17 @@ __all__ = [
     "Variable",
     "Writer",
     "__version__",
+    "append",
+    "aread",
     "canonicalize",
+    "concat",
     "convert",
     "dumps",
+    "filter",
     "find",
     "inspect",
     "loads",
+    "merge",
     "open",
     "options",
     "read",
@@ -118,7 +133,11 @@ __all__ = [
     "read_frames",
     "read_ids",
     "read_results",
+    "sample",
     "scan",
+    "sort",
+    "split",
+    "unique",
     "validate",
     "write",
     "write_arrow",
@@ -131,6 +150,7 @@ name_public(__name__, __all__, globals())
 
 # These names are imported when they are first used. read_arrow and write_arrow also need pyarrow.
 _LAZY = {
+    "AsyncReader": "jelly._sources.asynchronous",
     "Canonical": "jelly._tools.canonicalize",
     "Conversion": "jelly._tools.convert",
     "Datatype": "jelly._find.pattern",
@@ -142,28 +162,45 @@ _LAZY = {
     "JellyFile": "jelly._seekable.file",
     "LanguageRange": "jelly._find.pattern",
     "Matches": "jelly._find.find",
+    "Part": "jelly._verbs.split",
     "Pattern": "jelly._find.pattern",
     "Problem": "jelly._tools.validate",
     "Scan": "jelly._find.dataset",
+    "append": "jelly._verbs.append",
+    "aread": "jelly._sources.asynchronous",
     "canonicalize": "jelly._tools.canonicalize",
+    "concat": "jelly._verbs.concat",
     "convert": "jelly._tools.convert",
+    "filter": "jelly._verbs.filter",
     "find": "jelly._find.find",
     "inspect": "jelly._tools.inspect",
+    "merge": "jelly._verbs.sort",
     "open": "jelly._seekable.file",
     "read_arrow": "jelly.arrow",
     "read_ids": "jelly._ids.ids",
     "read_results": "jelly.results",
+    "sample": "jelly._verbs.sample",
     "scan": "jelly._find.dataset",
+    "sort": "jelly._verbs.sort",
+    "split": "jelly._verbs.split",
+    "unique": "jelly._verbs.unique",
     "validate": "jelly._tools.validate",
     "write_arrow": "jelly.arrow",
     "write_ids": "jelly._ids.tables",
     "write_results": "jelly.results",
 }
+# So are the public modules. dir() leaves them out: help() would import them all, with what they need.
+_MODULES = frozenset({
+    "arrow", "grpc", "kafka", "messages", "oxigraph", "pandas", "patch", "plot", "polars", "rdflib", "results", "spark",
+    "stats",
+})  # fmt: skip
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name for one of the module
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
         module = _LAZY.get(name)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -86,6 +86,7 @@ SETTABLE = (
         f"{JELLY}, {ROWS}",
     ),
     Limit("max_datatypes", 256, "entries", "the datatype table of Jelly", JELLY),
+    Limit("max_frame_rows", 1 << 24, "rows", "a frame of Jelly 1.2, which a few bytes can claim", "Jelly"),
     Limit(
         "max_text_bytes", 1 << 26, "bytes", "text between two statements, or between two tags of results",
         f"{SYNTAXES}; results in XML and TSV",
@@ -113,6 +114,9 @@ FIXED = (
     FixedLimit(
         "_core/ntriples/term_table.pyx:MAX_TERMS", 0x7FFFFF00, "terms", "a dataset whose blank nodes are compared",
     ),
+    FixedLimit(
+        "_formats/rdf_version.py:MAX_RESTORED", 1 << 20, "quoted triples", "what `star='quoted'` remembers of a source",
+    ),
     FixedLimit("_core/algebra/row_index.pyx:MAX_ROWS", 0x7FFFFFFF, "statements", "a set of statements"),
     FixedLimit(
         "_io/compression.py:MAX_XZ_MEMORY", 1 << 28, "bytes", "the dictionary of an xz file", "`xz -9` needs 65 MiB",
@@ -129,6 +133,10 @@ FIXED = (
         "_core/jelly/decode_state.pxd:MAX_BATCH_TEXT", 1 << 28, "bytes", "the text of one Batch",
         "prefixes expand a small frame to any text; a smaller `batch_rows` makes smaller Batches",
     ),
+    FixedLimit("_core/jelly/column_state.pxd:MAX_ROW_COUNT", (1 << 27) - 1, "rows", "a frame of Jelly 1.2"),
+    FixedLimit("_core/jelly/column_state.pxd:MAX_COLUMN_TAGS", 1 << 16, "language tags", "a column of Jelly 1.2"),
+    FixedLimit("_core/jelly/encode_columns.pyx:MAX_FRAME_ROWS", 1 << 24, "rows", "a frame of Jelly 1.2 when written"),
+    FixedLimit("_core/jelly/encoder.pyx:MAX_TAGS", 1024, "language tags", "a frame of Jelly 1.2 when written"),
     FixedLimit("_core/jelly/encoder_state.pxd:MAX_TEXT", 1 << 30, "bytes", "a term that is written"),
     FixedLimit("_core/base/protobuf.pxd:MAX_GROUPS", 100, "levels", "groups in one another, which are skipped"),
     FixedLimit("_core/base/fault.pyx:MAX_PROTOBUF", 0x7FFFFFFF, "bytes", "a message of Protocol Buffers"),
@@ -140,6 +148,15 @@ FIXED = (
         "_seekable/index.py:_MAX_INDEX", 1 << 26, "bytes", "the index of a file, of some 2.8 million keyframes",
     ),
     FixedLimit("_seekable/sidecar.py:_MAX_HEAD", 1 << 28, "bytes", "the list of keyframes of a sidecar"),
+    FixedLimit("_seekable/filters.py:_MAX_DIRECTORY", 1 << 26, "bytes", "the directory of filters"),
+    FixedLimit(
+        "_seekable/filters.py:_MAX_FILTERS", 1 << 27, "bytes", "filters that are written into a file",
+        "what comes later is told by ranges and short lists",
+    ),
+    FixedLimit("_seekable/sidecar.py:_MAX_FILTERS", 1 << 33, "bytes", "filters that are written into a sidecar"),
+    FixedLimit("_seekable/filters.py:_MAX_BLOCK_BITS", 18, "bits", "places of a block of a filter, as a power of 2"),
+    FixedLimit("_seekable/filters.py:_MAX_LIST", 64, "terms", "an exact list of a filter"),
+    FixedLimit("_seekable/filters.py:MAX_SOUGHT", 1000, "terms", "terms of one slot that are looked for in filters"),
     FixedLimit("_seekable/sidecar.py:_MAX_STATE", 1 << 28, "bytes", "a saved state in a sidecar"),
     # ---- RDF Binary
     FixedLimit(

@@ -12,6 +12,13 @@ __all__ = ["LogicalType", "PatchOptions", "PatchStreamType", "PhysicalType", "St
 
 MAX_TABLE_SIZE = 1 << 20
 MIN_NAME_TABLE = 8
+# Jelly-RDF 1.2: protocol version, smallest name table, the RDF versions that a stream can announce (by number).
+COLUMN_VERSION = 3
+# The newest version that stores rows, which writers choose unless they are told.
+ROW_VERSION = 2
+MIN_COLUMN_NAMES = 128
+RDF_VERSIONS = ("unspecified", "1.1", "1.2-basic", "1.2")
+NUMBERINGS = ("P", "S")
 
 _STAX = "https://w3id.org/stax/ontology#"
 
@@ -152,10 +159,46 @@ def _check_sizes(options: StreamOptions | PatchOptions) -> None:
             raise JellyOptionsError(f"{name} is {size}: expected {least} to {MAX_TABLE_SIZE}")
 
 
+def _check_columns(options: StreamOptions) -> None:
+    """What only version 3 has, and what it has not."""
+    if options.rdf_version not in ("", *RDF_VERSIONS):
+        raise JellyOptionsError(f"rdf_version is {options.rdf_version!r}: expected {', '.join(RDF_VERSIONS)}")
+    if options.numbering not in NUMBERINGS:
+        raise JellyOptionsError(f"numbering is {options.numbering!r}: expected P or S")
+    if options.version != COLUMN_VERSION:
+        if options.rdf_version:
+            raise JellyOptionsError("only version 3 (Jelly-RDF 1.2) announces an rdf_version")
+        return
+    if options.max_name_table_size < MIN_COLUMN_NAMES:
+        raise JellyOptionsError(
+            f"max_name_table_size is {options.max_name_table_size}: version 3 needs at least {MIN_COLUMN_NAMES}"
+        )
+    for name in ("generalized_statements", "rdf_star"):
+        if getattr(options, name):
+            raise JellyOptionsError(f"{name}=True does not go with version 3 (Jelly-RDF 1.2): version=2 can have it")
+    if options.physical_type == PhysicalType.GRAPHS:
+        raise JellyOptionsError("physical type GRAPHS does not go with version 3 (Jelly-RDF 1.2): use QUADS")
+
+
+def _crossing(options: Any, changes: dict[str, Any]) -> dict[str, Any]:
+    """The changes between rows (version 1 or 2) and columns (version 3), and what must change along."""
+    version = changes.get("version", getattr(options, "version", 0))
+    if not isinstance(options, StreamOptions) or (version == COLUMN_VERSION) == (options.version == COLUMN_VERSION):
+        return changes
+    if version != COLUMN_VERSION:
+        return {"rdf_version": "", "numbering": "P"} | changes
+    also: dict[str, Any] = {"rdf_star": False, "generalized_statements": False}
+    if options.physical_type == PhysicalType.GRAPHS:
+        also["physical_type"] = PhysicalType.QUADS
+    if options.max_name_table_size < MIN_COLUMN_NAMES:
+        also["max_name_table_size"] = MIN_COLUMN_NAMES
+    return also | changes
+
+
 Options = TypeVar("Options", "StreamOptions", "PatchOptions")
 
 # What a stream may have though a writer is not to choose it, and a value that is always allowed.
-_LOOSE: dict[str, Any] = {"max_name_table_size": MIN_NAME_TABLE, "logical_type": LogicalType.UNSPECIFIED}
+_LOOSE: dict[str, Any] = {"max_name_table_size": MIN_COLUMN_NAMES, "logical_type": LogicalType.UNSPECIFIED}
 
 
 def options_read(kind: type[Options], **fields: Any) -> Options:
@@ -168,6 +211,8 @@ def options_read(kind: type[Options], **fields: Any) -> Options:
 
 def _replaced(options: Options, changes: dict[str, Any]) -> Options:
     """The options with some fields changed; what was read from a stream and does not change is not checked."""
+    if "version" in changes:
+        changes = _crossing(options, changes)
     kept = {name: getattr(options, name) for name in _LOOSE if hasattr(options, name) and name not in changes}
     if "physical_type" in changes:
         kept.pop("logical_type", None)
@@ -200,13 +245,27 @@ class StreamOptions:
     max_datatype_table_size : int, default 32
         Entries in the datatype table (0 disables it).
     version : int, default 0
-        Version of the format, 1 or 2. With 0 the writer chooses the lowest that fits: 2 if there are namespace
-        declarations, else 1.
+        Version of the format, 1 to 3. With 0 the writer chooses 1, or 2 if there are namespace declarations. 3 is
+        Jelly-RDF 1.2, which stores statements in columns, see Notes.
+    rdf_version : {"", "unspecified", "1.1", "1.2-basic", "1.2"}, default ""
+        Version 3 only: the RDF version that the stream announces. With "" the writer announces what the terms need, and
+        a higher version when the first base direction or triple term turns up; in a grouped stream "unspecified".
+    numbering : {"P", "S"}, default "P"
+        Version 3 only: which of the two known states of the schema numbers the fields. P is that of Jelly-JVM.
 
     Raises
     ------
     JellyOptionsError
         If a value is out of range or the options contradict each other.
+
+    Notes
+    -----
+    Unstable: version 3 is not final. A later release may write other bytes for it, and files of it may need to be
+    written again.
+
+    The name table of version 3 has at least 128 entries. It has neither generalized statements nor quoted triples nor
+    the physical type GRAPHS. A stream with a grouped logical type is one of messages, each of which is a frame of the
+    input; all other streams are flat.
 
     Examples
     --------
@@ -223,6 +282,8 @@ class StreamOptions:
     max_prefix_table_size: int = 150
     max_datatype_table_size: int = 32
     version: int = 0
+    rdf_version: str = ""
+    numbering: str = "P"
 
     def __post_init__(self) -> None:
         try:
@@ -231,8 +292,9 @@ class StreamOptions:
         except ValueError as error:
             raise JellyOptionsError(str(error)) from None
         _check_sizes(self)
-        if not 0 <= self.version <= 2:
-            raise JellyOptionsError(f"version is {self.version}: expected 1 or 2, or 0 for the lowest that fits")
+        if not 0 <= self.version <= COLUMN_VERSION:
+            raise JellyOptionsError(f"version is {self.version}: expected 1, 2 or 3, or 0 for 1 or 2, whichever fits")
+        _check_columns(self)
         if not self.types_agree:
             raise JellyOptionsError(
                 f"logical type {self.logical_type.name} does not go with physical type {self.physical_type.name}"

@@ -62,13 +62,14 @@ from jelly._core.arrow.exporter import ArrowExporter
 from jelly._core.base.batch import Batch
 from jelly._formats.registry import JELLY, READING, WRITING, find
 from jelly._io.frame_metadata import with_metadata
-from jelly._io.reader import Reader
+from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._io.writer import Writer
 from jelly._layouts import Layout, find_layout
 from jelly._options import PhysicalType, StreamOptions
 from jelly._seekable.file import JellyFile
-from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
+from jelly._seekable.filters import Query
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError, MissingExtraError
 
 try:
     import pyarrow as pa
@@ -78,6 +79,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     from jelly._find.pattern import Pattern
+    from jelly._sources.blank_node_scope import Mode
 
 __all__ = [
     "compute",
@@ -135,6 +137,10 @@ def schema(
     ------
     ValueError
         If the layout or a column is unknown.
+
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
 
     Examples
     --------
@@ -372,6 +378,10 @@ def from_batches(
     pyarrow.RecordBatchReader
         Record batches, built as they are taken.
 
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> import jelly
@@ -440,6 +450,8 @@ def read_arrow(
     start: int | None = None,
     stop: int | None = None,
     filter: Pattern | None = None,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
     **settings: Any,
 ) -> pa.RecordBatchReader:
     """Read statements as a stream of Arrow record batches.
@@ -447,7 +459,7 @@ def read_arrow(
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     layout : {"flat", "ntriples"}, default "flat"
         Columns, see `jelly.arrow`.
     dictionary : bool, default False
@@ -464,7 +476,12 @@ def read_arrow(
     start, stop : int, optional
         Range of statements to read, ``stop`` not included. Only for Jelly files with an index.
     filter : Pattern, optional
-        Which statements to read, decided on numbers of terms before any text is made.
+        Which statements to read, decided on numbers of terms before any text is made. An expression of pyarrow goes
+        with `jelly.scan`.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     direction : bool, default False
         Add the column ``direction`` to the flat layout. By default a base direction stands behind the language.
     **settings : Any
@@ -484,6 +501,10 @@ def read_arrow(
     MissingExtraError
         If pyarrow is not installed.
 
+    Notes
+    -----
+    Unstable: ``direction`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> import jelly
@@ -495,11 +516,30 @@ def read_arrow(
     [{'object': '2'}]
     """
     _check_rows(batch_rows)
+    if filter is not None and not hasattr(filter, "rows"):
+        raise JellyArgumentError(
+            f"filter is a {type(filter).__name__}: expected a jelly.Pattern; jelly.scan takes expressions of pyarrow"
+        )
     keep = None if filter is None else filter.rows
     maker = RecordBatchBuilder(layout, dictionary, columns, batch_rows, keep, direction)
     settings["batch_rows"] = batch_rows
+    if blank_nodes is not None or is_several(src):
+        from jelly._sources.sources import Sources
+
+        if start is not None or stop is not None:
+            raise JellyArgumentError("start and stop go with one Jelly file with an index, not with several sources")
+        batches = Sources(src, blank_nodes, skolem_base, **settings).batches(threads, condition=filter)
+        return pa.RecordBatchReader.from_batches(maker.schema, maker.run((batch, 0, len(batch)) for batch in batches))
+    query = None if filter is None else filter.query()
     file = _open_index(src, threads, start, stop, settings)
-    made = _whole(Reader(src, **settings), maker) if file is None else _segments(file, maker, threads, start or 0, stop)
+    if file is None and query is not None:
+        from jelly._sources.segments import open_filtered
+
+        file = open_filtered(src, settings)
+    if file is None:
+        made = _whole(Reader(src, **settings), maker)
+    else:
+        made = _segments(file, maker, threads, start or 0, stop, query)
     next(made)
     return pa.RecordBatchReader.from_batches(maker.schema, made)
 
@@ -511,12 +551,14 @@ def _open_index(
     part = start is not None or stop is not None
     if min(start or 0, stop or 0) < 0:
         raise ValueError("start and stop must not be negative")
+    if threads < 1:
+        raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
     if not part and threads <= 1:
         return None
     if isinstance(src, str | os.PathLike) and os.fspath(src) != "-":
         limits = dict(settings)
         own = {name: limits.pop(name) for name in ("format", "strict", "on_error", "delimited") if name in limits}
-        if find(own.get("format"), os.fspath(src)) is JELLY and own.get("delimited") is not False:
+        if find(own.get("format"), os.fspath(src), tables=True) is JELLY and own.get("delimited") is not False:
             try:
                 return JellyFile(src, **limits)
             except JellyError:
@@ -536,7 +578,7 @@ def _whole(reader: Reader, maker: RecordBatchBuilder) -> Iterator[pa.RecordBatch
 
 
 def _segments(
-    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None
+    file: JellyFile, maker: RecordBatchBuilder, threads: int, start: int, stop: int | None, query: Query | None
 ) -> Iterator[pa.RecordBatch]:
     """Nothing at first, as above. Then the record batches of a file, some of its segments at once."""
     with closing(file):
@@ -545,7 +587,7 @@ def _segments(
         def make(part: Callable[[], Iterator[Rows]]) -> Iterator[pa.RecordBatch]:
             return maker.run(part())
 
-        parts = file.parts(start, stop, whole=maker.has_metadata)
+        parts = file.parts(start, stop, whole=maker.has_metadata, query=query)
         yield from file.run([partial(make, part) for part in parts], threads)
 
 
@@ -556,7 +598,7 @@ def to_table(src: Any, **settings: Any) -> pa.Table:
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `jelly.read`.
     **settings : Any
         Keywords of `read_arrow`.
 

@@ -16,16 +16,24 @@ from jelly._core.base.batch import Batch
 from jelly._core.terms.quad_builder import QuadBatchBuilder
 from jelly._formats.syntaxes import BATCH_BYTES, CLASSES, PieceFile, Quads, library_of, ox, refusal
 from jelly._io.limits import memory_error
-from jelly._io.reader import READ_ROWS, Reader
+from jelly._io.reader import READ_ROWS, uniform_batches
+from jelly._io.source import name_of
 from jelly._io.writer import COLLECT_ROWS, Writer
 from jelly._options import StreamOptions
+from jelly._sources.blank_node_scope import Mode
 from jelly.errors import JellyError
 
 __all__ = ["library_of", "load", "ox", "read", "write"]
 
 
 def read(
-    src: Any, *, rename_blank_nodes: bool = False, without_named_graphs: bool = False, **settings: Any
+    src: Any,
+    *,
+    rename_blank_nodes: bool = False,
+    without_named_graphs: bool = False,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    **settings: Any,
 ) -> Iterator[Any]:
     """Read statements as Triples or Quads of pyoxigraph, from any format. Memory stays bounded.
 
@@ -34,11 +42,15 @@ def read(
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     rename_blank_nodes : bool, default False
         Give blank nodes new labels, so that nodes of several files stay apart.
     without_named_graphs : bool, default False
         Raise an error for a statement in a named graph.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `jelly.Reader`.
 
@@ -59,7 +71,7 @@ def read(
     ...     print(triple.object)
     "o"@en
     """
-    batches = Reader(src, **({"batch_rows": READ_ROWS} | settings)).uniform()
+    batches = uniform_batches(src, blank_nodes, skolem_base, {"batch_rows": READ_ROWS} | settings)
     if not rename_blank_nodes and not without_named_graphs:
         return _statements(batches)
     return _parsed(batches, {"rename_blank_nodes": rename_blank_nodes, "without_named_graphs": without_named_graphs})
@@ -172,7 +184,7 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     store : pyoxigraph.Store
         The store.
     src : Any
-        The input, as for `jelly.Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     to_graph : pyoxigraph.NamedNode or pyoxigraph.BlankNode, optional
         Graph for triples. By default the default graph.
     **settings : Any
@@ -195,13 +207,18 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     >>> jelly.oxigraph.load(store, b"<a:s> <a:p> <a:o> .", format="nt"), len(store)
     (1, 1)
     """
-    reader = Reader(src, **settings)
+    # Their labels are only kept apart: the store gives new ones.
+    batches = uniform_batches(src, None, None, settings)
+    name = name_of(src) or None
+    n = 0
 
     def pieces() -> Iterator[bytes]:
+        nonlocal n
         makers = {arity: Quads(arity == 4, None) for arity in (3, 4)}
-        for batch in reader.batches():
+        for batch in batches:
             if to_graph is not None and batch.arity == 4:
-                raise JellyError("to_graph is for triples, and these are quads", source=reader.source.name or None)
+                raise JellyError("to_graph is for triples, and these are quads", source=name)
+            n += len(batch)
             yield makers[batch.arity].text_of(batch)
 
     file: Any = PieceFile(pieces())
@@ -209,7 +226,7 @@ def load(store: Any, src: Any, *, to_graph: Any = None, **settings: Any) -> int:
     try:
         store.bulk_load(file, format, to_graph=to_graph, lenient=True)
     except MemoryError as error:
-        raise memory_error(error, source=reader.source.name or None) from None
+        raise memory_error(error, source=name) from None
     except SyntaxError as error:
         raise refusal("pyoxigraph", error, 0) from None
-    return reader.statements
+    return n

@@ -15,7 +15,7 @@ from jelly._find.dataset import scan
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._layouts import Layout
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
 from jelly.arrow import compute, schema
 from jelly.errors import MissingExtraError
 
@@ -35,6 +35,7 @@ def scan_jelly(
     layout: Layout = "flat",
     blank_nodes: Mode | None = None,
     skolem_base: str | None = None,
+    threads: int = 1,
     **settings: Any,
 ) -> pl.LazyFrame:
     """Make a lazy frame of some sources.
@@ -52,6 +53,8 @@ def scan_jelly(
         Labels of blank nodes, see `jelly.find`.
     skolem_base : str, optional
         What the IRIs of skolemized blank nodes begin with.
+    threads : int, default 1
+        Number of threads that read ahead: several sources, and segments of Jelly files with an index.
     **settings : Any
         Keywords of `jelly.Reader`.
 
@@ -70,7 +73,7 @@ def scan_jelly(
     >>> scan_jelly(b"<a:s> <a:p> <a:o> .", format="nt").select("object").collect().to_dicts()
     [{'object': 'a:o'}]
     """
-    data = scan(src, layout=layout, blank_nodes=blank_nodes, skolem_base=skolem_base, **settings)
+    data = scan(src, layout=layout, blank_nodes=blank_nodes, skolem_base=skolem_base, threads=threads, **settings)
 
     def read(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None

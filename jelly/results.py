@@ -24,6 +24,7 @@ Files may be compressed. pyoxigraph reads TSV. Results of ASK queries are not su
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -36,7 +37,7 @@ from jelly._html import html_table
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.source import MAX_EXPANSION, Sink, Source
-from jelly.errors import JellyError, JellyFormatError
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["RESULT_FORMATS", "ResultFormat", "Results", "convert_results", "read_results", "write_results"]
 
@@ -203,7 +204,7 @@ def read_results(src: Any, *, format: str | None = None, **limits: Any) -> Resul
 
 @checked()
 def write_results(
-    dst: Any, variables: Sequence[str], rows: Iterable[Any], *, format: str | None = None
+    dst: Any, variables: Any, rows: Iterable[Any] | None = None, *, format: str | None = None
 ) -> int:
     """Write results of a SELECT query. If writing fails, no partial file is left.
 
@@ -211,9 +212,10 @@ def write_results(
     ----------
     dst : Any
         The output, as for `jelly.Writer`.
-    variables : sequence of str
-        Names of the variables.
-    rows : iterable of sequences or mappings, or of Batches
+    variables : sequence of str, or results
+        Names of the variables. Or, without ``rows``, the results of a query: `Results`, or those of pyoxigraph and
+        RDFLib, which are serialized in memory.
+    rows : iterable of sequences or mappings, or of Batches, optional
         Each row is a sequence of terms in the order of the variables, with None for an unbound variable, or a dict of
         terms by variable. Or they are Batches of query results with these variables.
     format : str, optional
@@ -238,9 +240,24 @@ def write_results(
     >>> jelly.write_results(out, ["x"], [[jelly.Literal("a")], {}], format="csv"), out.getvalue()
     (2, b'x\\r\\na\\r\\n\\r\\n')
     """
+    if rows is None:
+        results = _results_of(variables)
+        return _write(dst, results.variables, results.batches(), format)
     names = tuple(variables)
     _check_names(names)
     return _write(dst, names, _batches(names, rows), format)
+
+
+def _results_of(results: Any) -> Results:
+    """Results of this package, of pyoxigraph or of RDFLib."""
+    if isinstance(results, Results):
+        return results
+    library = type(results).__module__.partition(".")[0]
+    if library == "rdflib":
+        return read_results(results.serialize(format="json"), format="json")
+    if type(results).__name__ in ("QuerySolutions", "QueryBoolean") and library == "pyoxigraph":
+        return read_results(results.serialize(format=sys.modules[library].QueryResultsFormat.JSON), format="json")
+    raise JellyArgumentError(f"expected results of a query, or variables and rows, got {type(results).__name__}")
 
 
 def _batches(variables: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Batch]:

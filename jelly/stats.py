@@ -20,9 +20,11 @@ from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, RDF, XSD_STRING_IRI, Kind
 from jelly._formats.registry import READING, RESULT_READING
 from jelly._html import html_table
-from jelly._io.reader import Reader
+from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
 from jelly._seekable.file import open as open_seekable
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 from jelly.errors import JellyError
 from jelly.results import read_results
 
@@ -535,6 +537,8 @@ def stats(
     top: int = 20,
     progress: Callable[[int, int | None, int], object] | None = None,
     max_keys: int = MAX_KEYS,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
     **settings: Any,
 ) -> Stats:
     """Count predicates, classes, datatypes, languages and more in a stream. Memory is bounded.
@@ -542,15 +546,19 @@ def stats(
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
     threads : int, default 1
-        Number of threads that decode. Only for Jelly files with an index, and only without further settings.
+        Number of threads that decode. Only for Jelly files with an index, and of one only without further settings.
     top : int, default 20
         Number of entries in each of the `Counts`.
     progress : callable, optional
         See `jelly.convert`.
     max_keys : int, default 1000000
         Number of different keys to tell apart in each counter.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `jelly.Reader`.
 
@@ -569,6 +577,14 @@ def stats(
     if top < 0 or threads < 1 or max_keys < 0:
         raise ValueError("top and max_keys must be at least 0, threads at least 1")
     counting = Counting(max_keys)
+    if blank_nodes is not None or is_several(src):
+        rows = 0
+        for batch in Sources(src, blank_nodes, skolem_base, **settings).batches(threads):
+            counting.add(batch)
+            rows += len(batch)
+            if progress is not None:
+                progress(0, None, rows)
+        return counting.result(top)
     for batch in _batches(src, threads, progress, settings):
         counting.add(batch)
     return counting.result(top)

@@ -12,6 +12,8 @@ import griffe
 from public import targets
 
 # `Reader` or `jelly.messages` in a docstring, but not ``code``.
+# The mark of what follows a document that is not final: a paragraph of a docstring.
+_UNSTABLE = re.compile(r"^Unstable: (.+(?:\n.+)*)", re.M)
 _REFERENCE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?!`)")
 
 
@@ -69,7 +71,22 @@ class CompiledDocstrings(griffe.Extension):
                 target = self._names.get(f"{thing.module.path}.{name}") or self._names.get(name, "")
             return f"[`{name}`][{target}]" if target else match[0]
 
-        return _REFERENCE.sub(link, text)
+        return _REFERENCE.sub(link, boxed(text))
+
+
+def boxed(text: str) -> str:
+    """A docstring with its mark of what is unstable as a box.
+
+    >>> print(boxed("Unstable: this follows a draft."))
+    !!! warning "Unstable"
+    <BLANKLINE>
+        This follows a draft. It may change in a MINOR version.
+    """
+    def box(found: re.Match[str]) -> str:
+        text = found[1][0].upper() + found[1][1:] + " It may change in a MINOR version."
+        return '!!! warning "Unstable"\n\n' + textwrap.indent(text, "    ")
+
+    return _UNSTABLE.sub(box, text)
 
 
 def _fields(stub: griffe.Object) -> dict[str, str]:

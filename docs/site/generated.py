@@ -30,7 +30,7 @@ _CONTENTS = (
     ("Patches", PATCH_FORMATS, "`jelly.patch` and `jelly patch`."),
     ("Message logs", LOG_FORMATS, "`jelly.messages` and `jelly messages`."),
     ("Query results", RESULT_FORMATS, "`jelly.results` and `jelly results`."),
-    ("Tables", TABLE_FORMATS, "`jelly.convert` and `jelly convert`, in both directions."),
+    ("Tables", TABLE_FORMATS, "Read like statements by all that reads; written by `convert`, `cat`, `find`."),
 )
 # What a format can hold, by the settings of its Capabilities: the column, and the words for a value.
 _HOLDS: tuple[tuple[str, str, dict[object, str]], ...] = (

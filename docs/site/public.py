@@ -37,14 +37,11 @@ class Page:
     text: str = ""
 
 
-# The mark of what follows a document that is not final.
-UNSTABLE = """!!! warning "Unstable"
-    This follows {}, and may change with it in a MINOR version, see [what is stable](../../explanation/stability.md)."""
-
 PAGES = (
     Page(
         "reading-and-writing.md", "Read and write", "jelly",
-        ("read", "Reader", "loads", "read_frames", "Frame", "options", "write", "Writer", "dumps"),
+        ("read", "Reader", "loads", "read_frames", "Frame", "options", "aread", "AsyncReader", "write", "Writer",
+         "dumps"),
         "Statements as Python objects, from and to any format.",
     ),
     Page(
@@ -72,12 +69,19 @@ PAGES = (
         ("find", "Matches", "Pattern", "IRIPrefix", "Datatype", "LanguageRange", "scan", "Scan"),
         "What some files say of a thing, decided on numbers of terms before any object is made.",
     ),
+    Page(
+        "verbs.md", "Sort, split, append and others", "jelly",
+        ("concat", "append", "sort", "merge", "unique", "filter", "split", "Part", "sample"),
+        "From files to files, of any formats and any size: on Batches, in memory that is bounded. An output gets its "
+        "name when it is complete.",
+    ),
     Page("errors.md", "Errors and warnings", "jelly.errors"),
     Page("arrow.md", "jelly.arrow", "jelly.arrow"),
+    Page("pandas.md", "jelly.pandas", "jelly.pandas"),
     Page("polars.md", "jelly.polars", "jelly.polars"),
     Page("rdflib.md", "jelly.rdflib", "jelly.rdflib"),
     Page("oxigraph.md", "jelly.oxigraph", "jelly.oxigraph"),
-    Page("messages.md", "jelly.messages", "jelly.messages", text=UNSTABLE.format("the draft of RDF Messages")),
+    Page("messages.md", "jelly.messages", "jelly.messages"),
     Page("patch.md", "jelly.patch", "jelly.patch"),
     Page("results.md", "jelly.results", "jelly.results"),
     Page("stats.md", "jelly.stats", "jelly.stats"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jelly._core.base.batch import Batch
-from jelly._find.sources import Sources
 from jelly._find.where import Where, where
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
 from jelly._layouts import Layout
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 from jelly.arrow import compute, datasets, from_batches, pa, schema
 
 __all__ = ["Scan", "scan"]
@@ -31,10 +32,15 @@ else:
 # A string, or what is left of one.
 _STRING = r'"(?:[^"\\]|\\(?s:.)|\\\Z)*(?:"|\Z)'
 _TEXT = re.compile(_STRING)
+_ESCAPED = re.compile(r"\\([\"\\])")
 _PART = re.compile(
-    rf"\((?P<equal>\w+) == (?P<value>{_STRING})\)|is_valid\((?P<valid>\w+)\)"
+    rf"\((?P<compared>\w+) (?P<operator>[=!<>]=|[<>]) (?P<value>{_STRING})\)"
+    r"|is_(?P<null>valid|null)\((?P<tested>\w+)(?:, \{nan_is_null=false\})?\)"
     rf"|is_in\((?P<name>\w+), \{{value_set=\w+:\[(?P<values>[^\[\]]*)\], [^{{}}]*\}}\)"
 )
+_OPERATORS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
+}
 
 
 class Scan(_Dataset):
@@ -50,6 +56,8 @@ class Scan(_Dataset):
         What is read.
     layout : {"flat", "ntriples"}
         Columns, see `jelly.arrow`.
+    threads : int, default 1
+        Number of threads that read ahead, see `scan`.
 
     Examples
     --------
@@ -59,8 +67,9 @@ class Scan(_Dataset):
     [{'object': 'Ann'}]
     """
 
-    def __init__(self, sources: Sources, layout: Layout) -> None:
+    def __init__(self, sources: Sources, layout: Layout, threads: int = 1) -> None:
         self._sources = sources
+        self._threads = threads
         self._layout: Layout = layout
         self._schema = schema(layout)
 
@@ -73,7 +82,7 @@ class Scan(_Dataset):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scan, (self._sources, self._layout)
+        return Scan, (self._sources, self._layout, self._threads)
 
     @property
     def schema(self) -> pa.Schema:
@@ -99,7 +108,7 @@ class Scan(_Dataset):
         Iterator[pyarrow.RecordBatch]
             Record batches, none of them empty.
         """
-        wanted = self._schema.names if columns is None else list(columns)
+        wanted = self._fields(columns).names
         known = {} if filter is None else conditions_of(filter)
         # A condition that is not understood may be of any column.
         names = self._schema.names if known is None else [*dict.fromkeys([*wanted, *known])]
@@ -107,15 +116,27 @@ class Scan(_Dataset):
         names = names or self._schema.names[:1]
         conditions = [found for name, values in (known or {}).items() if (found := where(name, values)) is not None]
         keep = partial(_rows, conditions) if conditions else None
-        for batch in from_batches(self._sources.batches(), layout=self._layout, columns=names, keep=keep):
+        # Conditions are of one column each, and two columns may be of one slot: one of them is enough.
+        every = Where({slot: terms for each in conditions for slot, terms in each.terms.items()})
+        batches = self._sources.batches(self._threads, condition=every)
+        for batch in from_batches(batches, layout=self._layout, columns=names, keep=keep):
             kept = batch if filter is None else batch.filter(filter)
             if len(kept):
                 yield kept.select(wanted)
 
     def _reader(self, columns: Sequence[str] | None = None, filter: Any = None) -> pa.RecordBatchReader:
-        names = self._schema.names if columns is None else list(columns)
-        fields = pa.schema([self._schema.field(name) for name in names])
-        return pa.RecordBatchReader.from_batches(fields, self.to_batches(names, filter))
+        fields = self._fields(columns)
+        return pa.RecordBatchReader.from_batches(fields, self.to_batches(fields.names, filter))
+
+    def _fields(self, columns: Sequence[str] | None) -> pa.Schema:
+        """The schema of some columns."""
+        if columns is None:
+            return self._schema
+        known = self._schema.names
+        if unknown := [name for name in columns if name not in known]:
+            given = ", ".join(map(repr, unknown))
+            raise ValueError(f"unknown columns {given}: expected some of {', '.join(known)}")
+        return pa.schema([self._schema.field(name) for name in columns])
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:
         """Make a scanner of pyarrow.
@@ -219,6 +240,11 @@ def _rows(conditions: list[Where], batch: Batch) -> np.ndarray[Any, np.dtype[np.
     return rows
 
 
+def _plain(text: str) -> str:
+    """The text of a string of an expression."""
+    return _ESCAPED.sub(r"\1", text[1:-1])
+
+
 def conditions_of(filter: Any) -> dict[str, list[str]] | None:
     """The columns of an expression of pyarrow, and the texts that they must have, if any; None if it says else.
 
@@ -227,20 +253,25 @@ def conditions_of(filter: Any) -> dict[str, list[str]] | None:
     >>> name = compute.field("predicate")
     >>> conditions_of((name == "a:p") & compute.field("object").isin(["x", "y"]))
     {'predicate': ['a:p'], 'object': ['x', 'y']}
-    >>> conditions_of(name != "a:p"), conditions_of((name == "a:p") | (name == "b"))
-    (None, None)
+    >>> conditions_of((name == "a:p") & compute.field("graph").is_null() & (compute.field("object") > "x"))
+    {'predicate': ['a:p'], 'graph': [], 'object': []}
+    >>> print(conditions_of((name == "a:p") | (name == "b")))
+    None
     """
     found: dict[str, list[str]] = {}
     made: list[Any] = []
     for part in _PART.finditer(str(filter)):
-        if part["equal"]:
-            name, values = part["equal"], [part["value"][1:-1]]
-            made.append(compute.field(name) == values[0])
-        elif part["valid"]:
-            name, values = part["valid"], []
-            made.append(compute.field(name).is_valid())
+        if part["compared"]:
+            name, values = part["compared"], [_plain(part["value"])]
+            made.append(_OPERATORS[part["operator"]](compute.field(name), values[0]))
+            if part["operator"] != "==":
+                values = []
+        elif part["null"]:
+            name, values = part["tested"], []
+            column = compute.field(name)
+            made.append(column.is_valid() if part["null"] == "valid" else column.is_null())
         else:
-            name, values = part["name"], [text[1:-1] for text in _TEXT.findall(part["values"])]
+            name, values = part["name"], [_plain(text) for text in _TEXT.findall(part["values"])]
             made.append(compute.field(name).isin(values))
         # The columns are filtered afterwards: with two conditions on one the first is enough.
         found[name] = found.get(name) or values
@@ -265,6 +296,7 @@ def scan(
     layout: Layout = "flat",
     blank_nodes: Mode | None = None,
     skolem_base: str | None = None,
+    threads: int = 1,
     **settings: Any,
 ) -> Scan:
     """Make a dataset of pyarrow of some sources, which DuckDB queries and which reads only what is asked of it.
@@ -279,6 +311,8 @@ def scan(
         Labels of blank nodes, see `find`.
     skolem_base : str, optional
         What the IRIs of skolemized blank nodes begin with.
+    threads : int, default 1
+        Number of threads that read ahead: several sources, and segments of Jelly files with an index.
     **settings : Any
         Keywords of `Reader`.
 
@@ -301,4 +335,4 @@ def scan(
     >>> duckdb.sql("select object from statements where predicate = 'a:name'").fetchall()
     [('Ann',)]
     """
-    return Scan(Sources(src, blank_nodes, skolem_base, **settings), layout)
+    return Scan(Sources(src, blank_nodes, skolem_base, **settings), layout, threads)

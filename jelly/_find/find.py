@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
 from jelly._core.terms.model import Quad, Triple
 from jelly._find.pattern import Pattern, Wanted
-from jelly._find.sources import Sources
 from jelly._formats.registry import READING
 from jelly._io.settings import checked
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 
 if TYPE_CHECKING:
     from jelly.arrow import pa
@@ -148,4 +149,5 @@ def find(
     >>> jelly.find(data, s=["a:1", "a:3"], format="nt").count()
     2
     """
-    return Matches(Pattern(s, p, o, g), Sources(src, blank_nodes, skolem_base, **settings).batches)
+    pattern = Pattern(s, p, o, g)
+    return Matches(pattern, partial(Sources(src, blank_nodes, skolem_base, **settings).batches, condition=pattern))

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple
-from jelly._find.terms import HashedTerms, Ids, Terms
+from jelly._core.terms.model import IRI, BlankNode, DefaultGraph, Literal, QuotedTriple, to_term
+from jelly._find.terms import HashedTerms, Ids, Terms, sought
 from jelly._io.reader import Reader
+from jelly._seekable.filters import MAX_SOUGHT, Query, Sought
 from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["Datatype", "IRIPrefix", "LanguageRange", "Pattern", "Wanted", "parse_term"]
-
-# A term, text of one, one of the classes below, or several of them.
-Wanted: TypeAlias = Any
 
 _TERMS = (IRI, BlankNode, Literal, QuotedTriple, DefaultGraph)
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
@@ -79,7 +77,7 @@ class Datatype(_Matcher):
     Parameters
     ----------
     text : str or IRI
-        The datatype. ``xsd:string`` is that of literals without another,
+        The datatype, also as a term of RDFLib or pyoxigraph. ``xsd:string`` is that of literals without another,
         ``rdf:langString`` that of all with a language.
 
     Examples
@@ -92,6 +90,7 @@ class Datatype(_Matcher):
     __slots__ = ()
 
     def __init__(self, text: str | IRI) -> None:
+        text = to_term(text)
         super().__init__(text.value if isinstance(text, IRI) else text)
 
     def _ids(self, terms: Terms) -> Ids:
@@ -125,6 +124,34 @@ class LanguageRange(_Matcher):
         return terms.with_language(self.text)
 
 
+class _OtherTerm(Protocol):
+    """A term of pyoxigraph. Terms of RDFLib are texts."""
+
+    @property
+    def value(self) -> str: ...
+
+
+class _OtherTriple(Protocol):
+    """A triple term of pyoxigraph."""
+
+    @property
+    def subject(self) -> Any: ...
+
+    @property
+    def predicate(self) -> Any: ...
+
+    @property
+    def object(self) -> Any: ...
+
+
+_One: TypeAlias = (
+    str | IRI | BlankNode | Literal | QuotedTriple | DefaultGraph | _OtherTerm | _OtherTriple
+    | IRIPrefix | Datatype | LanguageRange
+)  # fmt: skip
+# What a place may be: None is anything.
+Wanted: TypeAlias = _One | Iterable[_One] | None
+
+
 def parse_term(text: str) -> Any:
     """A term by its text: N-Triples, a bare IRI, or ``default`` for the default graph.
 
@@ -155,8 +182,8 @@ class Pattern:
     ----------
     s, p, o, g : term, str, IRIPrefix, Datatype, LanguageRange, or an iterable of these, optional
         What the subject, predicate, object and graph must be: one of several things. A str is a bare IRI or a term in
-        N-Triples syntax, ``"default"`` (or `DefaultGraph`) the default graph, in which all triples are. None is
-        anything.
+        N-Triples syntax, ``"default"`` (or `DefaultGraph`) the default graph, in which all triples are. Terms of RDFLib
+        and pyoxigraph are terms, too. None is anything.
 
     Raises
     ------
@@ -176,7 +203,7 @@ class Pattern:
         self.s: tuple[Any, ...] | None = _several(s)
         self.p: tuple[Any, ...] | None = _several(p)
         self.o: tuple[Any, ...] | None = _several(o)
-        self.g: tuple[Any, ...] | None = _several(g)
+        self.g: tuple[Any, ...] | None = _several(g, is_graph=True)
 
     def __repr__(self) -> str:
         given = [f"{slot}={list(wanted)!r}" for slot in "spog" if (wanted := getattr(self, slot)) is not None]
@@ -194,6 +221,22 @@ class Pattern:
     def _slots(self) -> list[tuple[str, _Slot]]:
         # The predicate first: it is found fastest.
         return [(slot, _Slot(wanted)) for slot in "psog" if (wanted := getattr(self, slot)) is not None]
+
+    def query(self, labels: bool = True) -> Query | None:
+        """What filters know of the pattern.
+
+        Parameters
+        ----------
+        labels : bool, default True
+            Whether blank nodes are looked for by the labels that the file has.
+
+        Returns
+        -------
+        Query or None
+            What is looked for; None if filters know nothing of it.
+        """
+        found = {slot: wanted.sought for slot, wanted in self._slots if labels or not wanted.has_labels}
+        return {slot: one for slot, one in found.items() if one is not None} or None
 
     def rows(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The rows of a Batch that match, in order.
@@ -279,6 +322,19 @@ class _Slot:
     def _hashed(self) -> HashedTerms:
         return HashedTerms(self._terms)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels of blank nodes count."""
+        return any(isinstance(one, BlankNode | QuotedTriple) for one in self._terms)
+
+    @cached_property
+    def sought(self) -> tuple[bool, list[Sought]] | None:
+        """What filters know of it; None if it has a datatype or a language range, or very many terms."""
+        if len(self._terms) > MAX_SOUGHT or not all(isinstance(one, IRIPrefix) for one in self._matchers):
+            return None
+        prefixes = [Sought(one.text.encode(), None) for one in self._matchers]
+        return self.default, prefixes + [sought(term) for term in self._terms]
+
     def ids(self, batch: Batch, terms: Terms) -> Ids:
         """The ids of the terms of a Batch that match."""
         found = [matcher._ids(terms) for matcher in self._matchers]
@@ -289,15 +345,17 @@ class _Slot:
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
-def _several(wanted: Wanted) -> tuple[Any, ...] | None:
+def _several(wanted: Wanted, is_graph: bool = False) -> tuple[Any, ...] | None:
     """What a place may be, as a tuple; None if it may be anything."""
     if wanted is None:
         return None
-    # A quoted triple is iterable, and yet one term.
-    one = isinstance(wanted, (str, _Matcher, *_TERMS))
-    if not one and not isinstance(wanted, Iterable):
-        raise JellyArgumentError(f"a pattern has terms, not {type(wanted).__name__}")
-    made = tuple(parse_term(each) if isinstance(each, str) else each for each in ([wanted] if one else wanted))
+    # A quoted triple is iterable, and yet one term; terms of RDFLib are texts.
+    term: Any = to_term(wanted, is_graph)
+    one = isinstance(term, (str, _Matcher, *_TERMS))
+    if not one and not isinstance(term, Iterable):
+        raise JellyArgumentError(f"a pattern has terms, not {type(term).__name__}")
+    ours = [to_term(each, is_graph) for each in ([term] if one else term)]
+    made = tuple(parse_term(each) if isinstance(each, str) else each for each in ours)
     for each in made:
         if not isinstance(each, (_Matcher, *_TERMS)):
             raise JellyArgumentError(f"a pattern has terms, not {type(each).__name__}")

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from jelly._core.algebra.content import term_hash
+from jelly._core.algebra.content import slot_keys, term_hash
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import DIR_LANG_STRING_IRI, LANG_STRING_IRI, XSD_STRING_IRI, Kind
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
+from jelly._seekable.filters import Sought
 
-__all__ = ["HashedTerms", "Ids", "Terms"]
+__all__ = ["HashedTerms", "Ids", "Terms", "sought"]
 
 Ids = np.ndarray[Any, np.dtype[Any]]
 
@@ -147,3 +148,13 @@ class HashedTerms:
 
 
 _ANCHOR = IRI("")
+
+
+def sought(term: Any) -> Sought:
+    """What filters know of a term."""
+    builder = BatchBuilder(3, 1)
+    builder.add((_ANCHOR, _ANCHOR, term))
+    batch = builder.batch
+    id = int(batch.o[0])
+    text = batch.text[batch.start[id] : batch.start[id + 1]].tobytes()
+    return Sought(text, int(slot_keys(batch, batch.o)[0][0]))

@@ -11,8 +11,10 @@ import numpy as np
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
 from jelly._core.rules.capabilities import REPLACED_LABEL
-from jelly._find.terms import Ids, Terms
+from jelly._core.terms.model import IRI
+from jelly._find.terms import Ids, Terms, sought
 from jelly._layouts import LAYOUTS
+from jelly._seekable.filters import Query
 
 __all__ = ["MAX_VALUES", "Where", "where"]
 
@@ -50,6 +52,14 @@ class Where:
                 return np.zeros(0, np.int64)
             keep &= found[ids]
         return np.flatnonzero(keep)
+
+    def query(self, labels: bool = True) -> Query | None:
+        """What filters know of the condition, or None. Without ``labels`` nothing is known of blank nodes."""
+        found = {}
+        for slot, wanted in self.terms.items():
+            if labels or not any(Kind.BNODE in kinds for kinds, _ in wanted):
+                found[slot] = False, [sought(IRI(text.decode())) for _, text in wanted]
+        return found or None
 
 
 def where(column: str, values: Iterable[Any]) -> Where | None:

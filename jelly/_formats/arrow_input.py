@@ -137,9 +137,9 @@ class InputTable:
                 break
         return False
 
-    def batches(self, quads: bool, transactions: bool = False) -> Iterator[Batch]:
-        """The Batches of the table, see `ArrowImporter`."""
-        intake = ArrowImporter(self.layout, quads=quads, patch=self._patch, transactions=transactions)
+    def batches(self, quads: bool, **settings: Any) -> Iterator[Batch]:
+        """The Batches of the table. The settings are those of `ArrowImporter`."""
+        intake = ArrowImporter(self.layout, quads=quads, patch=self._patch, **settings)
         while self._first:
             yield from _taken(intake, self._first.pop(0))
         for batch in self._batches:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.text import TextReader, TextWriter
@@ -13,6 +15,9 @@ from jelly._formats.registry import JELLY, Format
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly._seekable.index import INDEX_KEY, pack_index
 from jelly.errors import JellyOptionsError
+
+if TYPE_CHECKING:
+    from jelly._seekable.filters import FilterBuilder
 
 __all__ = ["StreamEncoder", "default_options", "open_reader", "open_writer"]
 
@@ -48,20 +53,61 @@ def open_writer(
     framing: Framing,
     keep_labels: bool,
     quoted: Literal["rdf-1.2", "rdf-star"] = "rdf-1.2",
+    filters: bool = False,
 ) -> StreamEncoder | TextWriter:
     """Make a writer of Jelly, N-Triples or N-Quads. Text has neither frames nor stream options.
 
-    ``quoted`` is a keyword of `jelly._core.ntriples.text.TextWriter`, for text.
+    ``quoted`` is a keyword of `jelly._core.ntriples.text.TextWriter`, for text, ``filters`` for Jelly that is seekable.
     """
     if format is not JELLY:
         return TextWriter(quads=format.quads, keep_labels=keep_labels, quoted=quoted)
     if quoted != "rdf-1.2":
         raise JellyOptionsError(f"quoted={quoted!r} is not for Jelly, only for N-Triples and N-Quads")
-    return StreamEncoder(options or default_options(arity), **framing)
+    encoder = StreamEncoder(options or default_options(arity), **framing)
+    if filters:
+        encoder.make_filters()
+    return encoder
 
 
 class StreamEncoder(Encoder):
-    """An Encoder that writes keyframes and ends the stream with their index."""
+    """An Encoder that writes keyframes and ends the stream with their index, and with ``filters`` before that."""
+
+    _filters: FilterBuilder | None = None
+
+    def make_filters(self, builder: FilterBuilder | None = None) -> None:
+        """Also write filters, behind those of ``builder``. To be called before anything is encoded."""
+        from jelly._seekable.filters import FilterBuilder
+
+        self._filters = builder or FilterBuilder()
+        self._rows = 0  # taken in
+        self._cuts = [(0, 0)]  # byte offset and first statement of each segment
+
+    def encode(self, batch: Batch, keep_frames: bool | None = None) -> bytes:
+        """Encode a Batch, see `Encoder.encode`."""
+        done = super().encode(batch, keep_frames)
+        self._note(batch)
+        return done
+
+    def repeat(self, batch: Batch, open_end: bool = False) -> bytes:
+        """Encode a Batch of a stream that this one replaces, see `Encoder.repeat`."""
+        done = super().repeat(batch, open_end)
+        self._note(batch)
+        return done
+
+    def _note(self, batch: Batch) -> None:
+        """Keep which terms the segments hold."""
+        if self._filters is None:
+            return
+        first, low = self._rows, 0
+        self._rows += len(batch)
+        # The list of keyframes is long in the end.
+        if self._rows - self._cuts[-1][1] >= self.keyframe_rows:
+            for offset, statement, *_ in self.keyframes[len(self._cuts) - 1 :]:
+                self._filters.add(batch, low, statement - first)
+                self._filters.cut(offset - self._cuts[-1][0])
+                self._cuts.append((offset, statement))
+                low = statement - first
+        self._filters.add(batch, low)
 
     def close(self, metadata: dict[str, bytes] | None = None) -> bytes:
         """End the stream: the remaining frames, with the index."""
@@ -70,4 +116,20 @@ class StreamEncoder(Encoder):
         self.finish()
         keys = [key for key in self.keyframes if key[0] < self.n_bytes]
         index = pack_index(self.options, keys, self.last_frame, self.statements, self.frames, self.place)
-        return super().close({INDEX_KEY: index})
+        return super().close({INDEX_KEY: self.packed_filters(keys) + index})
+
+    def packed_filters(
+        self, keys: Sequence[tuple[int, ...]], whole: Sequence[tuple[int, ...]] | None = None
+    ) -> bytes:
+        """The filters of all segments, by the keyframes behind the first frame. ``whole`` are those of the file, if
+        this stream is only its end."""
+        if self._filters is None:
+            return b""
+        wanted = [(0, 0), *((key[0], key[1]) for key in keys)]
+        # The frame that ends the file may be the last of its segment, and a segment begin with it.
+        for offset, statement in wanted[len(self._cuts) :]:
+            self._filters.cut(offset - self._cuts[-1][0])
+            self._cuts.append((offset, statement))
+        if len(self._cuts) == len(wanted):
+            self._filters.cut(self.n_bytes - self._cuts[-1][0])
+        return self._filters.pack(wanted if whole is None else [(0, 0), *((key[0], key[1]) for key in whole)])

@@ -13,7 +13,7 @@ __all__ = ["BatchReader", "BatchSource", "BatchWriter", "Framing"]
 class Framing(TypedDict):
     """How a stream of Jelly is cut into frames: keywords of `jelly.Encoder`, for formats that have frames."""
 
-    frame_rows: int
+    frame_rows: int | None
     frame_bytes: int
     delimited: bool
     keyframe_rows: int

@@ -12,12 +12,15 @@ from jelly._core.rules.capabilities import Capabilities
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
 from jelly._core.terms.model import IRI, BlankNode, QuotedTriple
-from jelly.errors import JellyUnsupportedError
+from jelly.errors import JellyArgumentError, JellyLimitError, JellyUnsupportedError
 
 __all__ = ["VERSIONS", "changes"]
 
 # Keywords of `Reader` that are made here.
 VERSIONS = frozenset({"rdf", "star"})
+
+# Quoted triples that `star="quoted"` keeps, as their nodes may follow anywhere.
+MAX_RESTORED = 1 << 20
 
 Batches = Iterable[Batch]
 Rule = Callable[[list[Any]], list[list[Any]]]
@@ -37,9 +40,9 @@ _LABEL = re.compile("qt[0-9a-f]{32}")
 def changes(rdf: str | None, star: str | None) -> Callable[[Batches], Iterator[Batch]] | None:
     """What a Reader does with its Batches, or None for nothing."""
     if rdf is not None and rdf not in _HOLDS:
-        raise ValueError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
+        raise JellyArgumentError(f"rdf is {rdf!r}: expected one of {', '.join(_HOLDS)}")
     if star not in (None, "reifies", "triple-terms", "quoted"):
-        raise ValueError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
+        raise JellyArgumentError(f"star is {star!r}: expected one of reifies, triple-terms, quoted")
     if rdf is None and star is None:
         return None
 
@@ -131,6 +134,11 @@ class _Restored:
             label = str(s)[2:]
             if _LABEL.fullmatch(label) and label == _label(o):
                 self.triples[label] = o
+                if len(self.triples) > MAX_RESTORED:
+                    raise JellyLimitError(
+                        f"star='quoted' keeps each quoted triple in memory, and here are more than {MAX_RESTORED:,}: "
+                        "split the source"
+                    )
                 return []
         return [[self.term(s), p, o, *terms[3:]]]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from jelly._core.rules.capabilities import Capabilities, capabilities_of
 from jelly._formats.protocols import BatchWriter
-from jelly._io.source import split_suffix
+from jelly._io.source import name_of, split_suffix
 from jelly.errors import JellyError
 
 __all__ = [
@@ -191,7 +191,7 @@ JELLY = Format(
     quads=True,
     namespaces=True,
     binary=True,
-    reading=_FRAMES | {"strict"},
+    reading=_FRAMES | {"strict", "max_frame_rows"},
     codec=_NATIVE,
 )
 NT = Format(
@@ -407,13 +407,38 @@ _RESULTS = (
 
 # ---- tables, which jelly._formats.table_files reads and writes
 
+_TABLE: dict[str, Any] = {
+    "content": Content.TABLE,
+    "quads": True,
+    "reading": _BATCHES,
+    "codec": "jelly._formats.table_files",
+}
 _TABLES = (
-    Format(name="parquet", title="Parquet", suffixes=(".parquet", ".pq"), content=Content.TABLE, binary=True),
     Format(
-        name="arrow", title="Arrow IPC", suffixes=(".arrow", ".feather", ".ipc"), content=Content.TABLE, binary=True
+        name="parquet",
+        title="Parquet",
+        suffixes=(".parquet", ".pq"),
+        media_types=("application/vnd.apache.parquet",),
+        binary=True,
+        **_TABLE,
     ),
-    Format(name="arrows", title="Arrow IPC stream", suffixes=(".arrows",), content=Content.TABLE, binary=True),
-    Format(name="csv", title="CSV", suffixes=(".csv",), content=Content.TABLE),
+    Format(
+        name="arrow",
+        title="Arrow IPC",
+        suffixes=(".arrow", ".feather", ".ipc"),
+        media_types=("application/vnd.apache.arrow.file",),
+        binary=True,
+        **_TABLE,
+    ),
+    Format(
+        name="arrows",
+        title="Arrow IPC stream",
+        suffixes=(".arrows",),
+        media_types=("application/vnd.apache.arrow.stream",),
+        binary=True,
+        **_TABLE,
+    ),
+    Format(name="csv", title="CSV", suffixes=(".csv",), media_types=("text/csv",), **_TABLE),
 )
 
 
@@ -435,6 +460,7 @@ _REGISTRY = {
     Content.RESULTS: RESULT_FORMATS,
     Content.TABLE: TABLE_FORMATS,
 }
+_WITH_TABLES = FORMATS | TABLE_FORMATS
 # Default formats. Results and tables have none.
 _DEFAULTS = {Content.STATEMENTS: JELLY, Content.PATCH: JELLY_PATCH, Content.MESSAGES: JELLY_LOG}
 
@@ -444,18 +470,20 @@ SEEKING = JELLY.reading - {"joined"}
 # The keywords of `Reader` and of `Writer`, of `PatchReader` and of `read_results`, for all formats.
 READING = frozenset({"format", "delimited", "strict", "on_error"}).union(*(f.reading for f in FORMATS.values()))
 WRITING = frozenset({
-    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "library",
-    "keep_labels",
+    "options", "format", "frame_rows", "frame_bytes", "delimited", "seekable", "keyframe_rows", "index",
+    "library", "keep_labels",
 }).union(*(f.writing for f in FORMATS.values()))  # fmt: skip
 PATCH_READING = frozenset({"format", "delimited"}).union(*(f.reading for f in PATCH_FORMATS.values()))
 RESULT_READING = frozenset[str]().union(*(f.reading for f in RESULT_FORMATS.values()))
 
 
-def find(format: str | None, path: str = "", *, content: Content = Content.STATEMENTS) -> Format:
+def find(
+    format: str | None, path: str = "", *, content: Content = Content.STATEMENTS, tables: bool = False
+) -> Format:
     """The format called ``format`` (name, suffix or media type), or else that of the file ``path``.
 
-    By default it is Jelly, Jelly-Patch or a Jelly log, by the ``content``. JellyError if no format has this
-    name, and for results and tables without a name.
+    By default it is Jelly, Jelly-Patch or a Jelly log, by the ``content``. With ``tables`` it may also be that of a
+    table. JellyError if no format has this name, and for results and tables without a name.
 
     >>> find(None, "data.nq.zst").title, find("text/turtle; charset=utf-8").name
     ('N-Quads', 'ttl')
@@ -465,7 +493,7 @@ def find(format: str | None, path: str = "", *, content: Content = Content.STATE
     wanted = format.partition(";")[0].strip().lower() if format else split_suffix(path)[0]
     if not wanted and content in _DEFAULTS:
         return _DEFAULTS[content]
-    formats = _REGISTRY[content]
+    formats = _WITH_TABLES if tables else _REGISTRY[content]
     for known in formats.values():
         if wanted and known.is_called(wanted):
             return known
@@ -475,13 +503,13 @@ def find(format: str | None, path: str = "", *, content: Content = Content.STATE
 
 
 def format_of(src: Any, format: str | None = None) -> Format:
-    """Find the format of a source of `Reader`, by ``format`` or by its name.
+    """Find the format of a source of `Reader`, by ``format`` or by its name. It may be that of a table.
 
     >>> format_of("people.nt").title, format_of("-").title, format_of("people.nt", "nq").title
     ('N-Triples', 'Jelly', 'N-Quads')
     """
-    name = os.fspath(src) if isinstance(src, str | os.PathLike) else getattr(src, "name", "")
-    return find(format, name if isinstance(name, str) and name != "-" else "")
+    name = name_of(src)
+    return find(format, name if name != "-" else "", tables=True)
 
 
 def having(settings: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:

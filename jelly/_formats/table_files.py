@@ -4,50 +4,25 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from jelly._formats.arrow_input import pyarrow_errors, to_stream, validated
-from jelly._formats.registry import TABLE_SUFFIXES, table_kind
-from jelly._io.source import Sink
-from jelly._layouts import LAYOUTS, Layout
-from jelly._options import StreamOptions
-from jelly.arrow import BATCH_ROWS, csv, pa, parquet, read_arrow, write_arrow
-from jelly.errors import JellyError
+from jelly._core.base.batch import Batch
+from jelly._formats.arrow_input import InputTable, pyarrow_errors, to_stream, validated
+from jelly._formats.registry import TABLE_SUFFIXES, Format, table_kind
+from jelly._io.source import Sink, Source
+from jelly._layouts import LAYOUTS
+from jelly.arrow import BATCH_ROWS, csv, pa, parquet
+from jelly.errors import JellyError, JellyUnsupportedError
 
-__all__ = ["convert_table", "convert_with", "read_table_file", "write_table_file"]
+__all__ = ["TableReader", "convert_with", "open_reader", "read_table_file", "write_table_file"]
 
 # Maximum rows and bytes of a row group of Parquet.
 GROUP_ROWS = 1 << 18
 GROUP_BYTES = 1 << 26
 # Maximum bytes of a row of CSV.
 CSV_BLOCK = 1 << 25
-
-
-def convert_table(
-    src: Any,
-    dst: Any,
-    *,
-    layout: Layout = "flat",
-    threads: int = 1,
-    from_format: str | None = None,
-    to_format: str | None = None,
-    options: StreamOptions | Mapping[str, Any] | None = None,
-    seekable: bool = False,
-    **limits: Any,
-) -> int:
-    """Convert between a table file and a file of statements, by their suffixes. Return the number of statements.
-
-    ``layout`` and ``threads`` are keywords of `read_arrow`, ``options`` and ``seekable`` of `Writer`,
-    ``limits`` of `Reader`.
-    """
-    return convert_with(
-        src,
-        dst,
-        lambda: read_arrow(src, layout=layout, threads=threads, format=from_format, **limits),
-        lambda table: write_arrow(dst, table, options=options, format=to_format, seekable=seekable),
-    )
 
 
 def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[Any], int]) -> int:
@@ -59,10 +34,41 @@ def convert_with(src: Any, dst: Any, read: Callable[[], Any], write: Callable[[A
     return write_table_file(dst, read_table_file(src))
 
 
+class TableReader:
+    """Reads a table file of statements: a `jelly._formats.protocols.BatchSource`."""
+
+    def __init__(self, kind: str, **settings: Any) -> None:
+        self.statements = 0
+        self._kind = kind
+        self._settings = settings
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """The Batches, all of triples or all of quads."""
+        # CSV and streams of Arrow are read as they come, the others from their ends.
+        opened = nullcontext(_In(source.chunks())) if self._kind in ("csv", "arrows") else source.file()
+        with opened as file:
+            with pyarrow_errors("the table", of_file=True):
+                found, batches = _opened(self._kind, file)
+            made = pa.RecordBatchReader.from_batches(found, validated(batches, of_file=True))
+            table = InputTable(made)
+            for batch in table.batches(table.has_graphs(), **self._settings):
+                self.statements += len(batch)
+                yield batch
+
+
+def open_reader(format: Format, *, delimited: Any, strict: bool, on_error: str, **settings: Any) -> TableReader:
+    """Make a reader of a table, see `jelly._formats.registry.Format.codec`."""
+    if on_error != "raise":
+        raise JellyUnsupportedError(f"errors in {format.title} cannot be skipped: only those of lines can")
+    return TableReader(format.name, **settings)
+
+
 def read_table_file(path: str | os.PathLike[str]) -> pa.RecordBatchReader:
     """The rows of a Parquet, Arrow IPC or CSV file, in parts. In CSV an empty field without quotes is a null."""
     kind = table_kind(path)
     name = str(os.fspath(path))
+    if kind is None:
+        raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
     try:
         with pyarrow_errors("the table", of_file=True):
             opened = _opened(kind, name)
@@ -80,7 +86,8 @@ def _named(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
         raise
 
 
-def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+def _opened(kind: str, name: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    """The schema and the rows of a file, or of the path of one."""
     if kind == "parquet":
         file = parquet.ParquetFile(name)
         return file.schema_arrow, file.iter_batches(batch_size=BATCH_ROWS)
@@ -95,16 +102,41 @@ def _opened(kind: str | None, name: str) -> tuple[pa.Schema, Iterable[pa.RecordB
             ),
         )
         return made.schema, made
-    if kind is not None:
-        with open(name, "rb") as head:
-            is_file = head.read(6) == b"ARROW1"
-        source = pa.memory_map(name)
-        if not is_file:
-            stream = pa.ipc.open_stream(source)
-            return stream.schema, stream
-        opened = pa.ipc.open_file(source)
-        return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
-    raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=name)
+    source = pa.memory_map(name) if isinstance(name, str) else name
+    is_file = False
+    if source.seekable():
+        place = source.tell()
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(place)
+    opened = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+    if isinstance(opened, pa.RecordBatchReader):
+        return opened.schema, opened
+    return opened.schema, (opened.get_batch(i) for i in range(opened.num_record_batches))
+
+
+class _In(io.RawIOBase):
+    """Chunks as a file object for pyarrow."""
+
+    def __init__(self, chunks: Iterator[Any]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        # pyarrow takes fewer bytes than it asked for as the end, or as a block.
+        n = 0
+        while n < len(buffer):
+            if not self._rest:
+                if (chunk := next(self._chunks, None)) is None:
+                    break
+                self._rest = memoryview(chunk).cast("B")
+            size = min(len(buffer) - n, len(self._rest))
+            buffer[n : n + size] = self._rest[:size]
+            self._rest = self._rest[size:]
+            n += size
+        return n
 
 
 class _Out(io.RawIOBase):
@@ -121,10 +153,13 @@ class _Out(io.RawIOBase):
         return len(data)
 
 
-def write_table_file(path: str | os.PathLike[str], data: Any, *, group_rows: int = GROUP_ROWS) -> int:
+def write_table_file(path: Any, data: Any, *, group_rows: int = GROUP_ROWS, kind: str | None = None) -> int:
     """Write ``data``, a reader or anything that `write_arrow` takes, to a Parquet (zstd), Arrow IPC or CSV file. Return
-    the number of rows. The file gets its name only when it is complete."""
-    kind = table_kind(path)
+    the number of rows. The file gets its name only when it is complete.
+
+    With ``kind``, the name of the format, ``path`` may also be ``-`` or a file object.
+    """
+    kind = kind or table_kind(path)
     if kind is None:
         raise JellyError(f"not a table: expected a suffix of {', '.join(TABLE_SUFFIXES)}", source=str(path))
     stream = to_stream(data)

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from jelly._core.algebra.blank_node_scope import scope_blank_nodes
 from jelly._core.algebra.graph_ids import GraphDictionary
-from jelly._core.base.batch import Batch
 from jelly._core.terms.batch_builder import BatchBuilder
 from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import JELLY, READING, find
-from jelly._io.reader import Reader
+from jelly._formats.registry import READING
 from jelly._io.settings import checked
-from jelly._seekable.file import JellyFile
-from jelly._seekable.index import pipelined
-from jelly._tools.blank_node_scope import scope_of
-from jelly.errors import JellyArgumentError, JellyError
+from jelly._sources.sources import Sources
+from jelly.errors import JellyArgumentError
 
 if TYPE_CHECKING:
     from jelly import AnyTerm
     from jelly.arrow import pa
 
-__all__ = ["GraphIds", "batches_of", "read_ids"]
+__all__ = ["GraphIds", "read_ids"]
 
 Column: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -264,7 +255,8 @@ def read_ids(
     Parameters
     ----------
     sources : Any
-        An input, as for `Reader`, or a list or tuple of them; formats may differ.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs; formats may differ. A
+        list of bytes is one source in chunks.
     dictionary : GraphDictionary or path, optional
         The ``dictionary`` of an earlier result, or a directory that `write_ids` wrote: terms keep the ids that they
         have there, and new ones follow. It grows by this call.
@@ -298,7 +290,7 @@ def read_ids(
     Examples
     --------
     >>> import jelly
-    >>> files = [b"<a:x> <a:p> <a:y> .", b'<a:y> <a:p> "text" .\\n<a:y> <a:q> <a:z> .']
+    >>> files = [[b"<a:x> <a:p> <a:y> ."], [b'<a:y> <a:p> "text" .\\n<a:y> <a:q> <a:z> .']]
     >>> ids = jelly.read_ids(files, format="nt", literals=False)
     >>> ids.edge_index.tolist(), ids.p.tolist(), ids.terms()
     ([[0, 1], [1, 2]], [0, 1], ['<a:x>', '<a:y>', '<a:z>'])
@@ -314,7 +306,7 @@ def read_ids(
         else:
             dictionary = GraphDictionary()
     parts: tuple[list[Any], ...] = ([], [], [], [])
-    for batch in batches_of(sources, scope, threads, settings):
+    for batch in Sources(sources, "scope" if scope else "keep", **settings).batches(threads):
         made = dictionary.add(batch, literals=literals, apart=apart)
         del batch  # before the next one takes memory
         for part, column in zip(parts, made, strict=True):
@@ -338,65 +330,3 @@ def _joined(parts: list[Any], kind: np.dtype[Any]) -> Any:
         at -= len(part)
         made[at : at + len(part)] = part
     return made
-
-
-def batches_of(sources: Any, scope: bool, threads: int, settings: dict[str, Any]) -> Iterator[Batch]:
-    """The Batches of all sources in order, read ahead by more threads than one."""
-    each = list(sources) if isinstance(sources, list | tuple) else [sources]
-    if threads <= 1:
-        for source in each:
-            yield from _whole(source, _label(source) if scope else None, settings)
-        return
-    with ExitStack() as stack:
-        yield from pipelined(_tasks(each, scope, settings, stack), threads)
-
-
-def _tasks(
-    sources: Iterable[Any], scope: bool, settings: dict[str, Any], stack: ExitStack
-) -> Iterator[Callable[[], Iterator[Batch]]]:
-    for source in sources:
-        label = _label(source) if scope else None
-        file = _indexed(source, settings)
-        if file is None:
-            yield partial(_whole, source, label, settings)
-        else:
-            stack.enter_context(file)
-            for part in file.parts():
-                yield partial(_segment, file.path, part, label)
-
-
-def _indexed(source: Any, settings: dict[str, Any]) -> JellyFile | None:
-    """The file with its index, if it has one."""
-    own = ("format", "strict", "on_error", "delimited")
-    if not isinstance(source, str | os.PathLike) or find(settings.get("format"), os.fspath(source)) is not JELLY:
-        return None
-    try:
-        return JellyFile(source, **{name: value for name, value in settings.items() if name not in own})
-    except JellyError:
-        return None
-
-
-def _whole(source: Any, label: bytes | None, settings: dict[str, Any]) -> Iterator[Batch]:
-    with Reader(source, **settings) as reader:
-        for batch in reader.batches():
-            yield batch if label is None else scope_blank_nodes(batch, label)
-            del batch
-
-
-def _segment(path: str, part: Callable[[], Iterator[tuple[Batch, int, int]]], label: bytes | None) -> Iterator[Batch]:
-    try:
-        for batch, _, _ in part():
-            yield batch if label is None else scope_blank_nodes(batch, label)
-            del batch
-    except JellyError as error:
-        error.source = error.source or path
-        raise
-
-
-def _label(source: Any) -> bytes:
-    """What the labels of its blank nodes begin with."""
-    if isinstance(source, str | os.PathLike):
-        return scope_of(os.fspath(source))
-    if isinstance(source, bytes | bytearray | memoryview):
-        return b"jf%s_" % hashlib.blake2b(source, digest_size=8).hexdigest().encode()
-    return b"jf%s_" % os.urandom(8).hex().encode()  # nothing tells one stream from another

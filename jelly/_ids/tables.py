@@ -15,8 +15,8 @@ from jelly._core.algebra.graph_ids import GraphDictionary
 from jelly._formats.arrow_input import InputTable, pyarrow_errors
 from jelly._formats.registry import READING
 from jelly._formats.table_files import write_table_file
-from jelly._ids.ids import batches_of
 from jelly._io.settings import checked
+from jelly._sources.sources import Sources
 from jelly.arrow import from_batches, pa, parquet
 from jelly.errors import JellyFormatError
 
@@ -66,7 +66,7 @@ def write_ids(
         The directory. Files of these names in it are replaced when both are complete; where that is interrupted, there
         is no ``triples.parquet``.
     sources : Any
-        An input, as for `Reader`, or a list or tuple of them.
+        The input, as for `read_ids`: one or several sources.
     literals : bool, default True
         Take statements with literals.
     scope : bool, default True
@@ -103,7 +103,7 @@ def write_ids(
     dictionary = GraphDictionary()
 
     def triples() -> Iterator[pa.RecordBatch]:
-        for batch in batches_of(sources, scope, threads, settings):
+        for batch in Sources(sources, "scope" if scope else "keep", **settings).batches(threads):
             made = dictionary.add(batch, literals=literals, apart=False)
             arrays = [pa.array(column, pa.int64()) for column in made[:3]]
             graphs = np.full(len(made[0]), -1) if made[3] is None else made[3]

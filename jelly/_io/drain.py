@@ -12,11 +12,14 @@ from jelly.errors import JellyError
 __all__ = ["drain"]
 
 
-def drain(reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True) -> Iterator[Batch]:
+def drain(
+    reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True, is_live: bool = False
+) -> Iterator[Batch]:
     """Feed chunks to a reader and yield its Batches. Batches before an error are yielded before it is raised.
 
     An error of the chunks (such as compressed data that is cut off) is raised after the Batches before it. With
-    ``finish=False`` the end of the chunks is not the end of the stream: the chunks must only end with a frame.
+    ``finish=False`` the end of the chunks is not the end of the stream: the chunks must only end with a frame. With
+    ``is_live`` a Batch ends with each chunk.
     """
     iterator = iter(chunks)
     broken: JellyError | None = None
@@ -31,7 +34,7 @@ def drain(reader: BatchReader, chunks: Iterable[Any], *, finish: bool = True) ->
                 reader.finish()
             break
         reader.push(chunk)
-        while (batch := reader.pull()) is not None:
+        while (batch := reader.pull(is_live)) is not None:
             yield batch
     while (batch := reader.pull(True)) is not None:
         yield batch

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
@@ -16,16 +18,33 @@ from jelly._formats.registry import FORMATS, JELLY, NQ, NT, READING, Format, fin
 from jelly._io.drain import drain
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, explain
-from jelly._io.source import MAX_EXPANSION, Source, SourceReader
+from jelly._io.source import MAX_EXPANSION, Progress, Source, SourceReader, is_url, is_web
 from jelly._options import StreamOptions
-from jelly.errors import JellyError, JellyOptionsError
+from jelly.errors import JellyArgumentError, JellyError, JellyOptionsError
 
-__all__ = ["Frame", "Reader", "loads", "options", "read", "read_batches", "read_frames"]
+if TYPE_CHECKING:
+    from jelly._sources.blank_node_scope import Mode
+    from jelly._sources.sources import Sources
+
+__all__ = [
+    "Frame",
+    "Reader",
+    "is_several",
+    "loads",
+    "options",
+    "read",
+    "read_batches",
+    "read_frames",
+    "uniform_batches",
+]
 
 Statement = Triple | Quad
 
 # What a web server is asked for.
 ACCEPT = ", ".join([format.media_type for format in FORMATS.values()]) + ", */*;q=0.1"
+
+# In names of URLs and in patterns, and seldom in others.
+_UNUSUAL = re.compile(r"[*?\[]|::|://")
 
 # Rows of a Batch that is read as Python objects: small enough for the caches.
 READ_ROWS = 8192
@@ -39,15 +58,18 @@ class Reader(SourceReader):
 
     Parameters
     ----------
-    src : str, os.PathLike, bytes-like, binary file object or iterable of bytes
+    src : str, os.PathLike, OpenFile of fsspec, bytes-like, binary file object or iterable of bytes
         The input. ``"-"`` is standard input, a str with ``http://`` or ``https://`` the address of a body on the web:
         a server that sends no byte for 60 seconds, or those that the environment variable JELLY_TIMEOUT says, is a
-        TimeoutError.
+        TimeoutError. Other URLs, such as ``s3://bucket/x.jelly``, are opened by fsspec. Files with the suffix
+        ``.parquet``, ``.arrow`` or ``.csv`` are tables of statements (see `jelly.arrow`). Several sources are read by
+        `read`, `find` and others, not here.
         gzip, zstd, bz2 and xz are recognised by the first bytes.
     format : str, optional
-        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, and
-        with pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``. By default the Content-Type of
-        a body from the web decides, or else the suffix; a source without a name is Jelly.
+        Name, suffix or media type of the format: ``"jelly"``, ``"nt"``, ``"nq"``, ``"thrift"``, ``"protobuf"``, with
+        pyoxigraph ``"ttl"``, ``"trig"``, ``"rdf"``, ``"jsonld"`` or ``"n3"``, and of tables ``"parquet"``,
+        ``"arrow"``, ``"arrows"`` (a stream of Arrow IPC) or ``"csv"``. By default the Content-Type of a body from the
+        web decides, or else the suffix; a source without a name is Jelly.
     delimited : bool, optional
         Jelly only: whether each frame has its length before it. By default the first bytes tell.
     strict : bool, default False
@@ -67,11 +89,11 @@ class Reader(SourceReader):
     **limits : Any
         Further keywords of the format. All formats: ``batch_rows`` (statements per Batch), ``max_expansion``
         (compressed data may expand to this many times their size plus 8 MiB, default 4096). Jelly: ``joined``,
-        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_names``, ``max_prefixes`` and ``max_datatypes``,
-        see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF Protobuf:
-        ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf: ``message``
-        (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of pyoxigraph:
-        ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
+        ``unknown_rows``, ``batch_bytes``, ``max_frame_bytes``, ``max_frame_rows``, ``max_names``, ``max_prefixes`` and
+        ``max_datatypes``, see `Decoder`. N-Triples and N-Quads: ``max_line_bytes`` (default 64 MiB). RDF Thrift and RDF
+        Protobuf: ``max_row_bytes`` (default 256 MiB), ``quads=True`` (all statements as quads). RDF Protobuf:
+        ``message`` (``"rows"``, ``"RDF_Stream"`` or ``"RDF_Graph"``; by default the first bytes tell). The formats of
+        pyoxigraph: ``base`` (base IRI for resolving relative IRIs) and ``lenient=True`` (skip most validation).
 
     Raises
     ------
@@ -114,10 +136,11 @@ class Reader(SourceReader):
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}: expected "raise" or "skip"')
+        self._taken = False
         self.source: Source = Source(src, limits.pop("max_expansion", MAX_EXPANSION), ACCEPT)
         try:
             with self.source.named():
-                found = find(format or self.source.media_type, self.source.name)
+                found = find(format or self.source.media_type, self.source.name, tables=True)
             self.format: Format = found
             self.source.expected = (found.name, FORMATS, "format")
             refuse_unknown(limits, found.reading, found.title)
@@ -125,6 +148,8 @@ class Reader(SourceReader):
             # Whether a reader of quads is to be opened if there are some; the keywords for that.
             self._mixed = found.mixed and not limits.get("quads")
             self._change = changes(rdf, star)
+            if strict and rdf not in (None, "1.1"):
+                raise JellyArgumentError(f"strict=True is RDF 1.1, rdf is {rdf!r}: give one of them")
             if rdf is not None and found in (NT, NQ):
                 limits["rdf"] = rdf
             self._settings = {"delimited": delimited, "strict": strict, "on_error": on_error, **limits}
@@ -218,6 +243,21 @@ class Reader(SourceReader):
                 scan.pull()
         return bool(scan.quads)
 
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        """Iterate over the Batches, like `batches`, and tell how far they are.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called after each Batch, see `convert`.
+
+        Returns
+        -------
+        Iterator[Batch]
+            The Batches.
+        """
+        return self.source.watched(self.batches(), progress)
+
     def batches(self) -> Iterator[Batch]:
         """Iterate over the Batches of the stream.
 
@@ -226,8 +266,14 @@ class Reader(SourceReader):
         Batch
             The next statements. All statements before an error are yielded before it is raised.
         """
+        if self._taken:
+            raise JellyArgumentError("the Reader was consumed before: make another one to read the source again")
+        self._taken = True
         decoder = self._decoder
-        batches = decoder.batches(self.source) if hasattr(decoder, "batches") else drain(decoder, self.source.chunks())
+        if hasattr(decoder, "batches"):
+            batches = decoder.batches(self.source)
+        else:
+            batches = drain(decoder, self.source.chunks(), is_live=self.source.is_live)
         with self, self.source.named():
             yield from batches if self._change is None else self._change(batches)
 
@@ -318,14 +364,45 @@ def frames_of(batches: Iterable[Batch], index: int = 0, library: TermAdapter | N
             statements, namespaces, metadata = [], [], {}
 
 
+def is_several(src: Any) -> bool:
+    """Whether a source may be several, or is a table in memory: what `Reader` does not read, and `Sources` does.
+
+    >>> is_several("people.nt"), is_several(["a.nt", "b.nt"]), is_several([b"chunk", b"chunk"]), is_several("*.nt")
+    (False, True, False, True)
+    """
+    return _looks_several(src) or (isinstance(src, str | os.PathLike) and os.path.isdir(src))
+
+
+def _looks_several(src: Any) -> bool:
+    """`is_several`, but for directories: to ask what a path is takes time."""
+    if isinstance(src, bytes):
+        return False
+    if isinstance(src, str | os.PathLike):
+        name = os.fspath(src)
+        if _UNUSUAL.search(name) is None:
+            return False
+        return not is_web(name) if is_url(name) else not os.path.exists(name)
+    if isinstance(src, list | tuple):
+        return not src or not isinstance(src[0], bytes | bytearray | memoryview)
+    return hasattr(src, "__arrow_c_stream__") and not hasattr(src, "read")
+
+
 @checked(READING, VERSIONS)
-def read(src: Any, **settings: Any) -> StatementIterator:
+def read(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> StatementIterator:
     """Read statements one by one, as `Triple` or `Quad`. Memory stays bounded.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -347,17 +424,46 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     o en
     """
     settings.setdefault("batch_rows", READ_ROWS)
-    return iter(Reader(src, **settings))
+    return StatementIterator(_opened(src, blank_nodes, skolem_base, settings).uniform())
+
+
+def uniform_batches(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Iterator[Batch]:
+    """The Batches of one or several sources; those of one are all of triples or all of quads."""
+    return _opened(src, blank_nodes, skolem_base, settings).uniform()
+
+
+def _opened(
+    src: Any, blank_nodes: Mode | None, skolem_base: str | None, settings: dict[str, Any]
+) -> Reader | Sources:
+    if blank_nodes is None and skolem_base is None and not _looks_several(src):
+        try:
+            return Reader(src, **settings)
+        except (IsADirectoryError, PermissionError):  # the latter on Windows
+            if not isinstance(src, str | os.PathLike) or not os.path.isdir(src):
+                raise
+    from jelly._sources.sources import Sources
+
+    return Sources(src, blank_nodes, skolem_base, **settings)
 
 
 @checked(READING, VERSIONS)
-def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
+def read_batches(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Batch]:
     """Read Batches: statements as numpy arrays of term ids.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -377,17 +483,25 @@ def read_batches(src: Any, **settings: Any) -> Iterator[Batch]:
     >>> [len(batch) for batch in jelly.read_batches(b"<a:s> <a:p> <a:o> .", format="nt")]
     [1]
     """
-    return Reader(src, **settings).batches()
+    return _opened(src, blank_nodes, skolem_base, settings).batches()
 
 
 @checked(READING, VERSIONS)
-def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
+def read_frames(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[Frame]:
     """Read frames one by one. In a grouped stream each frame is a graph or a dataset.
 
     Parameters
     ----------
     src : Any
-        The input: a path, bytes, a binary file object or an iterable of chunks of bytes.
+        The input: a path, ``"-"``, a URL of the web or of fsspec, an ``OpenFile`` of it, bytes, a binary file object,
+        an iterable of chunks of bytes, a table (``.parquet``, ``.arrow``, ``.csv``, or an object of pyarrow, polars or
+        pandas), a directory, a glob pattern, or a list of any of these. Formats may differ.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `Reader`.
 
@@ -407,7 +521,7 @@ def read_frames(src: Any, **settings: Any) -> Iterator[Frame]:
     >>> [len(frame) for frame in jelly.read_frames(jelly.dumps([]))]
     [0]
     """
-    return Reader(src, **settings).frames()
+    return _opened(src, blank_nodes, skolem_base, settings).frames()
 
 
 @checked(READING - {"format", "batch_rows"})
@@ -444,14 +558,14 @@ def options(src: Any, **settings: Any) -> StreamOptions:
     raise AssertionError("a stream without options is refused by the Decoder")
 
 
-@checked(JELLY.reading - {"max_expansion"})
+@checked(JELLY.reading - {"max_expansion"}, elsewhere={"format": "loads reads Jelly; use jelly.read(data, format=...)"})
 def loads(data: Any, *, delimited: bool | None = None, **limits: Any) -> list[Statement]:
     """Read all statements of a Jelly stream in memory.
 
     Parameters
     ----------
     data : bytes-like
-        The whole stream, not compressed.
+        The whole stream, not compressed. For other formats use ``jelly.read(data, format=...)``.
     delimited : bool, optional
         Whether each frame has its length before it. By default the first bytes tell.
     **limits : Any

@@ -16,23 +16,14 @@ from email.utils import parsedate_to_datetime
 from http.client import HTTPException
 from typing import Any, BinaryIO
 
+from jelly._io.source import is_url
 from jelly._version import __version__
 from jelly.errors import JellyArgumentError, JellyTruncatedError, MissingExtraError
 
 __all__ = ["Body", "change_time", "file_system", "is_url", "list_url", "open_url"]
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9]+::")
 # Keys under which fsspec gives the time of the last change.
 _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", "created")
-
-
-def is_url(path: str) -> bool:
-    """Whether a path begins with a scheme, so that fsspec opens it.
-
-    >>> is_url("s3://bucket/x.jelly"), is_url("data/x.jelly")
-    (True, False)
-    """
-    return _URL.match(path) is not None
 
 
 def file_system(url: str, storage: Mapping[str, Any]) -> tuple[Any, str]:

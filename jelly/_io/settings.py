@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
@@ -21,26 +21,35 @@ LIMITS = {limit.name: limit.default for limit in SETTABLE if limit.fits}
 UNPACKED = 16
 
 
-def refuse_unknown(given: Iterable[str], known: Collection[str], of: str = "") -> None:
+def refuse_unknown(
+    given: Iterable[str], known: Collection[str], of: str = "", elsewhere: Mapping[str, str] | None = None
+) -> None:
     """Raise JellyArgumentError for an unknown keyword. ``of`` names the thing that does not have it.
+
+    ``elsewhere`` are keywords of other functions, with what to write instead.
 
     >>> refuse_unknown(["seekabl"], ["format", "seekable"])
     Traceback (most recent call last):
     jelly.JellyArgumentError: unknown keyword 'seekabl': did you mean 'seekable'?
     """
+    others = elsewhere or {}
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            expected = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
-            advice = f"did you mean {near[0]!r}?" if near else expected
+            near = get_close_matches(name, {*known, *others}, 1)
+            if near and near[0] in others:
+                advice = others[near[0]]
+            elif near:
+                advice = f"did you mean {near[0]!r}?"
+            else:
+                advice = f"expected one of {', '.join(sorted(known))}" if known else "it takes none"
             raise JellyArgumentError(f"{of + ' has no' if of else 'unknown'} keyword {name!r}: {advice}")
 
 
-def checked(*others: Collection[str]) -> Callable[[F], F]:
+def checked(*others: Collection[str], elsewhere: Mapping[str, str] | None = None) -> Callable[[F], F]:
     """Decorator: refuse keywords that neither the function nor ``others`` have, before it is called.
 
-    ``others`` are the keywords that it passes on. The TypeError of Python is not a JellyError, and would name the
-    function that the keyword is passed to.
+    ``others`` are the keywords that it passes on, ``elsewhere`` what to write for keywords of other functions. The
+    TypeError of Python is not a JellyError, and would name the function that the keyword is passed to.
     """
 
     def decorate(function: F) -> F:
@@ -51,7 +60,7 @@ def checked(*others: Collection[str]) -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             if not given.keys() <= known:
-                refuse_unknown(given, known)
+                refuse_unknown(given, known, elsewhere=elsewhere)
             return function(*args, **given)
 
         return cast(F, call)

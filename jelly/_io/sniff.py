@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from jelly.errors import JellyError, JellyFormatError
+from jelly.errors import JellyError, JellyFormatError, JellySyntaxError
 
 __all__ = ["HEAD", "compression_of", "explain", "is_jelly_patch", "looks_like", "refuse_other"]
 
@@ -125,11 +125,18 @@ def explain(error: JellyError, head: bytes, expected: str, names: Collection[str
         if expected == "jelly":
             error.reason = f"the input is empty: {error.reason.removesuffix('; is it Jelly?')}"
     elif (found := looks_like(head)) is not None:
-        what, name = found
+        what, name = ("Jelly-Patch", "jellyp") if found[1] == "jelly" and is_jelly_patch(head) else found
         if name == expected or name in _READS.get(expected, ()):
             return
         advice = f": read it with {keyword}={name!r}" if keyword and name in names else ""
-        error.reason += f"; it looks like {what}{advice}"
+        looks = f"it looks like {what}{advice}"
+        if isinstance(error, JellySyntaxError):
+            error.reason += f"; {looks}"
+        else:  # frames and rows mean nothing where there are none
+            error.reason = f"{looks} ({error.reason})"
+            error.frame = error.row = error.offset = None
+    elif expected == "jelly" and "is it Jelly?" not in error.reason:
+        error.reason += "; is it Jelly?"
     error.args = (error.reason,)
 
 

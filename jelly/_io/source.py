@@ -25,6 +25,7 @@ from jelly._io.limits import memory_error
 from jelly._io.part_file import PartFile, hold
 from jelly._io.sniff import HEAD, explain
 from jelly._limits import default
+from jelly._sources.names import descriptor_of, is_open_file, is_url, is_web, name_of, split_suffix
 from jelly.errors import JellyArgumentError, JellyError, JellyFormatError, JellyLimitError, JellyTruncatedError
 
 __all__ = [
@@ -35,9 +36,8 @@ __all__ = [
     "SinkWriter",
     "Source",
     "SourceReader",
-    "lock",
-    "split_suffix",
-]
+    "descriptor_of", "is_open_file", "is_url", "is_web", "lock", "name_of", "split_suffix",
+]  # fmt: skip
 
 CHUNK = 1 << 20
 
@@ -48,8 +48,6 @@ Entered = TypeVar("Entered")
 Method = TypeVar("Method", bound=Callable[..., Any])
 Rows = TypeVar("Rows", bound=Sized)
 
-# Names of open descriptors. Shells use them for pipes such as `>(command)`.
-_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
 # Maximum decompressed bytes of any input, and additional bytes for each of its bytes: 1 KB of bz2 can expand to a
 # gigabyte. gzip stays below this limit (1032 per byte), and so does useful data.
 FREE_BYTES = 1 << 23
@@ -58,40 +56,14 @@ MAX_EXPANSION = default("max_expansion")
 # The byte that `lock` locks on Windows, which takes places of 31 bits.
 _FAR = 0x7FFFFFFE
 
-_WEB = re.compile("https?://[^/?#]+", re.I)
 # What servers say of files that they do not know; then the suffix tells more.
 _ANY = re.compile(
     r"application/(?:octet-stream|xml|json|x?-?(?:gzip|zstd|bzip2|xz|compress))|binary/octet-stream|text/(?:plain|xml)"
 )
-# Short for .tar.gz and so on.
-_TAR = {".tgz": ".gz", ".tzst": ".zst", ".tbz2": ".bz2", ".txz": ".xz"}
+# Bytes of a copy of a table that are kept in memory; a larger one is a temporary file.
+HELD_BYTES = 1 << 26
 
 _MAGIC_SIZE = max(map(len, COMPRESSIONS.values()))
-
-
-def split_suffix(name: str) -> tuple[str, str]:
-    """The suffixes of format and compression of a file name, each "" if there is none.
-
-    >>> split_suffix("data/people.nt.gz"), split_suffix("https://example.org/people.ttl?page=1")
-    (('.nt', '.gz'), ('.ttl', ''))
-    """
-    if (host := _WEB.match(name)) is not None:
-        name = re.split("[?#]", name[host.end() :])[0]
-    stem, last = os.path.splitext(os.path.basename(name))
-    if last.lower() in _TAR:
-        return ".tar", _TAR[last.lower()]
-    if last.lower() in COMPRESSIONS:
-        return os.path.splitext(stem)[1].lower(), last.lower()
-    return last.lower(), ""
-
-
-def is_web(name: Any) -> bool:
-    """Whether this is an address of which the body is read.
-
-    >>> is_web("https://example.org/people"), is_web("people.ttl"), is_web("s3://bucket/people.ttl")
-    (True, False, False)
-    """
-    return isinstance(name, str) and _WEB.match(name) is not None
 
 
 def lock(file: Any) -> bool:
@@ -116,18 +88,6 @@ def lock(file: Any) -> bool:
     finally:
         os.lseek(handle, place, os.SEEK_SET)
     return True
-
-
-def descriptor_of(path: str) -> int | None:
-    """The descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/63`` names; None for other paths.
-
-    >>> descriptor_of("/dev/fd/63"), descriptor_of("/dev/stdout"), descriptor_of("/dev/null")
-    (63, 1, None)
-    """
-    found = _DESCRIPTOR.fullmatch(path)
-    if found is None:
-        return None
-    return int(found[2]) if found[2] else {"stdout": 1, "stderr": 2}[found[1]]
 
 
 def open_local(path: str) -> BinaryIO:
@@ -181,7 +141,12 @@ def _joined(chunks: Iterable[Any]) -> Callable[[int], Any]:
             chunk = next(iterator, None)
             if chunk is None:
                 return b""
-            rest = memoryview(chunk).cast("B")
+            try:
+                rest = memoryview(chunk).cast("B")
+            except TypeError:
+                kind = type(chunk).__name__
+                why = f"a chunk is a {kind}: expected bytes; jelly.read takes a list of sources"
+                raise JellyArgumentError(why) from None
         data, rest = (rest, memoryview(b"")) if size < 0 else (rest[:size], rest[size:])
         return bytes(data)
 
@@ -195,7 +160,8 @@ class Source:
     read if known, ``bytes_read`` how many were. gzip, zstd, bz2 and xz are told by their magic bytes;
     they may expand to ``max_expansion`` times their size, and 8 MiB, else it is a JellyLimitError.
 
-    A str that begins with http:// or https:// is an address, of which the body is read. ``media_type`` is the type that
+    A str that begins with http:// or https:// is an address, of which the body is read. fsspec opens other URLs, and
+    its ``OpenFile`` objects are opened. ``media_type`` is the type that
     its server tells, or what a file object of a library for the web has in ``headers``, if that is a format; else None.
     ``accept`` is what the server is asked for.
     """
@@ -210,17 +176,16 @@ class Source:
         # The first decompressed bytes, and the further arguments of `explain` for them.
         self.head: bytes = b""
         self.expected: tuple[str, Collection[str], str] | None = None
+        # Whether what is there is to be given at once.
+        self.is_live: bool = getattr(src, "is_live", False) is True
         self._close: Callable[[], None] | None = None
         self._whole: memoryview | None = None
         read: Callable[[int], Any]
         media_type = ""
         if isinstance(src, str | os.PathLike) and os.fspath(src) == "-":
             self._src = src = sys.stdin.buffer
-        if is_web(src):
-            from jelly._io.remote import Body
-
-            src = Body(src, accept)
-            self._close = src.close
+        if isinstance(src, str) and is_url(src):
+            src = self._at_url(src, accept)
         if isinstance(src, str | os.PathLike):
             self.name = str(os.fspath(src))
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -230,24 +195,42 @@ class Source:
             self._whole = memoryview(src).cast("B")
             self.size = len(self._whole)
             read = _joined([self._whole])
-        elif hasattr(src, "read"):
-            name = getattr(src, "name", "")
-            self.name = name if isinstance(name, str) else ""
+        elif hasattr(src, "read") or is_open_file(src):
+            self.name = self.name or name_of(src)
+            if not hasattr(src, "read"):
+                self._close = src.close
+                self._src = src = src.open()
             told = getattr(getattr(src, "headers", None), "get", lambda _: None)("Content-Type")
             if isinstance(told, str):
                 media_type = told
                 self.name = self.name or str(getattr(src, "url", "") or "")
             # read1 gives what is there instead of waiting for a whole chunk: live streams want that.
             read = getattr(src, "read1", src.read)
+        elif hasattr(src, "__aiter__"):
+            raise JellyArgumentError("the source is asynchronous: read it with jelly.aread")
         elif hasattr(src, "__iter__"):
             read = _joined(src)
         else:
             raise JellyArgumentError(
-                f"cannot read from {type(src).__name__}: expected a path, bytes, a binary file or an iterable of chunks"
+                f"cannot read from {type(src).__name__}: expected a path, URL, bytes, binary file or chunks of bytes"
             )
         self._raw = _Raw(read)
         is_any = _ANY.fullmatch(media_type.partition(";")[0].strip().lower())
         self.media_type: str | None = None if is_any else media_type or None
+
+    def _at_url(self, url: str, accept: str) -> Any:
+        """What is read at an address or URL; the URL itself if it is that of a file."""
+        from jelly._io.remote import Body, open_url
+
+        if is_web(url):
+            src: Any = Body(url, accept)
+        elif os.path.exists(url):
+            return url
+        else:
+            self.name = url
+            self._src = src = open_url(url, {})
+        self._close = src.close
+        return src
 
     @property
     def bytes_read(self) -> int:
@@ -272,6 +255,32 @@ class Source:
         finally:
             if place is not None:
                 src.seek(place)
+
+    @contextlib.contextmanager
+    def file(self) -> Iterator[Any]:
+        """The decompressed bytes as a file that can seek, or the path of one. What cannot seek is copied at first."""
+        head = self._raw.head(_MAGIC_SIZE)
+        is_plain = not any(head.startswith(magic) for magic in COMPRESSIONS.values())
+        try:
+            if is_plain and self._whole is not None:
+                yield io.BytesIO(self._whole)
+            elif is_plain and isinstance(self._src, str | os.PathLike) and os.path.isfile(self.name):
+                self.head = head
+                yield self.name
+            elif is_plain and callable(seekable := getattr(self._src, "seekable", None)) and seekable():
+                self._src.seek(-self._raw.count, os.SEEK_CUR)
+                yield self._src
+            else:
+                import tempfile  # which takes some time
+
+                with tempfile.SpooledTemporaryFile(max_size=HELD_BYTES) as copy:
+                    for chunk in self.chunks():
+                        copy.write(chunk)
+                    copy.seek(0)
+                    yield copy
+            self._raw.count = self.size or self._raw.count
+        finally:
+            self.close()
 
     def chunks(self, size: int = CHUNK) -> Iterator[Any]:
         """The bytes in chunks of about ``size``; a bytes object is one chunk. Closes the file if it was opened here."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Any
 
@@ -22,6 +23,7 @@ from jelly._io.drain import drain
 from jelly._io.settings import refuse_unknown
 from jelly._io.source import SinkWriter, Source
 from jelly._options import (
+    COLUMN_VERSION,
     MAX_TABLE_SIZE,
     LogicalType,
     Options,
@@ -52,6 +54,7 @@ _NOUNS = {
 }
 # What can be widened.
 ALL_FIELDS = frozenset(_NOUNS)
+_FLAGS = frozenset({"rdf_star", "generalized_statements"})
 
 
 class LateError(JellyOptionsError):
@@ -83,8 +86,11 @@ def open_fields(options: StreamOptions | PatchOptions | Mapping[str, Any] | None
     return frozenset(left)
 
 
-def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: Collection[str]) -> dict[str, Any]:
+def missing(options: StreamOptions | PatchOptions, batch: Batch, allowed: AbstractSet[str]) -> dict[str, Any]:
     """The fields, with the values, that the Batch needs and the options lack; only ``allowed`` ones."""
+    if allowed and isinstance(options, StreamOptions) and options.version == COLUMN_VERSION:
+        # Of the flags columns have none: what would need them is an error, which names its term.
+        allowed = allowed - _FLAGS
     return {name: value for name, value in lacking(options, batch).items() if name in allowed} if allowed else {}
 
 
@@ -135,7 +141,7 @@ class WideningEncoder:
         self,
         options: StreamOptions | PatchOptions,
         make: Callable[[Any], Any],
-        allowed: Collection[str],
+        allowed: AbstractSet[str],
         writer: SinkWriter | Memory | None = None,
     ) -> None:
         self.allowed = allowed

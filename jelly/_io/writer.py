@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from jelly._core.base.batch import Batch
 from jelly._core.jelly.encoder import Encoder
@@ -45,18 +46,21 @@ class Writer(SinkWriter):
         statement decides. By default a flat stream whose options announce what its statements need, see Notes.
     format : str, optional
         Name, suffix or media type of the format, as for `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame, lookup entries included (0: unlimited). In grouped streams only `end_frame` ends a
-        frame.
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). In grouped streams only `end_frame` ends a frame. By default 256, lookup
+        entries included; in version 3 of Jelly (see `StreamOptions`) 16384 statements.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it. False writes one frame without its length.
     seekable : bool, default False
         Write keyframes and an index, so that `jelly.open` and several threads can read any part of the file. Other
-        readers ignore them.
+        readers ignore them. Only for Jelly; a compressed file is seekable once it is unpacked.
     keyframe_rows : int, default 131072
         Statements from one keyframe to the next, if ``seekable``.
+    index : {"terms"}, optional
+        Also write filters into the index, which makes the file ``seekable``: `find` and filters of tables then read
+        only the parts of the file that may hold what they look for. The file becomes some 4 % larger. Only for Jelly.
     keep_labels : bool, default False
         Raise an error for a blank node label that the format cannot hold. By default such a node gets another label,
         the same one for the same label.
@@ -94,6 +98,8 @@ class Writer(SinkWriter):
     same label is the same node. In a grouped stream each frame is a graph or dataset of its own, and whether labels
     refer to other frames is for the caller to say. In `jelly.messages` the scope is the message.
 
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
+
     Examples
     --------
     >>> import io, jelly
@@ -112,11 +118,12 @@ class Writer(SinkWriter):
         options: StreamOptions | Mapping[str, Any] | None = None,
         *,
         format: str | None = None,
-        frame_rows: int = 256,
+        frame_rows: int | None = None,
         frame_bytes: int = 1_000_000,
         delimited: bool = True,
         seekable: bool = False,
         keyframe_rows: int = KEYFRAME_ROWS,
+        index: Literal["terms"] | None = None,
         keep_labels: bool = False,
         library: TermAdapter | None = None,
         **settings: Any,
@@ -126,9 +133,13 @@ class Writer(SinkWriter):
             frame_rows=frame_rows,
             frame_bytes=frame_bytes,
             delimited=delimited,
-            keyframe_rows=keyframe_rows if seekable else 0,
+            keyframe_rows=keyframe_rows if seekable or index else 0,
         )
+        if index not in (None, "terms"):
+            raise JellyArgumentError(f"index must be 'terms' or None, not {index!r}")
         self._settings: dict[str, Any] = {"keep_labels": keep_labels, **settings}
+        if index is not None:
+            self._settings["filters"] = True
         self._given = options
         self._allowed: frozenset[str] | None = None  # options that may be widened
         self._library = library
@@ -142,6 +153,10 @@ class Writer(SinkWriter):
         try:
             self.format: Format = find(format, self._sink.name)
             refuse_unknown(settings, self.format.writing, self.format.title)
+            if index is not None and self.format is not JELLY:
+                raise JellyArgumentError(f"index= does not go with {self.format.title}")
+            if seekable and self.format is not JELLY:
+                raise JellyArgumentError(f"seekable=True does not go with {self.format.title}, only with Jelly")
             if isinstance(options, StreamOptions):
                 self._start(4 if options.physical_type > PhysicalType.TRIPLES else 3)
         except BaseException:
@@ -348,6 +363,8 @@ def _open(arity: int, settings: Mapping[str, Any], options: StreamOptions) -> An
 def _check_options(options: Any) -> None:
     if options is not None and not isinstance(options, StreamOptions | Mapping):
         raise JellyArgumentError(f"options must be StreamOptions, not {type(options).__name__}")
+    if isinstance(options, Mapping):
+        refuse_unknown(options, [field.name for field in fields(StreamOptions)], "StreamOptions")
 
 
 def _options(given: StreamOptions | Mapping[str, Any] | None, arity: int) -> StreamOptions:
@@ -395,7 +412,7 @@ def write(
     return writer.statements
 
 
-@checked()
+@checked(elsewhere={"format": "dumps writes Jelly; use jelly.write(io.BytesIO(), statements, format=...)"})
 def dumps(
     statements: Iterable[Any],
     options: StreamOptions | Mapping[str, Any] | None = None,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
 
 from jelly._core.base.batch import Batch
@@ -15,11 +17,21 @@ from jelly._formats.registry import JELLY, SEEKING
 from jelly._io.reader import Frame, frames_of
 from jelly._io.settings import checked, fitted, refuse_unknown
 from jelly._io.sniff import HEAD, refuse_other
-from jelly._io.source import open_local
+from jelly._io.source import is_open_file, is_url, open_local
 from jelly._options import StreamOptions
-from jelly._seekable.index import Index, Keyframe, first_options, pipelined, read_index, read_segment, reader_at
+from jelly._seekable.filters import Filters, Query, read_filters
+from jelly._seekable.index import (
+    Index,
+    Keyframe,
+    first_options,
+    pipelined,
+    read_index,
+    read_segment,
+    reader_at,
+    refuse_closed,
+)
 from jelly._seekable.sidecar import read_sidecar
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 if TYPE_CHECKING:
     from jelly._find.find import Matches
@@ -63,6 +75,11 @@ class IndexedFile(Generic[Item]):
             raise
         self.index: Index = index
         self._read_at = reader_at(self._file)
+        self._opener = opener
+        self._stack = ExitStack()
+        self._lock = Lock()
+        self._has_looked = False  # for filters
+        self._filters: Filters | None = None
 
     def __enter__(self: Opened) -> Opened:
         return self
@@ -72,6 +89,7 @@ class IndexedFile(Generic[Item]):
 
     def close(self) -> None:
         """Close the file."""
+        self._stack.close()
         self._file.close()
 
     def __len__(self) -> int:
@@ -123,8 +141,10 @@ class IndexedFile(Generic[Item]):
         Any
             The items of the first task, then those of the second, and so on. Errors name the file.
         """
+        if threads < 1:
+            raise JellyArgumentError(f"threads is {threads}: expected 1 or more")
         try:
-            if threads <= 1 or len(tasks) <= 1:
+            if threads == 1 or len(tasks) <= 1:
                 for task in tasks:
                     yield from task()
             else:
@@ -183,6 +203,51 @@ class JellyFile(IndexedFile[Triple | Quad]):
         options: StreamOptions = self.index.options
         return options
 
+    @property
+    def filters(self) -> Filters | None:
+        """The filters of its segments, if it has any: `find` then reads only segments that can match."""
+        with self._lock:
+            if not self._has_looked:
+                refuse_closed(self._file)
+                self._filters, self._stack = read_filters(self.path, self._file, self.index, self._opener)
+                self._has_looked = True
+            return self._filters
+
+    def matching(self, query: Query | None) -> list[int] | None:
+        """The numbers of the segments that may hold statements of a query of filters; None for all of them.
+
+        Parameters
+        ----------
+        query : Query, optional
+            What is looked for.
+
+        Returns
+        -------
+        list of int or None
+            Numbers of segments, in order.
+        """
+        return None if query is None or self.filters is None else self.filters.matching(query)
+
+    def chosen(self, query: Query | None, threads: int = 1) -> Iterator[Batch]:
+        """Iterate over the Batches of all segments that may hold statements of a query of filters.
+
+        Parameters
+        ----------
+        query : Query, optional
+            What is looked for.
+        threads : int, default 1
+            Number of threads.
+
+        Yields
+        ------
+        Batch
+            The Batches in order.
+        """
+        segments = self.index.segments()
+        numbers = self.matching(query)
+        wanted = segments if numbers is None else [segments[number] for number in numbers]
+        yield from self.run([partial(self._read, segment) for segment in wanted], threads)
+
     def rows(self, start: int = 0, stop: int | None = None, threads: int = 1) -> Iterator[tuple[Batch, int, int]]:
         """Iterate over the Batches that hold a range of statements.
 
@@ -203,7 +268,7 @@ class JellyFile(IndexedFile[Triple | Quad]):
         return (part for part in self.run(self.parts(start, stop), threads) if part[1] < part[2])
 
     def parts(
-        self, start: int = 0, stop: int | None = None, *, whole: bool = False
+        self, start: int = 0, stop: int | None = None, *, whole: bool = False, query: Query | None = None
     ) -> list[Callable[[], Iterator[tuple[Batch, int, int]]]]:
         """Split a range of statements into one task per segment, to be called in any thread.
 
@@ -215,6 +280,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
             Statement before which to stop. By default the end of the file.
         whole : bool, default False
             Also yield the Batches of a segment that lie outside the range.
+        query : Query, optional
+            Leave out segments that cannot hold statements of this query of filters.
 
         Returns
         -------
@@ -233,6 +300,9 @@ class JellyFile(IndexedFile[Triple | Quad]):
                     return
 
         segments = self.index.segments_from("statement", start)
+        if (numbers := self.matching(query)) is not None:
+            first = len(self.index.keyframes) - len(segments)
+            segments = [segments[number - first] for number in numbers if number >= first]
         return [partial(part, segment) for segment in segments if segment[0].statement < end]
 
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[Frame]:
@@ -278,7 +348,8 @@ class JellyFile(IndexedFile[Triple | Quad]):
         from jelly._find.find import Matches
         from jelly._find.pattern import Pattern
 
-        return Matches(Pattern(s, p, o, g), partial(self.batches, threads))
+        pattern = Pattern(s, p, o, g)
+        return Matches(pattern, partial(self.chosen, pattern.query(), threads))
 
     def __iter__(self) -> Iterator[Triple | Quad]:
         for batch in self.batches():
@@ -289,14 +360,15 @@ class JellyFile(IndexedFile[Triple | Quad]):
             yield from Materializer(batch).statements(low, high)
 
 
-@checked(SEEKING)
-def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
+@checked(SEEKING, elsewhere={"threads": "pass threads= to batches() of the open file"})
+def open(path: Any, **limits: Any) -> JellyFile:
     """Open a Jelly file for random access.
 
     Parameters
     ----------
     path : str or os.PathLike
-        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed.
+        A file written with ``seekable=True``, or one with a sidecar file made by ``jelly index``. Not compressed. Also
+        a URL or an ``OpenFile`` of fsspec, of which only the parts are read that are asked for.
     **limits : Any
         Limits of the `Decoder`.
 
@@ -307,8 +379,12 @@ def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     JellyError
         If the file has no index.
+    MissingExtraError
+        If fsspec is needed and not installed.
 
     Examples
     --------
@@ -321,4 +397,17 @@ def open(path: str | os.PathLike[str], **limits: Any) -> JellyFile:
     ...     len(file), file[500].o.value, [s.o.value for s in file[998:]]
     (1000, '500', ['998', '999'])
     """
-    return JellyFile(path, **limits)
+    name, opener = _placed(path)
+    return JellyFile(name, opener=opener, **limits)
+
+
+def _placed(path: Any) -> tuple[str, Callable[[str], BinaryIO]]:
+    """The name of a file, and what opens it and its sidecar."""
+    if is_open_file(path):
+        return path.path, path.fs.open
+    name: str = os.fspath(path)
+    if not isinstance(name, str) or not is_url(name) or os.path.exists(name):
+        return name, open_local
+    from jelly._io.remote import open_url
+
+    return name, partial(open_url, storage={})

@@ -30,13 +30,15 @@ from jelly._core.jelly.decoder import Decoder
 from jelly._core.jelly.encoder import options_row, patch_options_row
 from jelly._io.drain import drain
 from jelly._io.source import CHUNK
-from jelly._options import PatchOptions, StreamOptions
+from jelly._options import ROW_VERSION, PatchOptions, StreamOptions
 from jelly.errors import JellyError, JellyFormatError
 
-__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "Index", "Keyframe", "pack_index", "read_index"]
+__all__ = ["INDEX_KEY", "KEYFRAME_ROWS", "SUFFIX", "Index", "Keyframe", "pack_index", "read_index"]
 
 INDEX_KEY = "jelly.index"
 KEYFRAME_ROWS = 1 << 17
+# Of the sidecar of a file.
+SUFFIX = ".idx"
 
 _MAGIC = b"JELLYIDX"
 _HEAD = struct.Struct("<6q")
@@ -47,6 +49,8 @@ _RDF, _PATCH = (1, 6, 3), (2, 7, 4)
 _MAX_INDEX = 1 << 26
 # Maximum bytes of the varint of a frame length.
 _MAX_LENGTH = 10
+# Number of bytes compared at each end of a Jelly file with a sidecar.
+_ENDS = 1 << 16
 
 T = TypeVar("T")
 
@@ -84,6 +88,8 @@ class Index:
     # Returns the decoder state at the keyframe of a number, for files without real keyframes.
     state: Callable[[int], bytes] | None = None
     place: int = 0
+    # Where the index begins, if it is in the file. What comes before it may be filters.
+    at: int | None = None
 
     @property
     def patches(self) -> int:
@@ -94,7 +100,9 @@ class Index:
         """Raise CorruptIndex if the keyframes are not in order, not within the file, or need more bytes than it has."""
         # Rows and frames take at least one byte, so a list of them never needs unexpected memory.
         counts = self.statements, self.frames, self.place // 4
-        if min(counts) < 0 or max(counts) > self.size:
+        # In columns a few bytes can be any number of rows, but these are not in lists.
+        in_columns = getattr(self.options, "version", 0) > ROW_VERSION
+        if min(counts) < 0 or max(counts[in_columns:]) > self.size:
             raise CorruptIndex("it counts what the file cannot hold")
         for before, after in zip(self.keyframes, self.keyframes[1:], strict=False):
             if not (
@@ -184,7 +192,9 @@ def _parse(file: Any, size: int, body: bytes, options: StreamOptions | PatchOpti
     if not 0 <= last_frame < size or _frame_end(file, last_frame) != size:
         raise CorruptIndex("the file has changed since")
     keyframes = (Keyframe(0, 0, 0), *(Keyframe(*numbers[i : i + n_key]) for i in range(n_head, len(numbers), n_key)))
-    index = Index(options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]))
+    index = Index(
+        options, keyframes, statements, frames, size, place=sum(numbers[6:n_head]), at=size - len(body) - _TAIL.size
+    )
     index.check(last_frame)
     return index
 
@@ -200,6 +210,15 @@ def _frame_end(file: Any, offset: int) -> int:
             return int(offset + i + 1 + length)
         shift += 7
     return -1
+
+
+def checksum_ends(file: Any, size: int) -> int:
+    """A checksum of the first and last bytes of the first ``size`` bytes of a file."""
+    length = min(size, _ENDS)
+    file.seek(0)
+    crc = zlib.crc32(file.read(length))
+    file.seek(size - length)
+    return zlib.crc32(file.read(length), crc)
 
 
 def read_exactly(file: Any, n: int) -> bytes:
@@ -305,6 +324,12 @@ def pipelined(tasks: Iterator[Callable[[], Iterator[T]]], threads: int, depth: i
                         queue.get_nowait()
 
 
+def refuse_closed(file: Any) -> None:
+    """JellyError if a file is closed. The number of its descriptor may be that of another file by now."""
+    if getattr(file, "closed", False):
+        raise JellyError("the file is closed: read it before close(), or within its with statement")
+
+
 def reader_at(file: Any) -> Callable[[int, int], bytes]:
     """A function (offset, size) -> bytes over an open file that any thread may call."""
     descriptor = -1
@@ -313,9 +338,7 @@ def reader_at(file: Any) -> Callable[[int, int], bytes]:
     lock = Lock()
 
     def read_part(size: int, offset: int) -> bytes:
-        # The number of a closed descriptor may be that of another file by now.
-        if getattr(file, "closed", False):
-            raise JellyError("the file is closed: read it before close(), or within its with statement")
+        refuse_closed(file)
         if descriptor >= 0 and hasattr(os, "pread"):
             return os.pread(descriptor, size, offset)
         with lock:  # Windows, and files that are not local

@@ -5,7 +5,7 @@ there. Layout, numbers little-endian: the magic number, a CRC-32 and the length 
 the Jelly file, checksum of its first and last bytes, checksum of the stream options, statements, frames, number of
 places; then offset, statement, frame, and offset, length and CRC-32 of the state for each); the states, compressed with
 zlib. That of patches is version 2: the place of the end (`Index.place`) stands behind the number of places, and that of
-each place behind its frame.
+each place behind its frame. Behind all that may stand filters; of a file that has an index they are all there is.
 """
 
 from __future__ import annotations
@@ -15,21 +15,34 @@ import os
 import struct
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, BinaryIO
 
+from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._formats.registry import SEEKING
 from jelly._io.settings import checked, fitted
 from jelly._io.sniff import HEAD, refuse_other
 from jelly._io.source import Sink, open_local
 from jelly._options import PatchOptions, StreamOptions
-from jelly._seekable.index import CorruptIndex, Index, Keyframe, checksum_options, read_exactly
-from jelly.errors import JellyError, JellyFormatError
+from jelly._seekable.filters import FilterBuilder, keyframes_of
+from jelly._seekable.index import (
+    SUFFIX,
+    CorruptIndex,
+    Index,
+    Keyframe,
+    checksum_ends,
+    checksum_options,
+    first_options,
+    read_exactly,
+    read_index,
+    read_segment,
+    reader_at,
+)
+from jelly.errors import JellyArgumentError, JellyError, JellyFormatError
 
 __all__ = ["SUFFIX", "make_sidecar", "read_sidecar"]
-
-SUFFIX = ".idx"
 
 _MAGIC = b"JELLYSID"
 _START = struct.Struct("<8sqq")
@@ -39,20 +52,11 @@ _STATE = 3
 _MAX_HEAD = 1 << 28
 # Maximum bytes of a saved state: it holds the lookup tables.
 _MAX_STATE = 1 << 28
-# Number of bytes compared at each end of the Jelly file.
-_ENDS = 1 << 16
 # Minimum statements from one place to the next.
 _DISTANCE = 1 << 18
+# Of all filters in a sidecar, in bytes. What comes later has only ranges and short lists.
+_MAX_FILTERS = 1 << 33
 _CHUNK = 1 << 20
-
-
-def checksum_ends(file: Any, size: int) -> int:
-    """A checksum of the first and last bytes of the first ``size`` bytes of a file."""
-    length = min(size, _ENDS)
-    file.seek(0)
-    crc = zlib.crc32(file.read(length))
-    file.seek(size - length)
-    return zlib.crc32(file.read(length), crc)
 
 
 @checked(SEEKING)
@@ -63,40 +67,54 @@ def make_sidecar(
     distance: int = _DISTANCE,
     chunk: int = _CHUNK,
     patch: bool = False,
+    terms: bool = False,
     **limits: Any,
 ) -> None:
     """Scan a Jelly file and write ``<path>.idx``, with which `jelly.open` can read any part of it.
 
-    With ``patch`` it is a file of Jelly-Patch, for `jelly.patch.open`.
+    With ``patch`` it is a file of Jelly-Patch, for `jelly.patch.open`. With ``terms`` the sidecar also has filters, see
+    `jelly._seekable.filters`; where the file has an index of its own, nothing else.
     ``progress`` is called with the bytes read and the size. A place is at the end of a ``chunk`` of bytes, at least
     ``distance`` statements after the place before. ``limits`` are those of the `Decoder`. JellyError if the file is
     compressed, not delimited, or broken.
     """
     name = os.fspath(path)
+    if terms and patch:
+        raise JellyArgumentError("a file of patches has no filters of terms")
+    if terms and _add_filters(name, progress, limits):
+        return
+    builder = FilterBuilder(limit=_MAX_FILTERS) if terms else None
     states: list[bytes] = []
     places: list[tuple[int, ...]] = []
     with builtins.open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         decoder = Decoder(patch=patch, **fitted(limits, SEEKING, size))
-        statements = last = 0
+        statements = last = begin = 0
+        options = None  # the first ones: in version 3 they may change
         try:
             refuse_other(file.read(HEAD))
             file.seek(0)
             while data := file.read(chunk):
-                statements += sum(map(len, decoder.feed(data)))
+                statements += _taken(decoder.feed(data), builder)
                 if decoder.delimited is False:
                     raise JellyError("the file is one bare frame: only a delimited stream can have an index")
-                if statements - last >= distance and decoder.offset < size:
+                options = options or decoder.options
+                if statements - last >= distance and decoder.offset < size and not decoder.in_message:
                     places.append((decoder.offset, statements, decoder.frames, decoder.place))
                     states.append(zlib.compress(decoder.save(), 6))
                     last = statements
+                    if builder is not None:
+                        builder.cut(decoder.offset - begin)
+                    begin = decoder.offset
                 if progress is not None:
                     progress(file.tell(), size)
-            statements += sum(map(len, decoder.close()))
+            statements += _taken(decoder.close(), builder)
+            if builder is not None:
+                builder.cut(size - begin)
         except JellyError as error:
             error.source = error.source or name
             raise
-        options = decoder.options
+        options = options or decoder.options
         assert options is not None  # close() refuses a stream without options
         ends = checksum_ends(file, size)
     version, n_head, n_key = _PATCH if patch else _RDF
@@ -107,11 +125,54 @@ def make_sidecar(
         numbers += [*place[:n_key], offset, len(state), zlib.crc32(state)]
         offset += len(state)
     head = struct.pack(f"<{len(numbers)}q", *numbers)
-    sink = Sink(name + SUFFIX)
+    filters = b""
+    if builder is not None:
+        filters = builder.pack([(0, 0), *((place[0], place[1]) for place in places)], size, ends)
+    _write(name + SUFFIX, _START.pack(_MAGIC, zlib.crc32(head), len(head)) + head, *states, filters)
+
+
+def _taken(batches: Iterable[Batch], builder: FilterBuilder | None) -> int:
+    """The number of statements of some Batches, which the filters take in."""
+    number = 0
+    for batch in batches:
+        number += len(batch)
+        if builder is not None:
+            builder.add(batch)
+    return number
+
+
+def _add_filters(name: str, progress: Callable[[int, int], object] | None, limits: dict[str, Any]) -> bool:
+    """Write a sidecar with the filters of a file that has an index of its own; False for other files."""
+    with builtins.open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        limits = fitted(limits, SEEKING, size)
+        try:
+            refuse_other(file.read(HEAD))
+            index = read_index(file, size, partial(first_options, file, False, limits))
+            if index is None:
+                return False
+            builder = FilterBuilder(limit=_MAX_FILTERS)
+            read_at = reader_at(file)
+            for segment in index.segments():
+                _taken(read_segment(read_at, index, segment, **limits), builder)
+                builder.cut(segment[1].offset - segment[0].offset)
+                if progress is not None:
+                    progress(segment[1].offset, size)
+        except CorruptIndex:
+            return False
+        except JellyError as error:
+            error.source = error.source or name
+            raise
+        filters = builder.pack(keyframes_of(index), size, checksum_ends(file, size))
+    _write(name + SUFFIX, filters)
+    return True
+
+
+def _write(path: str, *parts: bytes) -> None:
+    sink = Sink(path)
     try:
-        sink.write(_START.pack(_MAGIC, zlib.crc32(head), len(head)) + head)
-        for state in states:
-            sink.write(state)
+        for part in parts:
+            sink.write(part)
     except BaseException:
         sink.abort()
         raise

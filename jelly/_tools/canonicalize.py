@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from jelly._core.ntriples.canonical import Canonicalizer
 from jelly._formats.registry import FORMATS, READING
-from jelly._io.reader import Reader
+from jelly._io.reader import Reader, is_several, uniform_batches
 from jelly._io.settings import checked
 from jelly._io.source import Progress, Sink
 
@@ -59,8 +59,8 @@ def canonicalize(
 
     Parameters
     ----------
-    src : path, bytes, file or chunks
-        The dataset, in any format that `Reader` reads.
+    src : Any
+        The dataset, as for `read`: also a table, a URL, or several sources, whose blank nodes are apart.
     dst : path or file, optional
         Where to write the document; its suffix may choose a compression. By default the document is returned.
     from_format : str, optional
@@ -98,11 +98,16 @@ def canonicalize(
     (2, {'x': 'c14n0', 'y': 'c14n1'}, 'f3e61f3d')
     """
     work = Canonicalizer(algorithm, max_steps)
-    with Reader(src, format=from_format, **settings) as reader, reader.source.named():
-        reader.source.expected = (reader.format.name, FORMATS, "from_format")
-        for batch in reader.source.watched(reader.batches(), progress):
+    if is_several(src):
+        rows = 0
+        for batch in uniform_batches(src, None, None, {"format": from_format} | settings):
             work.add(batch)
+            rows += len(batch)
+            if progress is not None:
+                progress(0, None, rows)
         work.finish()
+    else:
+        _add_all(work, src, from_format, progress, settings)
     digest = hashlib.new(algorithm)
     if dst is None:
         document = b"".join(work.chunks())
@@ -118,3 +123,13 @@ def canonicalize(
         raise
     sink.close()
     return Canonical(None, digest.hexdigest(), work.statements, work.labels)
+
+
+def _add_all(
+    work: Canonicalizer, src: Any, from_format: str | None, progress: Progress | None, settings: dict[str, Any]
+) -> None:
+    with Reader(src, format=from_format, **settings) as reader, reader.source.named():
+        reader.source.expected = (reader.format.name, FORMATS, "from_format")
+        for batch in reader.source.watched(reader.batches(), progress):
+            work.add(batch)
+        work.finish()

@@ -6,29 +6,33 @@ The options of a Jelly stream come from those of the input and from its first Ba
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._formats.native import default_options
 from jelly._formats.rdf_version import VERSIONS
-from jelly._formats.registry import FORMATS, JELLY, READING, table_kind
-from jelly._io.reader import Reader
+from jelly._formats.registry import FORMATS, JELLY, READING, THRIFT, Content, find, table_kind
+from jelly._io.reader import Reader, is_several
 from jelly._io.settings import checked
-from jelly._io.source import Progress, split_suffix
+from jelly._io.source import Progress, name_of, split_suffix
 from jelly._io.widening import changed, missing, open_fields
 from jelly._io.writer import Writer
-from jelly._options import MIN_NAME_TABLE, PhysicalType, StreamOptions
-from jelly.errors import JellyArgumentError
+from jelly._layouts import Layout
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, ROW_VERSION, PhysicalType, StreamOptions
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
+from jelly.errors import JellyArgumentError, JellyOptionsError, JellyUnsupportedError
 
 __all__ = ["Conversion", "choose_options", "convert", "join_options"]
 
 # Bytes of Batches that are looked through for a quad.
 MAX_PEEK = 1 << 26
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Conversion:
     skipped: list[tuple[int, str]]
 
 
-@checked(READING - {"format", "delimited"}, {"seekable"}, VERSIONS)
+@checked(READING - {"format", "delimited"}, {"seekable", "index"}, VERSIONS)
 def convert(
     src: Any,
     dst: Any,
@@ -69,52 +73,74 @@ def convert(
     options: StreamOptions | Mapping[str, Any] | None = None,
     strict: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
-    frame_rows: int = 256,
+    frame_rows: int | None = None,
     frame_bytes: int = 1_000_000,
     delimited: bool = True,
     seekable: bool = False,
+    index: Literal["terms"] | None = None,
     progress: Progress | None = None,
     namespaces: Mapping[str, str] | None = None,
     writing: Mapping[str, Any] | None = None,
+    layout: Layout | Literal["ids"] = "flat",
+    threads: int = 1,
+    blank_nodes: Mode | None = None,
+    skolem_base: str | None = None,
+    drop_graphs: bool = False,
     **limits: Any,
 ) -> Conversion:
     """Convert a stream to another format, or rewrite it with other options.
 
-    The input or the output may be a table: a path with the suffix ``.parquet``, ``.arrow`` or ``.csv``, with the
-    columns of the layout ``"flat"`` (see `jelly.arrow`; extra ``arrow``). Of the keywords, stream options, formats,
-    ``strict``, ``seekable`` and limits go with tables.
+    The input or the output may be a table (Parquet, Arrow IPC or CSV; extra ``arrow``) with the columns of a layout of
+    `jelly.arrow`. Options of what is written do not go with a table as the output.
 
     Jelly written from Jelly keeps the stream options, namespaces and metadata, and it keeps the frames where they have
     a meaning (grouped streams, frames with metadata). Jelly written from text is a flat stream.
 
+    ``options={"version": 3}`` writes Jelly-RDF 1.2 (see `StreamOptions`); from Jelly-RDF 1.2 version 2 is
+    written unless you ask for 3. In both directions grouped streams become streams of messages, and the reverse.
+
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `read`: also a list, a glob pattern, a directory, tables, URLs.
     dst : Any
-        The output, as for `Writer`.
+        The output, as for `Writer`; for the layout ``"ids"`` a directory.
     from_format, to_format : str, optional
-        Formats of input and output. By default the suffixes decide.
+        Formats of input and output, also ``"parquet"``, ``"arrow"``, ``"arrows"`` or ``"csv"``. By default the suffixes
+        decide.
     options : StreamOptions or mapping, optional
         Options of the Jelly stream that is written, or only the fields that change.
     strict : bool, default False
         See `Reader`.
     on_error : {"raise", "skip"}, default "raise"
         See `Reader`.
-    frame_rows : int, default 256
-        Maximum rows per frame (0: unlimited).
+    frame_rows : int, optional
+        Maximum rows per frame (0: unlimited). By default 256; in version 3 of Jelly 16384.
     frame_bytes : int, default 1 MB
         Maximum bytes per frame (0: unlimited); a larger statement has a frame of its own.
     delimited : bool, default True
         Write the length of each frame before it.
     seekable : bool, default False
         Write keyframes and an index, see `Writer`.
+    index : {"terms"}, optional
+        Also write filters of terms into the index, see `Writer`.
     progress : callable, optional
         Called after each Batch with the bytes read, the total bytes (None if unknown) and the number of statements.
     namespaces : mapping of str to str, optional
         Prefix declarations (prefix to IRI) to write before those of the source, if the output format supports prefixes.
     writing : mapping, optional
         Further keywords of the output format, see `Writer`.
+    layout : {"flat", "ntriples", "ids"}, default "flat"
+        Columns of a table that is written. With ``"ids"`` it is a directory, see `write_ids`.
+    threads : int, default 1
+        Number of threads that read ahead: several sources, and Jelly files with an index. Only for tables as the
+        output.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
+    drop_graphs : bool, default False
+        Write all statements as triples, for a format without named graphs. A statement of two graphs is written twice.
     **limits : Any
         Further keywords of `Reader`.
 
@@ -145,31 +171,49 @@ def convert(
     (1, b'<a:s> <a:p> "o" .\\n')
     """
     began = time.perf_counter()
-    if (from_format is None and table_kind(src)) or (to_format is None and table_kind(dst)):
-        framing = {"frame_rows": frame_rows != 256, "frame_bytes": frame_bytes != 1_000_000, "delimited": not delimited}
-        others = {"on_error": on_error != "raise", "progress": progress, "namespaces": namespaces, "writing": writing}
-        for name, is_given in (framing | others).items():
+    given = {"strict": strict, "on_error": on_error} | limits
+    target = find(to_format, name_of(dst), tables=True) if layout != "ids" else None
+    if target is None or target.content is Content.TABLE:
+        framing = {"frame_rows": frame_rows is not None, "frame_bytes": frame_bytes != 1_000_000}
+        places = {"delimited": not delimited, "seekable": seekable, "index": index}
+        others = {"options": options, "namespaces": namespaces, "writing": writing, "drop_graphs": drop_graphs}
+        for name, is_given in (framing | places | others).items():
             if is_given:
                 raise JellyArgumentError(f"{name}= does not go with tables")
-        formats = {"from_format": from_format, "to_format": to_format}
-        settings = {**limits, **({"strict": True} if strict else {})}
-        return _convert_table(src, dst, began, **formats, options=options, seekable=seekable, **settings)
-    reader = Reader(src, format=from_format, strict=strict, on_error=on_error, **limits)
-    reader.source.expected = (reader.format.name, FORMATS, "from_format")
+    if target is None:
+        return _convert_to_ids(src, dst, began, threads, blank_nodes, {"format": from_format} | given)
+    versions = any(limits.get(name) is not None for name in VERSIONS)
+    if target.content is Content.TABLE and from_format is None and table_kind(src) and not versions:
+        from jelly._formats.table_files import read_table_file, write_table_file
+
+        # The same columns, whatever their layout.
+        rows = write_table_file(dst, read_table_file(src), kind=target.name)
+        return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
+    reader: Reader | _Several
+    if threads > 1 or blank_nodes is not None or is_several(src):
+        reader = _Several(Sources(src, blank_nodes, skolem_base, format=from_format, **given), threads)
+    else:
+        reader = Reader(src, format=from_format, **given)
+        reader.source.expected = (reader.format.name, FORMATS, "from_format")
+    if target.content is Content.TABLE and layout != "ids":
+        return _convert_to_table(reader, dst, target.name, layout, progress, began)
     with reader:
-        batches = reader.source.watched(reader.batches(), progress)
+        batches = reader.watched(progress)
         # The first Batch tells the options, so that a source that cannot be read leaves the destination alone.
         held, arity = _look(batches, reader)
         chosen = choose_options(options, reader, arity)
+        if drop_graphs:
+            chosen = changed(chosen, {"physical_type": PhysicalType.TRIPLES})
         allowed = open_fields(options)
         # Namespaces may come late. A file can be written again then, a pipe cannot.
         late_version = chosen.version if reader.options is None and "version" in allowed else 0
         if late_version:
             chosen = chosen.replace(version=0)
-        if namespaces:
-            chosen = chosen.replace(version=2)
+        if namespaces and chosen.version < ROW_VERSION:
+            chosen = chosen.replace(version=ROW_VERSION)
         if held:
-            chosen = changed(chosen, missing(chosen, held[0], allowed))
+            first = _without_graphs(held[0]) if drop_graphs else held[0]
+            chosen = changed(chosen, missing(chosen, first, allowed))
         writer = Writer(
             dst,
             chosen,
@@ -178,14 +222,19 @@ def convert(
             frame_bytes=frame_bytes,
             delimited=delimited,
             seekable=seekable,
+            index=index,
             **(writing or {}),
         )
         writer.allow(allowed, version=late_version)
-        with writer:
+        with _advice(drop_graphs), writer:
             for name, iri in (namespaces or {}).items():
                 writer.namespace(name, iri)
             batch: Batch | None
             while (batch := held.pop(0) if held else next(batches, None)) is not None:
+                if drop_graphs:
+                    for _, _, name, iri in batch.namespaces:
+                        writer.namespace(name, iri)
+                    batch = _without_graphs(batch)
                 # Metadata belongs to its frame, so that frame has to stay one.
                 writer.add_batch(batch, keep_frames=True if batch.metadata else None)
                 batch = None  # before the next one takes memory
@@ -199,18 +248,91 @@ def convert(
     )
 
 
-def _convert_table(src: Any, dst: Any, began: float, **settings: Any) -> Conversion:
-    from jelly._formats.table_files import convert_table
-
-    statements = convert_table(src, dst, **settings)
-    read, written = (
-        os.path.getsize(path) if isinstance(path, str | os.PathLike) and os.path.isfile(path) else 0
-        for path in (src, dst)
-    )
-    return Conversion(statements, read, written, time.perf_counter() - began, 0, [])
+def _without_graphs(batch: Batch) -> Batch:
+    """The statements as triples, without frames."""
+    return select(batch, slice(None), triples=True)
 
 
-def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:
+@contextlib.contextmanager
+def _advice(drop_graphs: bool) -> Iterator[None]:
+    """Add to the error for a named graph that graphs can be dropped."""
+    try:
+        yield
+    except (JellyUnsupportedError, JellyOptionsError) as error:
+        if "named graph" in error.reason and not drop_graphs:
+            error.reason += "; or drop the graphs with drop_graphs=True"
+            error.args = (error.reason,)
+        raise
+
+
+class _Several:
+    """Several sources, as a `Reader` of one stream."""
+
+    options = None
+    # As in these, there may be triples and then quads, and namespaces.
+    format = THRIFT
+
+    def __init__(self, sources: Sources, threads: int = 1) -> None:
+        self._sources = sources
+        self._threads = threads
+        self.bytes_read = 0
+        self.n_skipped = 0
+        self.skipped: list[tuple[int, str]] = []
+
+    def __enter__(self) -> _Several:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def watched(self, progress: Progress | None) -> Iterator[Batch]:
+        rows = 0
+        for batch in self._sources.batches(self._threads, self._ended):
+            yield batch
+            rows += len(batch)
+            del batch  # before the next one takes memory
+            if progress is not None:
+                progress(self.bytes_read, None, rows)
+
+    def _ended(self, reader: Reader) -> None:
+        self.bytes_read += reader.bytes_read
+        self.n_skipped += reader.n_skipped
+        self.skipped += reader.skipped
+
+
+def _convert_to_table(
+    reader: Reader | _Several, dst: Any, kind: str, layout: Layout, progress: Progress | None, began: float
+) -> Conversion:
+    from jelly._formats.table_files import write_table_file
+    from jelly.arrow import from_batches
+
+    with reader:
+        rows = write_table_file(dst, from_batches(reader.watched(progress), layout=layout), kind=kind)
+    seconds = time.perf_counter() - began
+    return Conversion(rows, reader.bytes_read, _bytes_of(dst), seconds, reader.n_skipped, reader.skipped)
+
+
+def _convert_to_ids(
+    src: Any, dst: Any, began: float, threads: int, blank_nodes: Mode | None, settings: dict[str, Any]
+) -> Conversion:
+    from jelly._ids.tables import write_ids
+
+    if blank_nodes == "skolemize":
+        raise JellyArgumentError('blank_nodes="skolemize" does not go with layout="ids": blank nodes are nodes there')
+    rows = write_ids(dst, src, scope=blank_nodes != "keep", threads=threads, **settings)
+    return Conversion(rows, _bytes_of(src), _bytes_of(dst), time.perf_counter() - began, 0, [])
+
+
+def _bytes_of(path: Any) -> int:
+    """Bytes of a file, or of those in a directory; 0 if there is none."""
+    if not isinstance(path, str | os.PathLike):
+        return 0
+    if os.path.isdir(path):
+        return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
+    return os.path.getsize(path) if os.path.isfile(path) else 0
+
+
+def _look(batches: Iterator[Batch], reader: Reader | _Several) -> tuple[list[Batch], int]:
     """The first Batches, and whether the stream is one of triples or quads (3 or 4).
 
     Where quads may follow triples, as many as it takes to know; beyond MAX_PEEK bytes it is taken for one of quads.
@@ -227,7 +349,7 @@ def _look(batches: Iterator[Batch], reader: Reader) -> tuple[list[Batch], int]:
     return held, 3 if held else _arity(reader)
 
 
-def _arity(reader: Reader) -> int:
+def _arity(reader: Reader | _Several) -> int:
     """3 or 4 for a source without a single statement."""
     if reader.format is JELLY:
         return 3 if reader.options is None or reader.options.physical_type == PhysicalType.TRIPLES else 4
@@ -249,8 +371,9 @@ def join_options(options: Iterable[StreamOptions]) -> StreamOptions:
             changes["physical_type"] = other.physical_type
         for name in ("rdf_star", "generalized_statements"):
             changes[name] = getattr(first, name) or getattr(other, name)
-        for name in ("version", "max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
+        for name in ("max_name_table_size", "max_prefix_table_size", "max_datatype_table_size"):
             changes[name] = max(getattr(first, name), getattr(other, name))
+        changes["version"] = min(max(first.version, other.version), ROW_VERSION)
         first = changed(first, changes)
     return first
 
@@ -262,16 +385,22 @@ def _size(writer: Writer) -> int:
     return writer.bytes_written
 
 
-def choose_options(options: StreamOptions | Mapping[str, Any] | None, reader: Reader, arity: int) -> StreamOptions:
+def choose_options(
+    options: StreamOptions | Mapping[str, Any] | None, reader: Reader | _Several, arity: int
+) -> StreamOptions:
     """The options to write with what ``reader`` reads: those given, or those of the source with changes."""
     source = reader.options
     # Namespaces may come late, when the version is written already.
-    version = source.version if source is not None else 2 if reader.format.namespaces else 0
+    version = min(source.version, ROW_VERSION) if source is not None else 2 if reader.format.namespaces else 0
     if isinstance(options, StreamOptions):
         if options.version == 0:
             options = options.replace(version=version)
         return options
     base = source or default_options(arity).replace(version=version)
+    if base.version == COLUMN_VERSION:
+        # Columns are written where somebody asks for them.
+        asked = (options or {}).get("version") == COLUMN_VERSION
+        base = base.replace(rdf_version="") if asked else base.replace(version=ROW_VERSION)
     if base.max_name_table_size < MIN_NAME_TABLE:
         base = base.replace(max_name_table_size=MIN_NAME_TABLE)
     return changed(base, options or {})

@@ -32,7 +32,10 @@ CATALOGUE_SIZE = 20_000
 # Maximum seconds to measure one speed; the best run counts.
 PATIENCE = 0.4
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+# Beside the sources: those of this file, or those of a folder where an installed package is run.
+SHARED = next(
+    (path for path in (Path(__file__).parents[3] / "shared", Path.cwd().parent / "shared") if path.is_dir()), Path()
+).resolve() / "data"
 FILES = ("iot-weather/assist-iot-weather-100k.nt.gz", "movies/30kmovies.nt.gz", "vocabs-quads/vocabs.nq.gz")
 
 _BASE = "http://library.example/"
@@ -188,6 +191,8 @@ def _finish(row: list[str]) -> None:
         # A terminal that cannot show blocks gets number signs.
         print("  " + (line if (sys.stdout.encoding or "").lower().startswith("utf") else line.replace("█", "#")))
     command, sample = Path(sys.executable).with_name("jelly"), Path(str(files("jelly"))) / "data" / "demo.nq"
+    if (beside := Path.cwd() / "jelly" / "data" / "demo.nq").exists():
+        sample = beside
     here = [os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path) for path in (command, sample)]
     print("\nTry next:")
     print(f"  {here[0]} convert {here[1]} library.jelly")
@@ -207,7 +212,7 @@ def main() -> int:
     print("Converts N-Triples and N-Quads to Jelly, back to text, and to Python terms, in memory.")
     print("ratio: text / Jelly in bytes, plain and compressed. Speeds: million statements per second, one thread.")
     _show(rows)
-    if not all((SHARED / name).exists() for name in FILES):
+    if SHARED.is_dir() and not all((SHARED / name).exists() for name in FILES):
         print(f"Some of the data in {SHARED} is missing: only the rest was used.")
     if wrong:
         print(f"DIFFERENT after the round trip: {', '.join(wrong)}")

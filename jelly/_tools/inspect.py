@@ -22,6 +22,7 @@ from jelly._io.settings import LIMITS, checked, fitted
 from jelly._io.source import MAX_EXPANSION, Source, split_suffix
 from jelly._limits import default
 from jelly._options import PatchOptions, StreamOptions
+from jelly._sources.segments import open_filtered
 from jelly.errors import JellyError
 
 __all__ = ["FrameInspection", "Inspection", "inspect"]
@@ -104,6 +105,8 @@ class Inspection:
         The frames, if ``per_frame`` was asked for.
     problems : list of str
         Problems that show without decoding: rows of unknown kinds, and signs that the file was joined with ``cat``.
+    filter_bytes : int
+        Bytes of the filters in the index of the file or in its sidecar, see ``index`` of `Writer`; 0 without.
     """
 
     options: StreamOptions | PatchOptions
@@ -118,6 +121,7 @@ class Inspection:
     metadata: dict[str, int]
     frames: Sequence[FrameInspection] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    filter_bytes: int = 0
 
     def _repr_html_(self) -> str:
         rows = [(kind, n, self.row_bytes[kind]) for kind, n in self.rows.items() if n]
@@ -304,7 +308,17 @@ def inspect(
         metadata=counter.metadata,
         frames=frames if per_frame else [],
         problems=_problems(counter, limits),
+        filter_bytes=0 if patch else _filter_bytes(src),
     )
+
+
+def _filter_bytes(src: Any) -> int:
+    """The size of the filters of a file, if it has any."""
+    file = open_filtered(src, {"format": JELLY.name})
+    if file is None:
+        return 0
+    with file:
+        return 0 if file.filters is None else file.filters.size
 
 
 def _problems(counter: RowCounter, settings: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
@@ -17,16 +17,17 @@ from jelly._core.jelly.frame_scan import KINDS, RowCounter
 from jelly._core.ntriples.statement_table import StatementTable
 from jelly._core.terms.materialize import Materializer
 from jelly._formats.registry import JELLY, READING, Format, find, format_of
-from jelly._io.reader import ACCEPT, Reader, read
+from jelly._io.reader import ACCEPT, Reader, is_several, read
 from jelly._io.reader import options as read_options
 from jelly._io.settings import LIMITS, checked, fitted, refuse_unknown
 from jelly._io.sniff import explain
-from jelly._io.source import MAX_EXPANSION, Source
-from jelly._options import StreamOptions
+from jelly._io.source import MAX_EXPANSION, Source, name_of
+from jelly._options import ROW_VERSION, StreamOptions
+from jelly._sources.sources import expand
 from jelly._tools.blank_nodes import differences
 from jelly._tools.compare import BlankNodeBijection, as_quad
 from jelly._tools.inspect import UNKNOWN_ROW, restart_problem
-from jelly.errors import JellyError
+from jelly.errors import JellyArgumentError, JellyError
 
 __all__ = ["Problem", "validate"]
 
@@ -71,6 +72,8 @@ class Problem:
         Byte in the decompressed stream, from 0.
     line : int or None
         Line of a text, from 1.
+    source : str or None
+        With several sources the path or URL of this one, or its number.
     """
 
     message: str
@@ -78,6 +81,7 @@ class Problem:
     row: int | None = None
     offset: int | None = None
     line: int | None = None
+    source: str | None = None
 
     def __str__(self) -> str:
         place = [
@@ -117,7 +121,8 @@ def validate(
     Parameters
     ----------
     src : Any
-        The input, as for `Reader`.
+        The input, as for `read`: also a list, a glob pattern, a directory, table files, URLs. Several are checked one
+        after the other.
     format : str, optional
         Format of the input. By default the suffix of the file decides; a file with an unknown suffix is Jelly.
     against : Any, optional
@@ -156,6 +161,14 @@ def validate(
     >>> [str(problem) for problem in jelly.validate(jelly.dumps([(s, p, o)])[:20])]  # doctest: +ELLIPSIS
     ['frame 0, byte 20: the stream ends inside a frame: ... more bytes were expected; the rest ... was not checked']
     """
+    several = expand(src) if is_several(src) else [src]
+    if len(several) > 1:
+        return _validate_several(
+            several, limit,
+            format=format, against=against, against_format=against_format, ordered=ordered, options=options,
+            frame=frame, delimited=delimited, progress=progress, joined=joined, **limits,
+        )  # fmt: skip
+    [src] = several
     source = Source(src, limits.get("max_expansion", MAX_EXPANSION), ACCEPT)
     known = format_to_check(format or source.media_type, source.name)
     if known is not JELLY:
@@ -208,10 +221,23 @@ def validate(
     return check.sorted()
 
 
+def _validate_several(sources: list[Any], limit: int, **settings: Any) -> list[Problem]:
+    """`validate` for sources, one after the other."""
+    if settings["against"] is not None and len(sources) > 1:
+        raise JellyArgumentError("against= goes with one source, not with several")
+    found: list[Problem] = []
+    for number, source in enumerate(sources):
+        if len(found) < limit:
+            name = name_of(source) or f"source {number}"
+            problems = validate(source, limit=limit - len(found), **settings)
+            found += [replace(problem, source=name) for problem in problems]
+    return found[:limit]
+
+
 def format_to_check(format: str | None, name: str) -> Format:
     """The format; Jelly if the suffix of the file is unknown."""
     try:
-        return find(format, name)
+        return find(format, name, tables=True)
     except JellyError:
         if format is not None:
             raise
@@ -362,8 +388,8 @@ class Check:
 
     def _check_flags(self, batch: Batch) -> None:
         options = batch.options or self._options
-        if options is None:
-            return
+        if options is None or options.version > ROW_VERSION:
+            return  # in columns there is nothing that the Decoder lets pass
         if options.version == 1:
             for _, _, name, _ in batch.namespaces:
                 place = self._declared[self._namespaces].tolist() if self._namespaces < len(self._declared) else ()

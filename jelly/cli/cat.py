@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -13,12 +12,23 @@ from typing import Any
 import click
 
 import jelly
-from jelly._io.remote import is_url
+from jelly._formats.registry import TABLE_FORMATS
+from jelly._io.source import is_url
 from jelly._io.widening import changed, missing, open_fields
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly._tools.convert import choose_options, join_options
 from jelly.cli.common import STATEMENTS, blank_node_options, reading_options
-from jelly.cli.reading import FORMAT, from_option, settings_of, wide_advice, wide_changes, wide_options
+from jelly.cli.reading import (
+    WITH_TABLES,
+    expanded,
+    from_option,
+    refuse_terminal,
+    settings_of,
+    wide_advice,
+    wide_changes,
+    wide_options,
+    write_batches,
+)
 
 __all__ = ["cat"]
 
@@ -26,7 +36,7 @@ __all__ = ["cat"]
 @click.command("cat", short_help="Print the statements of files as N-Quads.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
-@click.option("--to", "to_format", type=FORMAT, default="nq", show_default=True, help="Format of the output.")
+@click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
 @wide_options
 @blank_node_options(None, "; default: scope for several files, keep for one")
 @reading_options(*STATEMENTS)
@@ -39,7 +49,8 @@ def cat(
     limits: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Print the statements of files on standard output, one file after the other.
+    """Print the statements of files on standard output, one file after the other. Files may also be tables (Parquet,
+    Arrow, CSV), directories, glob patterns in quotation marks, and URLs of fsspec.
 
     N-Quads without named graphs is N-Triples. Blank nodes of different files stay different nodes: with several files
     the labels get a prefix that depends on the path of the file. Labels that have one from an earlier run stay.
@@ -48,25 +59,31 @@ def cat(
     Examples:
       jelly cat people.jelly | grep Alice
       jelly cat --to jelly monday.jelly tuesday.jelly > both.jelly
+      jelly cat --to parquet monday.jelly tuesday.nq > both.parquet
       jelly cat --blank-nodes keep part1.nt part2.nt > whole.nt
 
     A Jelly stream declares at its start which kinds of statements it may have. The beginning of each file is examined
     for that, so the order of the files does not matter. Kinds that appear only later in a file of N-Triples or RDF
     Thrift need --physical, --generalized, --namespaces or --star.
     """
-    settings = settings_of(files, from_format, limits)
-    labels = BlankNodes(blank_nodes or ("scope" if len(files) > 1 else "keep"), skolem_base)
-    if to_format == "jelly" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    each = expanded(files)
+    settings = settings_of(each, from_format, limits)
+    labels = BlankNodes(blank_nodes or ("scope" if len(each) > 1 else "keep"), skolem_base)
+    refuse_terminal(to_format)
     changes = wide_changes(given)
     if changes and to_format != "jelly":
         raise click.UsageError("--physical, --generalized, --namespaces and --star go with --to jelly")
     with contextlib.ExitStack() as stack:
-        inputs = [_Input(file, each) for file, each in zip(files, settings, strict=True)]
+        inputs = [_Input(file, of_file) for file, of_file in zip(each, settings, strict=True)]
         options: jelly.StreamOptions | None = None
         if to_format == "jelly":
             looked = [found for one in inputs if (found := one.look(stack, changes)) is not None]
             options = changed(join_options(looked), changes) if looked else None
+        if to_format in TABLE_FORMATS:
+            write_batches(
+                to_format, None, (batch for one in inputs for batch in labels.batches(one.source, one.batches(stack)))
+            )
+            return
         if options is None and to_format == "jelly":
             stack.enter_context(jelly.Writer("-", changes or None, format=to_format))
             return

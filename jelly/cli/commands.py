@@ -15,38 +15,47 @@ import click
 from click.core import ParameterSource
 
 import jelly
-from jelly._core.terms.materialize import Materializer
-from jelly._formats.registry import FORMATS, JELLY, SEEKING, TURTLE, Format, table_kind
-from jelly._io.source import is_web, split_suffix
+from jelly._formats.registry import FORMATS, JELLY, TURTLE, Content, Format, having, table_kind
+from jelly._io.source import is_web
 from jelly._layouts import LAYOUTS
 from jelly._options import MAX_TABLE_SIZE
-from jelly._seekable.sidecar import make_sidecar
 from jelly._tools.validate import format_to_check
 from jelly.cli.canonical import canonicalize, hash_
 from jelly.cli.cat import cat
 from jelly.cli.common import (
     STATEMENTS,
     can_have_index,
+    count_of,
     limits_of,
-    parse_range,
     progress_bar,
     quoted_option,
     reading_options,
     say,
     shape_option,
     show,
+    size_of,
 )
 from jelly.cli.errors import INTERRUPTED, in_options, message, silence_stdout
 from jelly.cli.find import find
 from jelly.cli.messages import messages
 from jelly.cli.patch import patch
-from jelly.cli.reading import FORMAT, PHYSICAL, format_of, from_option, opened, settings_of, wide_advice
+from jelly.cli.reading import (
+    PHYSICAL,
+    WITH_TABLES,
+    expanded,
+    format_of,
+    from_option,
+    opened,
+    refuse_terminal,
+    settings_of,
+    wide_advice,
+)
 from jelly.cli.results import results
-from jelly.patch import PATCH_FORMATS
+from jelly.cli.seeking import SEEKING_COMMANDS
+from jelly.cli.verbs import VERBS
 from jelly.stats import stats
 
 _JELLY_LIMITS = tuple(name for name in STATEMENTS if name in JELLY.reading)
-_SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
 
 HEAD_ROWS = 4096  # statements decoded at a time if few are needed
 
@@ -114,7 +123,8 @@ def cli() -> None:
     """
 
 
-for _command in (canonicalize, cat, find, hash_, messages, patch, results):
+_diff = patch.commands["diff"]
+for _command in (canonicalize, cat, _diff, find, hash_, messages, patch, results, *SEEKING_COMMANDS, *VERBS):
     cli.add_command(_command)
 
 
@@ -134,7 +144,9 @@ class _LogicalChoice(click.Choice[str]):
 @click.argument("src", metavar="IN")
 @click.argument("dst", metavar="OUT")
 @from_option
-@click.option("--to", "to_format", type=FORMAT, help="Format of the output (default: by the suffix of the file).")
+@click.option(
+    "--to", "to_format", type=WITH_TABLES, help="Format of the output (default: by the suffix of the file)."
+)
 @click.option("--preset", type=click.Choice(["small", "big"]), help="Sizes of all three lookup tables.")
 @click.option(
     "--names", metavar="N", type=click.IntRange(8, MAX_TABLE_SIZE),
@@ -160,11 +172,23 @@ class _LogicalChoice(click.Choice[str]):
     "--namespaces", "allow_namespaces", is_flag=True,
     help="Allow namespace declarations anywhere in the stream.",
 )
+@click.option(
+    "--jelly", "jelly_version", type=click.Choice(["1.0", "1.1", "1.2"]),
+    help="Version of Jelly-RDF. 1.2 stores statements in columns; it is not final (default: 1.0 or 1.1).",
+)
+@click.option(
+    "--rdf-version", type=click.Choice(["1.1", "1.2-basic", "1.2", "unspecified"]),
+    help="With --jelly 1.2: the RDF version to announce (default: what the terms need).",
+)
+@click.option(
+    "--numbering", type=click.Choice(["P", "S"]),
+    help="With --jelly 1.2: which draft of the schema numbers the fields (default P, that of Jelly-JVM).",
+)
 @click.option("--no-star", is_flag=True, help="Reject quoted triples.")
 @click.option("--stream-name", metavar="NAME", help="Stream name in the stream options.")
 @click.option(
-    "--frame-rows", metavar="N", type=click.IntRange(0), default=256,
-    help="Maximum rows per frame (default 256; 0 = unlimited).",
+    "--frame-rows", metavar="N", type=click.IntRange(0),
+    help="Maximum rows per frame (default 256, with --jelly 1.2 16384; 0 = unlimited).",
 )
 @click.option(
     "--frame-bytes", metavar="N", type=click.IntRange(0), default=1_000_000,
@@ -175,6 +199,10 @@ class _LogicalChoice(click.Choice[str]):
     "--seekable/--no-seekable",
     default=None,
     help="Write an index for random access (default for uncompressed files).",
+)
+@click.option(
+    "--index", type=click.Choice(["terms"]),
+    help='Also write which terms each part of a Jelly file holds, so that "jelly find" reads little of it.',
 )
 @click.option("--strict", is_flag=True, help="Reject text that RDF 1.1 does not allow.")
 @click.option("--skip-errors", is_flag=True, help="Skip lines of N-Triples and N-Quads with errors, and report them.")
@@ -205,6 +233,9 @@ class _LogicalChoice(click.Choice[str]):
 )
 @quoted_option
 @click.option(
+    "--drop-graphs", is_flag=True, help="Write all statements as triples, for a format without named graphs."
+)
+@click.option(
     "--layout", type=click.Choice([*LAYOUTS, "ids"]), default="flat",
     help="Columns of a table (default: flat). With ids OUT is a directory for terms.parquet and triples.parquet.",
 )
@@ -217,7 +248,8 @@ class _LogicalChoice(click.Choice[str]):
 def convert(src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, **given: Any) -> None:
     """Convert IN to OUT. If the conversion fails, OUT is not created or changed.
 
-    IN or OUT may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]).
+    IN or OUT may be a table: .parquet, .arrow or .csv, with the columns of a --layout (needs jelly-rdf[arrow]). IN may
+    be a directory, a glob pattern in quotation marks, or a URL of fsspec, such as s3://bucket/people.nt.
 
     Jelly to Jelly keeps the stream options of the input, except those given here. Standard output without --to is
     N-Quads if IN is Jelly, else Jelly. Jelly files get an index for "jelly slice" and for reading with several
@@ -230,17 +262,18 @@ def convert(src: str, dst: str, from_format: str | None, to_format: str | None, 
       jelly convert --base http://example.org/ people.ttl people.jelly
       curl -s http://example.org/people.nt | jelly convert --from nt - people.jelly.gz
       jelly convert --preset small --physical graphs in.nq out.jelly
+      jelly convert --jelly 1.2 people.jelly columns.jelly
       jelly convert --threads 4 people.jelly people.parquet
+      jelly convert --to csv people.jelly - | head
+      jelly convert 'dump/*.nq.gz' all.jelly
       jelly convert --layout ids people.jelly graph/
     """
     if given["layout"] == "ids":
         _convert_to_ids(src, dst, from_format, quiet, given)
         return
-    if table_kind(src) or table_kind(dst):
-        _convert_table(src, dst, from_format, to_format, quiet, given)
-        return
-    with opened(src, from_format) as (opened_src, source):
-        done = _convert(opened_src, source, dst, to_format, quiet, given)
+    each = expanded([src])
+    with opened(each[0], from_format) as (opened_src, source):
+        done = _convert(opened_src if len(each) == 1 else each, source, dst, to_format, quiet, given)
     if not quiet:
         _summary(done)
 
@@ -250,14 +283,20 @@ def _convert(
 ) -> jelly.Conversion:
     if to_format is None and dst == "-":
         to_format = "nq" if source is JELLY else "jelly"
-    target = format_of(to_format, dst, "--to")
+    target = format_of(to_format, dst, "--to", tables=True)
     if given["seekable"] and given["no_delimited"]:
         raise click.UsageError("--seekable does not go with --no-delimited")
+    _check_index(target, given)
     seekable = given["seekable"]
     if seekable is None:
         seekable = not given["no_delimited"] and target is JELLY and can_have_index(dst)
-    if target is JELLY and dst == "-" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: give a file or a pipe instead of the terminal")
+    if dst == "-":
+        refuse_terminal(target.name)
+    if target.content is Content.TABLE:
+        _refuse_with_tables(given)
+    several = isinstance(src, list)
+    if several:
+        settings_of(src, None, given["limits"])  # refuses unknown suffixes, and limits that no file has
     with (
         wide_advice(),
         progress_bar(f"{source.title} to {target.title}", quiet or (dst == "-" and sys.stdout.isatty())) as progress,
@@ -265,7 +304,7 @@ def _convert(
         return jelly.convert(
             src,
             dst,
-            from_format=source.name,
+            from_format=None if several else source.name,
             to_format=target.name,
             options=_changes(given),
             strict=given["strict"],
@@ -274,12 +313,26 @@ def _convert(
             frame_bytes=given["frame_bytes"],
             delimited=not given["no_delimited"],
             seekable=seekable,
+            index=given["index"],
             progress=progress,
             namespaces=_namespaces(target, given),
             writing=_writing(target, given),
+            layout=given["layout"],
+            threads=given["threads"] if target.content is Content.TABLE else 1,
+            drop_graphs=given["drop_graphs"],
             **_of_syntax(source, given),
-            **limits_of(given["limits"], source.reading, what=source.title),
+            **(given["limits"] if several else limits_of(given["limits"], source.reading, what=source.title)),
         )
+
+
+def _check_index(target: Format | None, given: dict[str, Any]) -> None:
+    if given["index"] is None:
+        return
+    if target is not JELLY:
+        raise click.UsageError(f"--index goes with Jelly only, not with {target.title if target else 'tables'}")
+    for option, other in (("--no-delimited", given["no_delimited"]), ("--no-seekable", given["seekable"] is False)):
+        if other:
+            raise click.UsageError(f"--index does not go with {option}")
 
 
 def _namespaces(target: Format, given: dict[str, Any]) -> dict[str, str]:
@@ -312,34 +365,15 @@ def _of_syntax(source: Format, given: dict[str, Any]) -> dict[str, Any]:
     return wanted
 
 
-def _convert_table(
-    src: str, dst: str, from_format: str | None, to_format: str | None, quiet: bool, given: dict[str, Any]
-) -> None:
-    from jelly._formats.table_files import convert_table
-
-    for name in ("namespaces", "values", "repeat", "message", "quoted", "keep_labels"):
-        if given[name]:
-            option = "prefix" if name == "namespaces" else name.replace("_", "-")
-            raise click.UsageError(f"--{option} does not go with tables")
-    began = time.perf_counter()
-    changes = _changes(given)
-    target = None if table_kind(dst) else format_of(to_format, dst, "--to")
-    seekable = target is JELLY and given["seekable"] is not False and can_have_index(dst)
-    statements = convert_table(
-        src,
-        dst,
-        layout=given["layout"],
-        threads=given["threads"],
-        from_format=from_format,
-        to_format=to_format,
-        options=changes or None,
-        seekable=seekable,
-        **({} if table_kind(src) else limits_of(given["limits"], format_of(from_format, src, "--from").reading)),
-    )
-    seconds = time.perf_counter() - began
-    read, written = (os.path.getsize(path) if os.path.isfile(path) else 0 for path in (src, dst))
-    if not quiet:
-        _summary(jelly.Conversion(statements, read, written, seconds, 0, []))
+def _refuse_with_tables(given: dict[str, Any]) -> None:
+    context = click.get_current_context()
+    of_input = {"limits", "layout", "threads", "strict", "skip_errors", "base", "lenient", "quiet", *STATEMENTS}
+    for option in context.command.params:
+        chosen = context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
+        is_switched_off = option.name == "seekable" and not given["seekable"]
+        names = {"src", "dst", "from_format", "to_format"}
+        if chosen and option.name not in names | of_input and not is_switched_off:
+            raise click.UsageError(f"{option.opts[0]} does not go with tables")
 
 
 def _convert_to_ids(src: str, dst: str, from_format: str | None, quiet: bool, given: dict[str, Any]) -> None:
@@ -384,8 +418,17 @@ def _changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["logical_type"] = jelly.LogicalType[given["logical"].upper().replace("-", "_")]
     if given["generalized"]:
         changes["generalized_statements"] = True
+    if given["jelly_version"]:
+        changes["version"] = 1 + int(given["jelly_version"][-1])
     if given["allow_namespaces"]:
-        changes["version"] = 2
+        if given["jelly_version"] == "1.0":
+            raise click.UsageError("--namespaces does not go with --jelly 1.0, which has none")
+        changes.setdefault("version", 2)
+    for name in ("rdf_version", "numbering"):
+        if given[name]:
+            if given["jelly_version"] != "1.2":
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --jelly 1.2")
+            changes[name] = given[name]
     if given["no_star"]:
         changes["rdf_star"] = False
     if given["stream_name"] is not None:
@@ -398,8 +441,8 @@ def _summary(done: jelly.Conversion) -> None:
     ratio = done.bytes_written / done.bytes_read if done.bytes_read else 0
     statements = f"{done.statements:,} statement{'s' * (done.statements != 1)}"
     say(
-        f"{statements}, {_size(done.bytes_read)} -> {_size(done.bytes_written)} ({ratio:.1%}), "
-        f"{done.seconds:.2f} s, {_count(speed)} statements/s"
+        f"{statements}, {size_of(done.bytes_read)} -> {size_of(done.bytes_written)} ({ratio:.1%}), "
+        f"{done.seconds:.2f} s, {count_of(speed)} statements/s"
     )
     if done.n_skipped:
         lines = "line" if done.n_skipped == 1 else "lines"
@@ -408,18 +451,6 @@ def _summary(done: jelly.Conversion) -> None:
             say(f"  line {line}: {message(jelly.JellyError(reason))}", "yellow")
         if done.n_skipped > 5:
             say("  ...", "yellow")
-
-
-def _size(n: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            break
-        n /= 1000
-    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
-
-
-def _count(n: float) -> str:
-    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
 
 
 @cli.command("inspect", short_help="Show options, rows, bytes and frames of a Jelly file.")
@@ -445,8 +476,8 @@ def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, An
     show(found, shape, lambda display: display.show_inspection(file, found))
 
 
-@cli.command(short_help="Check a file and list its problems.")
-@click.argument("file")
+@cli.command(short_help="Check files and list their problems.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--against", metavar="FILE",
     help="A file (Jelly, N-Triples, N-Quads) that must contain the same statements.",
@@ -461,7 +492,7 @@ def inspect_(file: str, per_frame: bool, shape: str | None, limits: dict[str, An
 @from_option
 @reading_options(*STATEMENTS)
 def validate(
-    file: str,
+    files: tuple[str, ...],
     against: str | None,
     unordered: bool,
     as_json: bool,
@@ -469,52 +500,71 @@ def validate(
     limits: dict[str, Any],
     **given: Any,
 ) -> None:
-    """Print every problem of a Jelly file with its frame, row and byte. The exit code is 1 if there is one.
+    """Print every problem of Jelly files with its frame, row and byte. The exit code is 1 if there is one.
 
-    If FILE has another format, its syntax errors are printed, and it can be compared.
+    If FILE has another format, its syntax errors are printed, and it can be compared. Files may also be tables,
+    directories and glob patterns in quotation marks.
 
     \b
     Examples:
       jelly validate people.jelly
       jelly validate people.jelly --against people.nt --unordered
+      jelly validate 'dump/*.nq.gz'
     """
-    known = [] if against is None else [format_of(None, against, "a known suffix").reading]
-    if from_format is not None or not is_web(file):
-        limits_of(limits, format_to_check(from_format, "" if file == "-" else file).reading, *known)
-    with progress_bar("Validating") as progress:
-        problems = jelly.validate(
-            file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **limits
-        )
+    each = expanded(files)
+    known = [] if against is None else [format_of(None, against, "a known suffix", tables=True).reading]
+    if against is not None and len(each) > 1:
+        raise click.UsageError("--against goes with one file, not with several")
+    if from_format is not None or not any(map(is_web, each)):
+        names = ["" if file == "-" else file for file in each]
+        limits_of(limits, *(format_to_check(from_format, name).reading for name in names), *known)
+    found: list[tuple[str, jelly.Problem]] = []
+    for file in each:
+        used = limits
+        if len(each) > 1 and not is_web(file):
+            used = having(limits, format_to_check(from_format, file).reading)
+        with progress_bar("Validating") as progress:
+            problems = jelly.validate(
+                file, format=from_format, against=against, ordered=not unordered, progress=progress, **given, **used
+            )
+        found += [(file, problem) for problem in problems]
+        if not as_json:
+            for problem in problems:
+                click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
+            if not problems:
+                click.echo(f"{file}: no problems")
     if as_json:
         fields = ("message", "frame", "row", "offset", "line")
-        click.echo(json.dumps([{name: getattr(problem, name) for name in fields} for problem in problems], indent=2))
-    else:
-        for problem in problems:
-            click.echo(f"{file}: {message(jelly.JellyError(str(problem)))}")
-        if not problems:
-            click.echo(f"{file}: no problems")
-    click.get_current_context().exit(1 if problems else 0)
+        told = [
+            ({"file": file} if len(each) > 1 else {}) | {name: getattr(problem, name) for name in fields}
+            for file, problem in found
+        ]
+        click.echo(json.dumps(told, indent=2))
+    click.get_current_context().exit(1 if found else 0)
 
 
-@cli.command(short_help="Print the first statements of a file.")
-@click.argument("file")
+@cli.command(short_help="Print the first statements of files.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "-n", "number", metavar="N", type=click.IntRange(0), default=10, show_default=True, help="Number of statements."
 )
 @from_option
 @reading_options(*STATEMENTS)
-def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]) -> None:
-    """Print the first statements of a file as N-Quads. Only the needed part of the file is read.
+def head(files: tuple[str, ...], number: int, from_format: str | None, limits: dict[str, Any]) -> None:
+    """Print the first statements of files as N-Quads: N of all together. Only the needed parts of files are read.
+
+    Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in quotation marks.
 
     \b
     Example:
       jelly head -n 3 people.jelly
     """
-    (settings,) = settings_of((file,), from_format, limits)
-    with jelly.Reader(file, batch_rows=min(number or 1, HEAD_ROWS), **settings) as reader:
-        statements = islice(reader, number)
-        with jelly.Writer("-", format="nq") as writer:
-            writer.extend(statements)
+    each = expanded(files)
+    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    statements = jelly.read(each, format=from_format, batch_rows=min(number or 1, HEAD_ROWS), **limits)
+    with jelly.Writer("-", format="nq") as writer:
+        writer.extend(islice(statements, number))
+    statements.close()
 
 
 @cli.command(short_help="Count statements.")
@@ -524,7 +574,8 @@ def head(file: str, number: int, from_format: str | None, limits: dict[str, Any]
 def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any]) -> None:
     """Print the number of statements of each file, and the total of several files.
 
-    Rows of Jelly files are counted without decoding them.
+    Rows of Jelly files are counted without decoding them. Files may also be tables (Parquet, Arrow, CSV), directories
+    and glob patterns in quotation marks.
 
     \b
     Examples:
@@ -532,12 +583,13 @@ def count(files: tuple[str, ...], from_format: str | None, limits: dict[str, Any
       jelly count *.jelly *.nq.gz
     """
     total = 0
-    for file, settings in zip(files, settings_of(files, from_format, limits), strict=True):
+    each = expanded(files)
+    for file, settings in zip(each, settings_of(each, from_format, limits), strict=True):
         with progress_bar("Counting") as progress:
             number = _count_of(file, settings, progress)
         click.echo(f"{number}\t{file}")
         total += number
-    if len(files) > 1:
+    if len(each) > 1:
         click.echo(f"{total}\ttotal")
 
 
@@ -554,67 +606,8 @@ def _count_of(
         return reader.statements
 
 
-@cli.command(short_help="Make an index for random access to a Jelly file.")
-@click.argument("file")
-@reading_options(*_SEEKING_LIMITS)
-def index(file: str, limits: dict[str, Any]) -> None:
-    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
-
-    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited.
-
-    \b
-    Example:
-      jelly index people.jelly
-    """
-    with progress_bar("Indexing") as progress:
-        show = None if progress is None else lambda done, total: progress(done, total, None)
-        make_sidecar(file, progress=show, patch=split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes, **limits)
-
-
-@cli.command("slice", short_help="Print statements A to B of a Jelly file that has an index.")
-@click.argument("file")
-@click.argument("wanted", metavar="A:B", callback=parse_range)
-@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
-@click.option(
-    "--to", "to_format", type=FORMAT,
-    help="Format of the output (default: by the suffix of the file, else nq).",
-)
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
-@reading_options(*_SEEKING_LIMITS)
-def slice_(
-    file: str,
-    wanted: tuple[int, int | None],
-    frames: bool,
-    to_format: str | None,
-    output: str,
-    limits: dict[str, Any],
-) -> None:
-    """Print statements A up to, but not including, B (counting from 0). Only the needed part of the file is read.
-
-    \b
-    Examples:
-      jelly slice people.jelly 1000000:1000100
-      jelly slice people.jelly --frames :3 -o begin.jelly
-    """
-    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
-    if target is JELLY and output == "-" and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
-    with jelly.open(file, **limits) as source:
-        seekable = target is JELLY and can_have_index(output)
-        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
-            if not frames:
-                for batch, low, high in source.rows(*wanted):
-                    writer.extend(Materializer(batch).statements(low, high))
-                return
-            for frame in source.frames(*wanted):
-                for name, iri in frame.namespaces:
-                    writer.namespace(name, iri)
-                writer.extend(frame)
-                writer.end_frame(frame.metadata)
-
-
 @cli.command("stats", short_help="Count predicates, classes, graphs, datatypes and languages; plot them.")
-@click.argument("file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @from_option
 @shape_option
 @click.option("--top", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Entries in each list.")
@@ -625,7 +618,7 @@ def slice_(
 @click.option("--plot", metavar="FILE", help="Also plot them to FILE (.png, .svg or .pdf).")
 @reading_options(*STATEMENTS)
 def stats_(
-    file: str,
+    files: tuple[str, ...],
     from_format: str | None,
     shape: str | None,
     top: int,
@@ -635,19 +628,28 @@ def stats_(
 ) -> None:
     """Count predicates, classes, graphs, datatypes and languages, and show how statements are distributed.
 
+    Several files are counted together. Files may also be tables (Parquet, Arrow, CSV), directories and glob patterns in
+    quotation marks.
+
     \b
     Examples:
       jelly stats people.jelly --top 5
       jelly stats people.jelly --plot people.png
       jelly stats people.nq.gz --format json | jq .predicates.top
     """
-    (settings,) = settings_of((file,), from_format, limits)
+    each = expanded(files)
+    settings = {"format": from_format, **limits}
+    if len(each) == 1:
+        (settings,) = settings_of(each, from_format, limits)
+    else:
+        settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    name = os.path.basename(each[0]) if len(each) == 1 else f"{len(each)} files"
     if plot is not None:
         from jelly.plot import check_suffix, plot_stats
 
         check_suffix(plot)
     with progress_bar("Counting") as progress:
-        found = stats(file, threads=threads, top=top, progress=progress, **settings)
+        found = stats(each[0] if len(each) == 1 else each, threads=threads, top=top, progress=progress, **settings)
     if plot is not None:
-        plot_stats(found, plot, os.path.basename(file))
-    show(found, shape, lambda display: display.show_stats(file, found))
+        plot_stats(found, plot, name)
+    show(found, shape, lambda display: display.show_stats(each[0] if len(each) == 1 else name, found))

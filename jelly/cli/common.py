@@ -16,14 +16,17 @@ import click
 from jelly._io.source import descriptor_of, split_suffix
 from jelly._layouts import LAYOUTS
 from jelly._limits import SETTABLE
-from jelly._tools.blank_node_scope import MODES
+from jelly._sources.blank_node_scope import MODES
 
 __all__ = [
     "STATEMENTS",
     "Decorator",
     "ParamType",
+    "RangeCommand",
+    "Size",
     "blank_node_options",
     "can_have_index",
+    "count_of",
     "layout_option",
     "limits_of",
     "parse_range",
@@ -33,6 +36,7 @@ __all__ = [
     "say",
     "shape_option",
     "show",
+    "size_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,6 +70,7 @@ STATEMENTS = (
     "max_names",
     "max_prefixes",
     "max_datatypes",
+    "max_frame_rows",
     "max_expansion",
     "joined",
     "unknown_rows",
@@ -151,6 +156,20 @@ def say(text: str, colour: str | None = None) -> None:
     click.secho(text, err=True, fg=colour, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def size_of(n: float) -> str:
+    """A number of bytes, such as 3.45 MB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            break
+        n /= 1000
+    return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.3g} {unit}" if n < 1000 else f"{n:,.0f} {unit}"
+
+
+def count_of(n: float) -> str:
+    """A number, such as 1.23 M."""
+    return f"{n / 1e6:.2f} M" if n >= 1e5 else f"{n:,.0f}"
+
+
 @contextlib.contextmanager
 def progress_bar(
     what: str, quiet: bool = False, in_bytes: bool = False
@@ -175,13 +194,23 @@ def can_have_index(dst: str) -> bool:
     return os.path.isfile(dst) or not os.path.exists(dst)
 
 
+class RangeCommand(click.Command):
+    """A command with a range. It takes one that begins with a minus for what it is, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ranges = [arg for arg in args if arg[0:1] == "-" and arg[1:2].isdecimal() and ":" in arg]
+        if ranges and "--" not in args:
+            args = [*(arg for arg in args if arg not in ranges), "--", *ranges]
+        return super().parse_args(ctx, args)
+
+
 def parse_range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, int | None]:
-    """A range A:B; A and B are optional."""
+    """A range A:B; A and B are optional, and negative ones count from the end."""
     start, colon, stop = value.partition(":")
-    if not colon or not all(not part or part.isdecimal() for part in (start, stop)):
+    if not colon or not all(not part or part.removeprefix("-").isdecimal() for part in (start, stop)):
         raise click.BadParameter(f"{value!r} is not a range: expected A:B, such as 1000:1010, :10 or 1000:")
     low, high = int(start or 0), int(stop) if stop else None
-    if high is not None and high < low:
+    if high is not None and high < low and (high < 0) == (low < 0):
         raise click.BadParameter(f"{value!r} ends before it begins")
     return low, high
 

@@ -132,6 +132,7 @@ def _options_table(name: str, found: Inspection) -> Table:
         "file": name,
         "stream name": getattr(options, "stream_name", ""),
         "bytes": f"{found.bytes:,}{compressed}",
+        "filters of terms": f"{found.filter_bytes:,} bytes" if found.filter_bytes else "",
         "frames": frames,
         "statements": f"{found.statements:,}",
         **{

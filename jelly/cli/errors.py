@@ -32,6 +32,7 @@ _IN_OPTIONS = [
         (r"\bpass members=\.\.\.", "use --members"),
         (r"\bcontexts=", "--context URL=FILE"),
         (r"\bseekable=True\b", "--seekable"),
+        (r"\bdrop_graphs=True\b", "--drop-graphs"),
         (r"\bgeneralized_statements=True in the stream options", "--generalized"),
         (r"\bmax_name_table_size\b", "--names"),
         (r"\bmax_prefix_table_size\b", "--prefixes"),

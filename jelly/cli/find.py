@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
 import click
 
 import jelly
 from jelly._find.pattern import parse_term
-from jelly._find.sources import Sources, expand
-from jelly._formats.registry import table_kind
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
+from jelly._sources.sources import Sources
 from jelly.cli.common import STATEMENTS, Decorator, blank_node_options, reading_options, say
 from jelly.cli.errors import message
-from jelly.cli.reading import FORMAT, from_option, settings_of
+from jelly.cli.reading import WITH_TABLES, expanded, from_option, refuse_terminal, settings_of, write_batches
 
 __all__ = ["find"]
 
@@ -51,7 +50,7 @@ def _option(*names: str, help: str) -> Decorator:
     "--exit-code", is_flag=True, help="End with exit code 1 if nothing is found, and with 2 on any error.",
 )
 @from_option
-@click.option("--to", "to_format", type=FORMAT, default="nq", show_default=True, help="Format of the output.")
+@click.option("--to", "to_format", type=WITH_TABLES, default="nq", show_default=True, help="Format of the output.")
 @blank_node_options(None, "; default: scope for several files, keep for one")
 @reading_options(*STATEMENTS)
 def find(
@@ -77,8 +76,8 @@ def find(
       jelly find people.jelly -p http://xmlns.com/foaf/0.1/name --language en --count
       jelly find 'data/*.nq.gz' -o '"Alice"' --to jelly > found.jelly
     """
-    if to_format == "jelly" and not counting and sys.stdout.isatty():
-        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    if not counting:
+        refuse_terminal(to_format)
     wanted = {}
     for slot in ("subject", "predicate", "object", "graph"):
         wanted[slot[0]] = [*given[slot], *map(jelly.IRIPrefix, given[f"{slot}_prefix"])]
@@ -109,11 +108,10 @@ def _run(
     limits: dict[str, Any],
 ) -> int:
     """Print what is found, or how much, and return how much."""
-    each = expand(list(files))
-    if named := [file for file in each if from_format is not None or table_kind(file) is None]:
-        settings_of(named, from_format, limits)  # refuses unknown suffixes, and limits that no file has
+    each = expanded(files)
+    settings_of(each, from_format, limits)  # refuses unknown suffixes, and limits that no file has
     sources = Sources(each, blank_nodes, skolem_base, format=from_format, **limits)
-    matches = jelly.Matches(pattern, sources.batches)
+    matches = jelly.Matches(pattern, partial(sources.batches, condition=pattern))
     if counting:
         number = matches.count()
         click.echo(str(number))
@@ -124,9 +122,4 @@ def _run(
         options = {"rdf_star": True, "generalized_statements": True}
         if len(each) > 1:
             options["physical_type"] = jelly.PhysicalType.QUADS
-    number = 0
-    with jelly.Writer("-", options, format=to_format) as writer:
-        for batch in matches.batches():
-            writer.add_batch(batch)
-            number += len(batch)
-    return number
+    return write_batches(to_format, options, matches.batches())

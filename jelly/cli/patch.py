@@ -16,6 +16,7 @@ from jelly._core.base.constants import Op
 from jelly._formats.registry import SEEKING, Content, find, format_of, having, table_kind
 from jelly.cli.common import (
     STATEMENTS,
+    RangeCommand,
     can_have_index,
     layout_option,
     limits_of,
@@ -209,7 +210,7 @@ def _index(file: str) -> dict[str, int] | None:
         return None
 
 
-@patch.command("slice", short_help="Print patches A to B of a file with an index.")
+@patch.command("slice", cls=RangeCommand, short_help="Print patches A to B of a file with an index.")
 @click.argument("file")
 @click.argument("wanted", metavar="A:B", callback=parse_range)
 @_to
@@ -218,7 +219,8 @@ def _index(file: str) -> dict[str, int] | None:
 def slice_(
     file: str, wanted: tuple[int, int | None], to_format: str | None, output: str, limits: dict[str, Any]
 ) -> None:
-    """Print patches A up to, but not including, B (counting from 0) of FILE, which must have an index.
+    """Print patches A up to, but not including, B (counting from 0) of FILE, which must have an index. Negative
+    numbers count from the end.
 
     Only the needed part of the file is read.
     """
@@ -226,7 +228,8 @@ def slice_(
     with patches.open(file, **limits) as source:
         seekable = _seekable(output, target)
         with patches.PatchWriter(output, source.options, format=target, seekable=seekable) as writer:
-            for one in source.patches(*wanted):
+            begin, end, _ = slice(*wanted).indices(len(source))
+            for one in source.patches(begin, end):
                 writer.write(one)
 
 
@@ -270,7 +273,8 @@ def apply_(
             progress=progress,
             **having(limits, format_of(src).reading),
         )
-    told = f"{done.added} added, {done.deleted} deleted, {done.missing} deletions did not match any statement"
+    missing = f"{done.missing} deletion{'s' * (done.missing != 1)} did not match any statement"
+    told = f"{done.added} added, {done.deleted} deleted, {missing}"
     click.echo(told, err=True)
     if done.missing:
         say("warning: was the patch made from another file? Blank nodes are compared by their labels", "yellow")
@@ -279,7 +283,8 @@ def apply_(
 @patch.command(short_help="Write the patch that turns one file into another.")
 @click.argument("old")
 @click.argument("new")
-@click.argument("dst", metavar="OUT")
+@click.argument("dst", metavar="[OUT]", required=False)
+@click.option("--stat", is_flag=True, help="Print how many statements of each predicate differ, and write no patch.")
 @_to
 @_type
 @_triples
@@ -292,49 +297,73 @@ def apply_(
     "--memory", metavar="MIB", type=click.IntRange(1), default=512, show_default=True,
     help="Memory limit in MiB.",
 )
+@click.option("--id", "name", metavar="IRI", help="Header id: the IRI of the patch, which a log needs.")
+@click.option("--prev", metavar="IRI", help="Header prev: the IRI of the patch before.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if OLD and NEW differ, and with 2 on errors.")
 @_limits
 def diff(
     old: str,
     new: str,
-    dst: str,
+    dst: str | None,
+    stat: bool,
     to_format: str | None,
     stream_type: str | None,
     triples: bool,
+    name: str | None,
+    prev: str | None,
     exit_code: bool,
     limits: dict[str, Any],
     **settings: Any,
 ) -> None:
     """Write the patch that turns the statements and namespaces of OLD into those of NEW.
 
-    The number of additions and deletions is printed on standard error.
+    The number of additions and deletions is printed on standard error. With --stat there is no OUT: a line for each
+    predicate is printed, with a tab between what is added, what is deleted, and the predicate.
 
     Blank nodes are matched by their place in the datasets where that makes the patch smaller than their labels do. The
     patch then has the labels of OLD. Where matching takes more than the memory that is allowed, labels count. With
     --no-match-blank-nodes only labels count: nodes without one, such as [] in Turtle, are called anon0, anon1 and so on
     by their position in the file.
     """
+    if stat == (dst is not None) or (stat and (to_format or stream_type or triples or name or prev)):
+        raise click.UsageError("give OUT, or --stat without OUT and its options")
     settings["memory"] <<= 20
-    target = _target(dst, to_format)
-    settings |= {"to_format": target, "seekable": _seekable(dst, target)}
-    counted: Counter[int] = Counter()
+    header = {"id": name, "prev": prev}
+    headers = [patches.Header(key, jelly.IRI(iri)) for key, iri in header.items() if iri is not None]
     try:
         with progress_bar("Comparing", dst == "-") as progress:
-            patches.write_diff(
-                dst, old, new, _options(stream_type, triples), progress=progress, counted=counted, **settings, **limits
-            )
+            if dst is None:
+                found = patches.diff_stat(old, new, progress=progress, **settings, **limits)
+            else:
+                options = _options(stream_type, triples)
+                settings |= {"headers": headers, **limits}
+                found = _write_diff(dst, old, new, to_format, options, progress, settings)
     except (jelly.JellyError, OSError) as error:
         if not exit_code or isinstance(error, BrokenPipeError):
             raise
         say(f"error: {message(error)}", "red")
         click.get_current_context().exit(2)
-    added, deleted = counted[Op.ADD], counted[Op.DELETE]
+    for predicate, (more, fewer) in found.predicates.items():
+        click.echo(f"+{more}\t-{fewer}\t{predicate}")
+    added, deleted = found.added, found.deleted
     told = f"{added} addition{'s' * (added != 1)}, {deleted} deletion{'s' * (deleted != 1)}"
-    if changed := counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]:
+    if changed := found.namespaces:
         told += f", {changed} change{'s' * (changed != 1)} of namespaces"
     click.echo(told, err=True)
-    if exit_code and added + deleted + changed:
+    if exit_code and found:
         click.get_current_context().exit(1)
+
+
+def _write_diff(
+    dst: str, old: str, new: str, to_format: str | None, options: Any, progress: Any, settings: dict[str, Any]
+) -> patches.DiffStat:
+    """Write a patch, and count its rows."""
+    target = _target(dst, to_format)
+    counted: Counter[int] = Counter()
+    settings |= {"to_format": target, "seekable": _seekable(dst, target), "progress": progress, "counted": counted}
+    patches.write_diff(dst, old, new, options, **settings)
+    changed = counted[Op.NAMESPACE_ADD] + counted[Op.NAMESPACE_DELETE]
+    return patches.DiffStat(counted[Op.ADD], counted[Op.DELETE], changed)
 
 
 def _write(dst: str, to_format: str | None, found: list[patches.Patch]) -> None:

@@ -3,56 +3,68 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
 import jelly
-from jelly._formats.registry import FORMATS, Format, find, having
+from jelly._formats.registry import FORMATS, TABLE_FORMATS, Format, find, having
 from jelly._io.reader import ACCEPT
 from jelly._io.source import Source, is_web
 from jelly._io.widening import LateError
+from jelly._sources.sources import expand
 from jelly.cli.common import Decorator, limits_of
 
 __all__ = [
     "FORMAT",
     "PHYSICAL",
+    "WITH_TABLES",
+    "expanded",
     "format_of",
     "from_option",
     "opened",
+    "refuse_terminal",
     "settings_of",
     "wide_advice",
     "wide_changes",
     "wide_options",
+    "write_batches",
 ]
 
 FORMAT = click.Choice(list(FORMATS))
+WITH_TABLES = click.Choice([*FORMATS, *TABLE_FORMATS])
 PHYSICAL = [kind.name.lower() for kind in jelly.PhysicalType if kind]
 from_option: Decorator = click.option(
-    "--from", "from_format", type=FORMAT,
+    "--from", "from_format", type=WITH_TABLES,
     help="Format of the input (default: by the suffix of the file, or the Content-Type of an address).",
 )
 
 
-def format_of(value: str | None, name: str, option: str) -> Format:
+def format_of(value: str | None, name: str, option: str, tables: bool = False) -> Format:
     try:
-        return find(value, "" if name == "-" else name)
+        return find(value, "" if name == "-" else name, tables=tables)
     except jelly.JellyError as error:
         reason = error.reason.partition(";")[0]
         raise click.UsageError(f"{reason}; use {option}") from None
+
+
+def expanded(files: Sequence[str]) -> list[str]:
+    """The files that are meant: those of directories and glob patterns, too."""
+    return [found for file in files for found in expand(file)]
 
 
 @contextlib.contextmanager
 def opened(file: str, from_format: str | None) -> Iterator[tuple[Any, Format]]:
     """A file to read, and its format: by the name, or what the server says of an address, whose body this opens."""
     if from_format is not None or not is_web(file):
-        yield file, format_of(from_format, file, "--from")
+        yield file, format_of(from_format, file, "--from", tables=True)
         return
     from jelly._io.remote import Body
 
     with contextlib.closing(Body(file, ACCEPT)) as body:
-        yield body, format_of(Source(body).media_type, file, "--from")
+        yield body, format_of(Source(body).media_type, file, "--from", tables=True)
 
 
 def settings_of(
@@ -64,7 +76,8 @@ def settings_of(
     no use for any file. What an address holds is known when it is read; until then its format is None.
     """
     formats = [
-        None if from_format is None and is_web(file) else format_of(from_format, file, "--from") for file in files
+        None if from_format is None and is_web(file) else format_of(from_format, file, "--from", tables=True)
+        for file in files
     ]
     if None not in formats:
         limits_of(limits, *(format.reading for format in formats if format))
@@ -117,3 +130,23 @@ def wide_advice() -> Iterator[None]:
         late = LateError.of(error.fields, f"give {' '.join(_WIDE[name] for name in error.fields)}")
         late.source = error.source
         raise late from None
+
+
+def write_batches(to_format: str, options: Any, batches: Iterator[jelly.Batch]) -> int:
+    """Write Batches to standard output, also as a table. Return how many statements."""
+    if to_format in TABLE_FORMATS:
+        from jelly._formats.table_files import write_table_file
+        from jelly.arrow import from_batches
+
+        return write_table_file("-", from_batches(batches), kind=to_format)
+    with jelly.Writer("-", options, format=to_format) as writer:
+        for batch in batches:
+            writer.add_batch(batch)
+        return writer.statements
+
+
+def refuse_terminal(to_format: str) -> None:
+    """Refuse to print a binary format on a terminal."""
+    format = find(to_format, tables=True)
+    if format.binary and sys.stdout.isatty():
+        raise click.UsageError(f"{format.title} is binary: send it to a file or a pipe instead of the terminal")

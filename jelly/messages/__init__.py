@@ -1,6 +1,6 @@
 """RDF Messages: logs of messages, each a dataset of its own, in all formats, live or stored.
 
-Unstable: this follows the draft of the community group, and may change with it.
+Unstable: this follows the draft of the community group.
 """
 
 from jelly._public import name_public

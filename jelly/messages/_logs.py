@@ -69,6 +69,7 @@ class JellyLog:
 
     def __init__(self, *, force: bool, **limits: Any) -> None:
         self._decoder = Decoder(batch_rows=NO_LIMIT, batch_bytes=NO_LIMIT, **limits)
+        self._decoder.whole = True
         self._force = force
         self._checked = False
         self._fed = False

@@ -31,6 +31,7 @@ from jelly.patch._arrow import read_arrow, write_arrow
 from jelly.patch._diff import diff, write_diff
 from jelly.patch._log import read_log
 from jelly.patch._seekable import PatchFile, open
+from jelly.patch._stat import DiffStat, diff_stat
 from jelly.patch._stream import Patch, PatchReader, PatchWriter, convert, dumps, loads, read_patches
 from jelly.patch._validate import validate
 
@@ -43,6 +44,7 @@ __all__ = [
     "Commit",
     "Delete",
     "DeleteNamespace",
+    "DiffStat",
     "Header",
     "Operation",
     "Patch",
@@ -57,6 +59,7 @@ __all__ = [
     "compact",
     "convert",
     "diff",
+    "diff_stat",
     "dumps",
     "invert",
     "loads",

@@ -193,7 +193,7 @@ def write_arrow(
         for head in Patch([*headers, *[Start()] * transactions]).batches():
             writer.add_batch(head)
         quads = writer.format is not JELLY_PATCH or writer.options.statement_type == StatementType.QUADS
-        for batch in table.batches(quads, transactions):
+        for batch in table.batches(quads, transactions=transactions):
             before = writer.operations if writer.format is JELLY_PATCH else batch.first_row
             is_row = np.asarray(batch.op) <= DELETE
             try:

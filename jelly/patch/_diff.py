@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -16,23 +15,20 @@ from jelly._core.algebra.row_index import RowIndex
 from jelly._core.algebra.select import select
 from jelly._core.base.batch import Batch
 from jelly._core.base.constants import Kind
-from jelly._core.jelly.decoder import Decoder
-from jelly._core.jelly.encoder import Encoder
 from jelly._core.ntriples.statement_table import relabel
 from jelly._core.terms.operations import AddNamespace, DeleteNamespace, Header, Operation, Start
-from jelly._formats.native import default_options
 from jelly._formats.registry import READING, format_of, having
-from jelly._io.drain import drain
 from jelly._io.reader import Reader
 from jelly._io.settings import checked
 from jelly._io.source import Progress
+from jelly._io.spool import HashFile, Spool, compare, marks
 from jelly._options import PatchOptions
 from jelly.patch._algebra import end_of_transaction, patch_of_batches
 from jelly.patch._changes import RowHasher
 from jelly.patch._rematch import rematch
 from jelly.patch._stream import ADD, DELETE, Patch, PatchWriter
 
-__all__ = ["diff", "write_diff"]
+__all__ = ["diff", "diff_batches", "write_diff"]
 
 OLD, NEW = 0, 1
 BLANK = int(Kind.BNODE)
@@ -40,111 +36,6 @@ BLANK = int(Kind.BNODE)
 # What of the memory the hashes of rows may take with the Batches, those of each side, and what waits for its file. When
 # blank nodes are matched, the hashes are gone: that may take all of it.
 INDEX_SHARE, SPOOL_SHARE, HASHES_SHARE = 4.5, 128, 256
-
-CHUNK = 1 << 20
-MAX_FRAME_BYTES = (1 << 31) - 1
-
-# Hashes in files: three numbers a row, the hash and the number of the row; parts by the first bits of the hash. A part
-# of which the index does not fit into memory is read several times, with other rows each time.
-ENTRY, PARTS, PART_SHIFT = 3, 64, np.uint64(58)
-INDEX_BYTES, MAX_PASSES, MIN_INDEX = 32, 64, 1 << 16
-MOVED_ROWS = 1 << 14
-
-
-class _Spool:
-    """Batches in their order: in memory up to a bound, what comes then in a temporary file, as Jelly."""
-
-    def __init__(self, bound: int, stack: ExitStack) -> None:
-        self._stack = stack
-        self._bound = bound
-        self._batches: list[Batch] = []
-        self.nbytes = 0  # of what is in memory
-        self._file: Any = None
-        self._closed = False
-        self._encoder = Encoder(default_options(4).replace(rdf_star=True, generalized_statements=True), frame_rows=4096)
-        self.rows = 0
-
-    @property
-    def has_file(self) -> bool:
-        return self._file is not None
-
-    def add(self, batch: Batch) -> None:
-        self.rows += len(batch)
-        if self._file is None and self.nbytes + batch.nbytes <= self._bound:
-            self._batches.append(batch)
-            self.nbytes += batch.nbytes
-            return
-        self.spill()
-        self._file.write(self._encoder.encode(batch, False))
-
-    def spill(self) -> None:
-        """Move what is in memory into the file."""
-        if self._file is None:
-            self._file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
-        for batch in self._batches:
-            self._file.write(self._encoder.encode(batch, False))
-        self._batches, self.nbytes = [], 0
-
-    def batches(self) -> Iterator[Batch]:
-        """All of them. Nothing can be added after this."""
-        yield from self._batches
-        if self._file is not None:
-            if not self._closed:
-                self._file.write(self._encoder.close())
-                self._closed = True
-            self._file.seek(0)
-            decoder = Decoder(delimited=True, max_frame_bytes=MAX_FRAME_BYTES)
-            yield from drain(decoder, iter(partial(self._file.read, CHUNK), b""))
-
-
-class _HashFile:
-    """Hashes of rows, numbered as they come, in a temporary file from which they are read part by part."""
-
-    def __init__(self, bound: int, stack: ExitStack) -> None:
-        self._file = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - closed by the stack
-        self._bound = bound
-        self._waiting: list[Any] = []
-        self._size = 0
-        self._blocks: list[tuple[int, Any]] = []  # where each begins, and where its parts do
-        self.rows = 0
-
-    def add(self, hashes: Any) -> None:
-        entries = np.empty((len(hashes), ENTRY), np.uint64)
-        entries[:, :2] = hashes
-        entries[:, 2] = np.arange(self.rows, self.rows + len(hashes))
-        self.rows += len(hashes)
-        self._waiting.append(entries)
-        self._size += entries.nbytes
-        if self._size > self._bound:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._waiting:
-            entries = np.concatenate(self._waiting)
-            parts = entries[:, 1] >> PART_SHIFT
-            order = np.argsort(parts, kind="stable")
-            bounds = np.searchsorted(parts[order], np.arange(PARTS + 1, dtype=np.uint64))
-            self._blocks.append((self._file.tell(), bounds * entries.itemsize * ENTRY))
-            self._file.write(entries[order].data)
-            self._waiting, self._size = [], 0
-
-    def part_size(self, part: int) -> int:
-        """Bytes of a part."""
-        return int(sum(bounds[part + 1] - bounds[part] for _, bounds in self._blocks))
-
-    def read(self, part: int, number: int, passes: int) -> Iterator[tuple[Any, Any]]:
-        """Hashes and numbers of the rows of a part, in their order: those of one of several passes over it."""
-        for at, bounds in self._blocks:
-            size = int(bounds[part + 1] - bounds[part])
-            if not size:
-                continue
-            self._file.seek(at + int(bounds[part]))
-            data = self._file.read(size)
-            entries = np.frombuffer(data, np.uint64).reshape(-1, ENTRY)
-            if passes > 1:
-                entries = entries[(entries[:, 0] >> np.uint64(32)) % np.uint64(passes) == number]
-            yield np.ascontiguousarray(entries[:, :2]), entries[:, 2].astype(np.int64)
-
 
 class _Comparison:
     """Two datasets as sets of statements: give it the Batches of the old one, then those of the new one.
@@ -159,8 +50,8 @@ class _Comparison:
         self._bound = int(memory / INDEX_SHARE)
         self._hasher = RowHasher()
         self._index: RowIndex | None = RowIndex()
-        self._spools = [_Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
-        self._files: list[_HashFile] = []
+        self._spools = [Spool(memory // SPOOL_SHARE, stack) for _ in (OLD, NEW)]
+        self._files: list[HashFile] = []
         self._file_bound = memory // HASHES_SHARE
         self._gone: Any = None  # of each row of the old one whether the new one has not got it
         self._fresh: Any = None  # of each row of the new one whether the old one has not got it
@@ -200,42 +91,22 @@ class _Comparison:
         self._gone[:] = True
 
     def _marks(self, n: int) -> Any:
-        """An array of bool that takes no memory of this process where it is large."""
-        if n <= self._bound:
-            return np.zeros(n, np.bool_)
-        return np.memmap(self._stack.enter_context(tempfile.TemporaryFile()), np.bool_, "w+", shape=n)
+        return marks(n, self._bound, self._stack)
 
     def _leave_memory(self) -> None:
         """Move the hashes into files; rows have in the files the numbers that they have in the spools."""
         assert self._index is not None
         index, self._index = self._index, None
-        self._files = [_HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
+        self._files = [HashFile(self._file_bound, self._stack) for _ in (OLD, NEW)]
         bounds = 0, self._spools[OLD].rows, len(index)
         for file, start, stop in zip(self._files, bounds, bounds[1:], strict=False):
-            for at in range(start, stop, MOVED_ROWS):
-                file.add(index.hashes(at, min(at + MOVED_ROWS, stop)))
+            file.move(index, start, stop)
 
     def _compare_files(self) -> Any:
         """Of each row of the new one whether the old one has not got it; duplicates are marked in both."""
         fresh = self._marks(self._spools[NEW].rows)
         old, new = self._files
-        for file in self._files:
-            file.flush()
-        for part in range(PARTS):
-            size = (old.part_size(part) + new.part_size(part)) // (8 * ENTRY) * INDEX_BYTES
-            passes = min(MAX_PASSES, 1 + size // max(self._bound, MIN_INDEX))
-            for number in range(passes):
-                index = RowIndex()
-                firsts = [np.empty(0, np.int64)]  # the rows of the old one by their numbers in the index
-                for hashes, rows in old.read(part, number, passes):
-                    _, is_first = index.add(hashes)
-                    firsts.append(rows[is_first])
-                    self._gone[rows[~is_first]] = False
-                first = np.concatenate(firsts)
-                for hashes, rows in new.read(part, number, passes):
-                    numbers, is_first = index.add(hashes)
-                    self._gone[first[numbers[numbers < len(first)]]] = False
-                    fresh[rows[is_first]] = True
+        compare(old, new, self._bound, self._gone, fresh)
         return fresh
 
     def batches(self, match_blank_nodes: bool) -> Iterator[Batch]:
@@ -263,7 +134,7 @@ class _Comparison:
             yield select(batch, slice(None), op=ADD, quads=True)
 
 
-def _taken(spool: _Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
+def _taken(spool: Spool, wanted: Any, op: int, labels: dict[str, str] | None = None) -> Iterator[Batch]:
     """The rows that are wanted as those of a patch, with other labels of blank nodes."""
     for batch, rows in _marked(spool, wanted):
         if rows.any():
@@ -271,7 +142,7 @@ def _taken(spool: _Spool, wanted: Any, op: int, labels: dict[str, str] | None = 
             yield relabel(batch, labels) if labels else batch
 
 
-def _marked(spool: _Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
+def _marked(spool: Spool, marks: Any) -> Iterator[tuple[Batch, Any]]:
     """Batches with the marks of their rows."""
     at = 0
     for batch in spool.batches():
@@ -287,7 +158,7 @@ def _namespace_changes(old: dict[str, str], new: dict[str, str]) -> list[Operati
     return [*gone, *(AddNamespace(name, new[name]) for name in changed if name in new)]
 
 
-def _diff_batches(
+def diff_batches(
     old: Any,
     new: Any,
     memory: int,
@@ -297,6 +168,7 @@ def _diff_batches(
     settings: dict[str, Any],
     progress: Progress | None = None,
 ) -> Iterator[Batch]:
+    """The rows of the patch that `diff` makes; temporary files are closed by ``stack``."""
     comparison = _Comparison(memory, stack)
     declared: tuple[dict[str, str], dict[str, str]] = {}, {}
 
@@ -370,7 +242,7 @@ def diff(
     ['TX .', 'D <a:s> <a:p> "1" .', 'A <a:s> <a:p> "2" .', 'TC .']
     """
     with ExitStack() as stack:
-        return patch_of_batches(_diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
+        return patch_of_batches(diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings))
 
 
 @checked(READING)
@@ -435,7 +307,7 @@ def write_diff(
     """
     with ExitStack() as stack, PatchWriter(dst, options, format=to_format, seekable=seekable) as writer:
         writer.extend(headers)
-        for batch in _diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
+        for batch in diff_batches(old, new, memory, namespaces, match_blank_nodes, stack, settings, progress):
             writer.add_batch(batch)
             if counted is not None:
                 counted.update(np.asarray(batch.op).tolist())

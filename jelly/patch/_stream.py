@@ -31,6 +31,7 @@ __all__ = ["Patch", "PatchReader", "PatchWriter", "convert", "dumps", "loads", "
 # As plain numbers, which numpy compares faster.
 ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE, START, COMMIT, ABORT, HEADER, PUNCTUATION = map(int, Op)
 
+CHANGING = np.array([ADD, DELETE, NAMESPACE_ADD, NAMESPACE_DELETE], np.int8)
 COLLECT_ROWS = 8192
 
 
@@ -66,6 +67,7 @@ class Patch:
 
     Iterate over it for the operations (`Add`, `Delete`, `AddNamespace`, `DeleteNamespace`, `Header`, `Start`, `Commit`,
     `Abort`), or call `batches` for arrays. ``len(patch)`` is the number of operations.
+    A patch is true if it adds or deletes something, even if only in a transaction that is aborted.
 
     Parameters
     ----------
@@ -110,6 +112,10 @@ class Patch:
     def __len__(self) -> int:
         """Number of operations, headers and transaction marks included."""
         return sum(stop - start for _, start, stop in self._parts)
+
+    def __bool__(self) -> bool:
+        """Whether there is an addition or a deletion. Headers and transaction marks alone are False."""
+        return any(np.isin(source.op[start:stop], CHANGING).any() for source, start, stop in self._parts)
 
     def __iter__(self) -> Iterator[Operation]:
         # A Batch of many patches has its terms made once; those of one of a large patch need not stay.
@@ -294,18 +300,18 @@ def split_patches(batches: Iterable[Batch], is_one: Callable[[], bool]) -> Itera
         start = 0
         quads = batch.arity == 4
         for end in np.flatnonzero(source.op == PUNCTUATION).tolist():
-            patch = patch or Patch(quads=quads)
+            patch = patch if patch is not None else Patch(quads=quads)
             patch._take(source, start, end)
             yield patch
             found = True
             patch, start = None, end + 1
         if start < len(batch):
-            patch = patch or Patch(quads=quads)
+            patch = patch if patch is not None else Patch(quads=quads)
             patch._take(source, start, len(batch))
     # What no row ends is a patch too: Jelly-JVM leaves the last punctuation to its callers. A stream that is one patch
     # may be empty.
     if patch is not None or (not found and is_one()):
-        yield patch or Patch(quads=quads)
+        yield patch if patch is not None else Patch(quads=quads)
 
 
 @checked(PATCH_READING)
@@ -399,6 +405,8 @@ class PatchWriter(SinkWriter):
 
     Notes
     -----
+    Unstable: ``quoted`` follows the drafts of RDF 1.2.
+
     Labels of blank nodes are written as they are given. Their scope is the dataset that the patches are for, so that a
     later patch can delete what an earlier one added: in all patches of all files the same label is the same node.
 

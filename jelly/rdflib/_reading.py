@@ -16,11 +16,12 @@ from rdflib.store import Store
 
 from jelly._core.base.batch import Batch
 from jelly._core.terms.materialize import StatementIterator
-from jelly._formats.registry import READING
-from jelly._io.reader import Frame, Reader
+from jelly._formats.registry import READING, Content
+from jelly._io.reader import Frame, Reader, uniform_batches
 from jelly._io.settings import checked
 from jelly._options import PhysicalType
-from jelly.errors import JellyUnsupportedError
+from jelly._sources.blank_node_scope import Mode
+from jelly.errors import JellyError, JellyUnsupportedError
 from jelly.rdflib._terms import default_graph, term_adapter
 
 __all__ = ["JellyParser", "graph_of", "read", "read_frames", "read_graphs"]
@@ -32,7 +33,9 @@ GRAPH_MEMO = 1 << 17
 
 
 @checked(READING)
-def read(src: Any, **settings: Any) -> StatementIterator:
+def read(
+    src: Any, *, blank_nodes: Mode | None = None, skolem_base: str | None = None, **settings: Any
+) -> Iterator[tuple[Any, ...]]:
     """Read statements one by one as tuples of 3 or 4 RDFLib terms. Memory stays bounded.
 
     The fourth term is the name of the graph, ``rdflib.graph.DATASET_DEFAULT_GRAPH_ID`` for the default graph.
@@ -40,14 +43,18 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     Parameters
     ----------
     src : Any
-        The input, as for `jelly.Reader`.
+        The input, as for `jelly.read`: also a list, a glob pattern, a directory, tables, URLs.
+    blank_nodes : {"scope", "keep", "skolemize"}, optional
+        Labels of blank nodes, see `jelly.find`: by default several sources have scopes, and one keeps its labels.
+    skolem_base : str, optional
+        What the IRIs of skolemized blank nodes begin with.
     **settings : Any
         Keywords of `jelly.Reader`.
 
     Returns
     -------
-    StatementIterator
-        An iterator of tuples.
+    Iterator of tuple
+        The statements in order.
 
     Raises
     ------
@@ -61,7 +68,9 @@ def read(src: Any, **settings: Any) -> StatementIterator:
     [('a:s', 'en')]
     """
     settings.setdefault("batch_rows", ROWS)
-    return StatementIterator(Reader(src, **settings).uniform(), term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
+    batches = uniform_batches(src, blank_nodes, skolem_base, settings)
+    statements: Any = StatementIterator(batches, term_adapter(default=DATASET_DEFAULT_GRAPH_ID))
+    return statements  # type: ignore[no-any-return]
 
 
 @checked(READING)
@@ -132,7 +141,7 @@ def read_graphs(
 def _graphs(reader: Reader, graph: Callable[[], Graph], dataset: Callable[[], Dataset]) -> Iterator[Graph]:
     for frame in reader.frames(term_adapter(memo=GRAPH_MEMO, memo_all=True)):
         quads = reader.options.physical_type != PhysicalType.TRIPLES if reader.options else reader.format.quads
-        if reader.format.mixed:
+        if reader.format.mixed or reader.format.content is Content.TABLE:
             quads = bool(frame.statements) and len(frame.statements[0]) == 4
         made = dataset() if quads else graph()
         for name, iri in frame.namespaces:
@@ -222,7 +231,8 @@ def graph_of(batches: Iterable[Batch], quads: bool) -> Graph:
     sink = Dataset() if quads else Graph()
     default = default_graph(sink)
     library = term_adapter(default=default, quads=True, place=_Places(default).__getitem__)
-    sink.store.addN(StatementIterator(_declare(batches, sink), library))
+    found: Any = StatementIterator(_declare(batches, sink), library)
+    sink.store.addN(found)
     return sink
 
 
@@ -281,10 +291,14 @@ class JellyParser(Parser):
             terms["bnode"] = _UniqueBlankNodes(bnode_context)
         library = term_adapter(default=default, quads=True, place=place, memo=GRAPH_MEMO, memo_all=True, **terms)
         batches = Reader(stream, format="jelly", **settings).batches()
-        quads = StatementIterator(_declare(batches, sink), library)
+        quads: Any = StatementIterator(_declare(batches, sink), library)
         if type(sink).add is not Graph.add or type(sink).addN is not Graph.addN:
             sink.addN(quads)
             return
-        with _collecting_less(sink.store):
-            # Graph.addN would check the classes of the terms again.
-            sink.store.addN(quads)
+        try:
+            with _collecting_less(sink.store):
+                # Graph.addN would check the classes of the terms again.
+                sink.store.addN(quads)
+        except JellyError as error:
+            error.source = error.source or source.getPublicId()
+            raise

@@ -12,7 +12,7 @@ from rdflib.graph import ConjunctiveGraph, Dataset, Graph, QuotedGraph
 from rdflib.serializer import Serializer
 
 from jelly._formats.registry import WRITING
-from jelly._io.settings import checked
+from jelly._io.settings import checked, refuse_unknown
 from jelly._io.writer import Writer, arity_of
 from jelly._options import LogicalType, PhysicalType, StreamOptions
 from jelly.errors import JellyArgumentError, JellyUnsupportedError
@@ -76,6 +76,10 @@ def _of_pyjelly(options: Any, settings: dict[str, Any]) -> tuple[StreamOptions |
     """
     if options is None or isinstance(options, StreamOptions):
         return options, None
+    if isinstance(options, Mapping):
+        refuse_unknown(options, _OPTIONS, "StreamOptions")
+        settings.update(options)
+        return None, None
     try:
         params, tables = options.params, options.lookup_preset
         fields_of = {
@@ -126,7 +130,7 @@ def _declare_all(writer: Writer, graph: Graph) -> None:
 def write(
     dst: Any,
     statements: Graph | Iterable[Any],
-    options: StreamOptions | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
     *,
     namespaces: bool | None = None,
     **settings: Any,
@@ -139,7 +143,7 @@ def write(
         The output, as for `jelly.Writer`.
     statements : rdflib.Graph or iterable of tuples
         A graph, a dataset, or tuples of 3 or 4 RDFLib terms.
-    options : StreamOptions, optional
+    options : StreamOptions or mapping, optional
         Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
     namespaces : bool, optional
         Whether to declare the namespaces of a graph. By default True, or what options of pyjelly say.
@@ -199,14 +203,14 @@ def write(
 
 
 @checked(WRITING - {"library"}, _OPTIONS)
-def writer(dst: Any, options: StreamOptions | None = None, **settings: Any) -> Writer:
+def writer(dst: Any, options: StreamOptions | Mapping[str, Any] | None = None, **settings: Any) -> Writer:
     """Create a `jelly.Writer` that accepts RDFLib terms.
 
     Parameters
     ----------
     dst : Any
         The output, as for `jelly.Writer`.
-    options : StreamOptions, optional
+    options : StreamOptions or mapping, optional
         Options of the stream. Where they leave the physical type open, the first statement decides.
     **settings : Any
         Fields of `jelly.StreamOptions` and keywords of `jelly.Writer`.
@@ -240,7 +244,7 @@ def writer(dst: Any, options: StreamOptions | None = None, **settings: Any) -> W
 def write_graphs(
     dst: Any,
     graphs: Iterable[Graph | tuple[Graph, Mapping[str, bytes]]],
-    options: StreamOptions | None = None,
+    options: StreamOptions | Mapping[str, Any] | None = None,
     *,
     namespaces: bool | None = None,
     **settings: Any,
@@ -253,7 +257,7 @@ def write_graphs(
         The output, as for `jelly.Writer`.
     graphs : iterable of rdflib.Graph or of (rdflib.Graph, mapping of str to bytes)
         The graphs, or pairs of a graph and the metadata of its frame.
-    options : StreamOptions, optional
+    options : StreamOptions or mapping, optional
         Options of the stream. ``SerializerOptions`` of pyjelly are accepted too.
     namespaces : bool, optional
         Whether each frame declares the namespaces of its graph. By default False, or what options of pyjelly say.

@@ -248,7 +248,9 @@ def register(spark: SparkSession, *, pushdown: bool = False, check: bool = True)
     spark.dataSource.register(ResultDataSource)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # or type checkers would take every name for one of the module
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return getattr(import_module(f"jelly.spark.{_MODULES[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,7 +27,7 @@ __all__ = ["changes", "merge"]
 
 # In the summary of a snapshot of Iceberg, before the name of the transaction.
 _ICEBERG = "jelly.merge."
-# What `jelly._tools.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
+# What `jelly._sources.blank_node_scope.scope_of` makes of labels, and of labels in IRIs.
 _SCOPED = "^_:jf[0-9a-f]{16}_"
 _SKOLEMIZED = "/[.]well-known/genid/jf[0-9a-f]{16}_"
 

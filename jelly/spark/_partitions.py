@@ -19,23 +19,27 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
 from jelly._core.base.batch import Batch
+from jelly._find.where import Where
 from jelly._formats.registry import JELLY, NQ, NT, TURTLE, Content, Format, find
 from jelly._io.reader import Reader
 from jelly._io.remote import is_url, list_url, open_url
 from jelly._io.source import open_local, split_suffix
 from jelly._layouts import Layout
 from jelly._seekable.file import JellyFile
-from jelly._seekable.sidecar import SUFFIX
-from jelly._tools.blank_node_scope import KEEP, BlankNodes
+from jelly._seekable.filters import Query
+from jelly._seekable.index import SUFFIX
+from jelly._sources.blank_node_scope import KEEP, BlankNodes
+from jelly._sources.segments import query_of
 from jelly.arrow import Keep, from_batches, pa
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellySyntaxError, MissingExtraError
 from jelly.spark._parts.directories import NONE, Directories, Said, in_directories
 from jelly.spark._parts.lines import can_be_cut, cut_evenly, read_lines
+from jelly.spark._parts.segments import matching, of_file
 
 __all__ = [
     "BATCH_ROWS",
@@ -49,6 +53,7 @@ __all__ = [
     "exists",
     "find_files",
     "find_sources",
+    "narrowed",
     "nothing_to_read",
     "note_error",
     "open_file",
@@ -63,6 +68,8 @@ __all__ = [
 # The least and the most bytes per task. Starting a task takes about 50 ms; the most bytes take about a second.
 _MIN_SPLIT_BYTES = 1 << 22
 SPLIT_BYTES = 1 << 25
+# Files whose filters are looked at when a job is planned.
+_MAX_NARROWED = 64
 # Tasks to make where the number of cores is not known.
 TASKS = 16
 # Rows of a record batch: more do not fit into the cache of a core on their way to Spark, and fewer cost more each.
@@ -409,6 +416,50 @@ def split(
     return made
 
 
+def narrowed(
+    tasks: list[list[Part]], query: Query | None, *, format: str | None = None, storage: Mapping[str, Any] | None = None
+) -> list[list[Part]]:
+    """The tasks without what filters in the indexes of files leave out. Small ones become one task.
+
+    Of many files nothing is left out: opening them takes time, which their tasks can spend at once.
+    """
+    files = {part.file for task in tasks for part in task}
+    if query is None or len(files) > _MAX_NARROWED:
+        return tasks
+    found = {
+        file: matching(file.path, query, format, partial(open_file, storage or {})) if _is_jelly(file, format) else None
+        for file in files
+    }
+    made: list[list[Part]] = []
+    room = 0
+    for task in tasks:
+        if all(found[part.file] is None or of_file(query, part.said) != query for part in task):
+            made.append(task)
+            room = 0
+            continue
+        for part in task:
+            size = part.file.size * cost(part.file, format)
+            known = found[part.file] if of_file(query, part.said) == query else None
+            if known is not None:
+                numbers, offsets = known
+                last = len(offsets) - 1 if part.last is None else part.last
+                numbers = [number for number in numbers if part.first <= number < last]
+                if not numbers:
+                    continue
+                part = replace(part, first=numbers[0], last=numbers[-1] + 1)
+                size = sum(offsets[number + 1] - offsets[number] for number in numbers)
+            if not made or size > room:
+                made.append([])
+                room = _MIN_SPLIT_BYTES
+            made[-1].append(part)
+            room -= size
+    return made
+
+
+def _is_jelly(file: File, format: str | None) -> bool:
+    return _format(file, format) is JELLY and not split_suffix(file.name)[1]
+
+
 def cost(file: File, format: str | None = None) -> int:
     """What a byte of a file counts: 8 if it is compressed, and 8 times as much if its format is a slow one."""
     form = _format(file, format)
@@ -484,8 +535,9 @@ def read_part(
     other formats the rest of the file. Errors that are not those of the data are raised in any case. ``blank_nodes``
     says what becomes of their labels, before ``keep`` sees them.
     """
+    query = query_of(keep, blank_nodes) if isinstance(keep, Where) else None
     batches = read_batches(
-        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes
+        part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, blank_nodes=blank_nodes, query=query
     )
     try:
         yield from from_batches(batches, layout=layout, columns=columns, batch_rows=batch_rows, keep=keep)
@@ -502,10 +554,15 @@ def read_batches(
     storage: Mapping[str, Any] | None = None,
     errors: list[JellyError] | None = None,
     blank_nodes: BlankNodes = KEEP,
+    query: Query | None = None,
 ) -> Iterator[Batch]:
-    """The statements of a part as Batches; the keywords are those of `read_part`."""
+    """The statements of a part as Batches; the keywords are those of `read_part`.
+
+    Segments of Jelly in which filters find nothing of ``query`` are left out.
+    """
     path = part.file.path
-    batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors)
+    query = of_file(query, part.said)
+    batches = _read_batches(part, batch_rows=batch_rows, format=format, storage=storage, errors=errors, query=query)
     return in_directories(part.said, path, blank_nodes.batches(path, batches), errors)
 
 
@@ -516,9 +573,15 @@ def _read_batches(
     format: str | None,
     storage: Mapping[str, Any] | None,
     errors: list[JellyError] | None,
+    query: Query | None,
 ) -> Iterator[Batch]:
     path = part.file.path
     storage = storage or {}
+    if query is not None and part.first == 0 and part.last is None:
+        kept = narrowed([[part]], query, format=format, storage=storage)
+        if not kept:
+            return
+        [[part]] = kept
     if part.first == 0 and part.last is None:
         try:
             form = find(format, part.file.name)
@@ -552,10 +615,12 @@ def _read_batches(
         return
     with JellyFile(path, opener=partial(open_file, storage), batch_rows=batch_rows) as file:
         _check_size(part, file.index.size)
-        if errors is None:
+        numbers = file.matching(query)
+        if errors is None and numbers is None:
             yield from file.batches(first=part.first, last=part.last)
             return
-        for number in range(len(file.index.keyframes))[part.first : part.last]:
+        wanted = range(len(file.index.keyframes))[part.first : part.last]
+        for number in wanted if numbers is None else [number for number in numbers if number in wanted]:
             try:
                 yield from file.batches(first=number, last=number + 1)
             except JellyError as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jelly._find.where import Where
 from jelly._formats.registry import RDF_PATCH, Content, find
-from jelly._tools.blank_node_scope import Mode
+from jelly._sources.blank_node_scope import Mode
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.patch._arrow import read_arrow

@@ -15,8 +15,9 @@ from jelly._find.where import Where, where
 from jelly._formats.arrow_input import check_columns
 from jelly._formats.registry import Content, find
 from jelly._layouts import LAYOUTS, Layout
-from jelly._tools.blank_node_scope import MODES as BLANK_NODE_MODES
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._sources.blank_node_scope import MODES as BLANK_NODE_MODES
+from jelly._sources.blank_node_scope import BlankNodes, Mode
+from jelly._sources.segments import query_of
 from jelly.arrow import pa
 from jelly.errors import JellyError, JellyOptionsError, MissingExtraError
 from jelly.spark._commit.job import Output, Written
@@ -25,6 +26,7 @@ from jelly.spark._partitions import (
     Part,
     find_files,
     local_path,
+    narrowed,
     nothing_to_read,
     read_part,
     split,
@@ -418,7 +420,11 @@ class JellyReader(DataSourceReader):
         if self.only is not None:
             files = [file for file in files if file.path in self.only]
         files = [file for file in files if settings.directories.allows(file.path, settings.layout, self.wanted)]
-        return [Task(task) for task in settings.tasks(files)]
+        tasks = settings.tasks(files)
+        if self.keep is not None and settings.mode == "FAILFAST":  # other modes tell what is broken
+            query = query_of(self.keep, settings.blank_nodes)
+            tasks = narrowed(tasks, query, format=settings.format, storage=settings.storage)
+        return [Task(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return self.settings.read(partition.value or (), to_arrow(self.struct), self.keep)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from jelly._tools.blank_node_scope import BlankNodes, Mode
+from jelly._sources.blank_node_scope import BlankNodes, Mode
 from jelly.errors import JellyError
 from jelly.spark._partitions import Part, absolute, find_sources, local_path, read_batches, split
 from jelly.spark._parts.directories import Directories

@@ -217,7 +217,7 @@ def _udf(convert: Convert, given: pa.DataType | None, made: pa.DataType, name: s
     type = from_arrow_type(made)
     if hasattr(F, "arrow_udf"):
         return F.arrow_udf(run, type)
-    import pandas
+    from jelly.pandas import pd as pandas
 
     def run_pandas(arrays: Iterator[Any]) -> Iterator[Any]:
         for array in run(pa.Array.from_pandas(values) for values in arrays):

@@ -177,6 +177,29 @@ def test_files_are_seekable(folder):
         assert b"jelly.index" in unpack(Path(f"b.jelly{suffix}").read_bytes())
 
 
+def test_filters_of_terms(folder):
+    run("convert", "a.nt", "t.jelly", "--index", "terms", "--quiet")
+    run("convert", "a.nt", "a.jelly", "--quiet")
+    wanted = run("find", "a.jelly", "-s", "a:s").stdout
+    for name in ("t.jelly", "a.jelly"):
+        with jelly.open(name) as file:
+            assert (file.filters is not None) == (name == "t.jelly")
+            before = Path(name).read_bytes()
+        told = run("index", "--terms", name).stderr
+        assert told.startswith(f"{name}.idx: ")
+        assert "% of the file" in told
+        assert Path(name).read_bytes() == before
+        with jelly.open(name) as file:
+            assert file.filters is not None
+        assert run("find", name, "-s", "a:s").stdout == wanted
+        assert json.loads(run("inspect", name, "--format", "json").stdout)["filter_bytes"] > 100
+    for args, message in (
+        (("t.nt",), "with Jelly only, not with N-Triples"), (("t.jelly", "--no-seekable"), "not go with --no-seekable"),
+        (("t.csv",), "with Jelly only, not with CSV"), (("t.jelly", "--no-delimited"), "not go with --no-delimited"),
+    ):  # fmt: skip
+        assert message in run("convert", "--index", "terms", "a.nt", *args, code=2).output
+
+
 def test_convert_streams(folder):
     assert run("convert", "a.jelly", "-").stdout_bytes == TEXT
     assert jelly.loads(run("convert", "-q", "a.nt", "-").stdout_bytes) == jelly.loads(Path("a.jelly").read_bytes())
@@ -231,7 +254,7 @@ def test_missing_file(folder, command):
 
 def test_directory_and_no_permission(folder):
     os.mkdir("dir.jelly")
-    assert run("cat", "dir.jelly", code=1).stderr == "error: dir.jelly: Is a directory\n"
+    assert "the directory dir.jelly has no file of statements" in run("cat", "dir.jelly", code=1).stderr
     told = run("convert", "a.nt", "none/b.jelly", code=1).stderr
     assert told == "error: none/b.jelly: the directory none does not exist\n"
     assert run("convert", "a.nt", "dir.jelly", code=1).stderr == "error: dir.jelly: Is a directory\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple, Triple
+from jelly._formats import rdf_version
 
 S, P, OBJ, G = (IRI(f"http://e/{name}") for name in "spog")
 REIFIES = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
@@ -73,12 +76,14 @@ def test_later_and_unknown_versions_are_refused(rdf: Any, line: bytes) -> None:
 
 
 def test_wrong_keywords() -> None:
-    with pytest.raises(ValueError, match=r"1\.2-basic"):
+    with pytest.raises(jelly.JellyArgumentError, match=r"1\.2-basic"):
         read(PLAIN, rdf="1.3")
-    with pytest.raises(ValueError, match="strict"):
+    with pytest.raises(jelly.JellyArgumentError, match="strict"):
         read(PLAIN, rdf="1.2", strict=True)
-    with pytest.raises(ValueError, match="triple-terms"):
+    with pytest.raises(jelly.JellyArgumentError, match="triple-terms"):
         read(PLAIN, star="no")
+    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
+        list(jelly.find(PLAIN, format="nt", rdf="1.1"))  # not there, so not ignored
 
 
 def test_star_reifies_and_back() -> None:
@@ -91,6 +96,16 @@ def test_star_reifies_and_back() -> None:
     assert list(jelly.read(jelly.dumps(made), star="quoted")) == given
     with pytest.raises(jelly.JellyUnsupportedError, match="as subject"):
         list(jelly.read(data, star="triple-terms"))
+
+
+def test_the_way_back_remembers_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [Triple(QuotedTriple(S, P, Literal(str(number))), P, OBJ) for number in range(3)]
+    made = jelly.dumps(jelly.read(jelly.dumps(given), star="reifies"))
+    monkeypatch.setattr(rdf_version, "MAX_RESTORED", 3)
+    assert list(jelly.read(made, star="quoted")) == given
+    monkeypatch.setattr(rdf_version, "MAX_RESTORED", 2)
+    with pytest.raises(jelly.JellyLimitError, match="more than 2"):
+        list(jelly.read(made, star="quoted"))
 
 
 def test_what_is_rdf_1_2_already_stays() -> None:
@@ -136,3 +151,47 @@ def test_any_annotation_comes_back(statements: list[Triple], rows: int) -> None:
     made = list(jelly.read(data, star="reifies", batch_rows=rows))
     assert not any(isinstance(statement.s, QuotedTriple) for statement in made)
     assert list(jelly.read(jelly.dumps(made), star="quoted", batch_rows=rows)) == statements
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> list[Any]:
+    """A text, a Jelly file with an index, and a table of pyarrow in memory, each with a triple term."""
+    pytest.importorskip("pyarrow")
+    text, packed = tmp_path / "a.nt", tmp_path / "b.jelly"
+    text.write_bytes(TERM)
+    jelly.convert(text, packed, seekable=True)
+    return [text, packed, jelly.read_arrow(text).read_all()]
+
+
+def test_each_of_several_sources_keeps_to_the_version(several: list[Any]) -> None:
+    for source in several:
+        for src in (source, [source]):
+            assert len(list(jelly.read(src, rdf="1.2"))) == 1
+            for reading in (jelly.read, jelly.read_batches, jelly.read_frames):
+                if src is source or reading is not jelly.read_frames:
+                    with pytest.raises(jelly.JellyError, match="RDF 1"):
+                        list(reading(src, rdf="1.1"))
+    made = list(jelly.read(several, star="reifies", blank_nodes="keep"))
+    assert len([statement for statement in made if statement.p == REIFIES]) == 3
+    assert len(made) == 6
+
+
+def test_threads_and_tables_keep_to_the_version(several: list[Any], tmp_path: Path) -> None:
+    table = tmp_path / "c.parquet"
+    assert jelly.convert(several, table, rdf="1.2", threads=2).statements == 3
+    for src in (several[1], several, table):
+        with pytest.raises(jelly.JellyError, match="RDF 1"):
+            jelly.convert(src, tmp_path / "d.parquet", rdf="1.1", threads=2)
+    with pytest.raises(jelly.JellyError, match="RDF 1"):
+        jelly.convert(table, tmp_path / "d.parquet", rdf="1.1")
+    with pytest.raises(jelly.JellyArgumentError, match="rdf"):
+        jelly.convert(several[0], tmp_path / "ids", layout="ids", rdf="1.1")
+
+
+def test_reading_in_a_loop_keeps_to_the_version(several: list[Any]) -> None:
+    async def count(src: Any, **settings: Any) -> int:
+        return len([statement async for statement in jelly.aread(src, **settings)])
+
+    assert asyncio.run(count(several, rdf="1.2")) == 3
+    with pytest.raises(jelly.JellyError, match="RDF 1"):
+        asyncio.run(count(several, rdf="1.1"))

@@ -15,7 +15,9 @@ WHAT = [(kind, gzip) for kind in KINDS for gzip in (False, True)]
 
 
 def fields(options):
-    return {name: value for name, value in dataclasses.asdict(options).items() if value}
+    """The fields of the message of protobuf, which is that of streams in rows."""
+    of_columns = ("rdf_version", "numbering")
+    return {name: value for name, value in dataclasses.asdict(options).items() if value and name not in of_columns}
 
 
 def decoded(digits):

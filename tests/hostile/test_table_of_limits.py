@@ -23,7 +23,7 @@ BY_THE_FORMAT = {
 THEN_THE_NEXT_BEGINS = {
     "_core/arrow/exporter.pyx:MAX_DATA", "_core/jena/reader.pyx:MAX_CELLS", "_core/jena/row_reader.pyx:MAX_NAMES",
     "_core/terms/batch_builder.pyx:MAX_ROWS", "spark/_streaming/streams.py:MAX_FILES",
-    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "patch/_diff.py:MAX_FRAME_BYTES",
+    "spark/_streaming/streams.py:MAX_BYTES", "spark/_partitions.py:_MAX_CUTS", "_io/spool.py:MAX_FRAME_BYTES",
 }  # fmt: skip
 THEN_ANOTHER_WAY = {
     "_core/jelly/decoder.pyx:MAX_CACHED_NAME", "_core/jelly/joined.pxd:MAX_NEW",
@@ -31,7 +31,7 @@ THEN_ANOTHER_WAY = {
     "_core/ntriples/text.pyx:MAX_SKIPPED", "arrow.py:MAX_PEEK",
     "_tools/convert.py:MAX_PEEK", "_tools/blank_nodes.py:MAX_ROUNDS_WORK", "_tools/blank_nodes.py:MAX_SEARCH_WORK",
     "_tools/blank_nodes.py:MAX_COMPARE_WORK", "_tools/blank_nodes.py:MAX_VOTES", "_tools/blank_nodes.py:MAX_VOTES_WORK",
-    "_find/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN",
+    "_find/where.py:MAX_VALUES", "spark/_streaming/directory_offset.py:MAX_SEEN", "spark/_partitions.py:_MAX_NARROWED",
 }  # fmt: skip
 DEFAULTS_OF_SERVERS_AND_JOBS = {
     "grpc/_client.py:MAX_MESSAGE", "grpc/_server.py:MAX_MESSAGE", "grpc/_server.py:MAX_RECEIVED",

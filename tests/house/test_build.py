@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,3 +123,18 @@ print(json.dumps([[path, sorted(read_for(path)), sorted(tree.all_dependencies(pa
         read = {file for file in theirs if file.startswith("jelly/") and not file.endswith("__init__.pxd")}
         assert set(ours) - read <= {"jelly/_core/base/schema.pxd"}, path
         assert read <= set(ours), path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="flags of gcc and clang")
+@pytest.mark.parametrize(("switch", "flag", "base"), [("", "-O3", "build/release"), ("1", "-O1", "build/quick")])
+def test_a_quick_build_is_one_of_its_own(
+    switch: str, flag: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a build for speed would take over modules that were compiled for the demo."""
+    given: dict[str, Any] = {}
+    monkeypatch.setenv("JELLY_QUICK", switch)
+    monkeypatch.setattr("setuptools.setup", lambda **settings: given.update(settings))
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    assert {arg for module in given["ext_modules"] for arg in module.extra_compile_args if arg[:2] == "-O"} == {flag}
+    assert given["options"]["build"] == {"build_base": base, "force": bool(switch)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
+import functools
 import importlib
 import inspect
 import re
@@ -126,7 +127,7 @@ def test_docstring(name: str, thing: Any, owner: type | None) -> None:
     assert re.match(r"[A-Z`\"*]", summary), f"the summary begins with no capital letter: {summary!r}"
     assert re.search(r"[.:]`*\Z", summary), f"the summary ends without a period: {summary!r}"
     assert parts.keys() - {""} <= SECTIONS, f"unknown sections {parts.keys() - SECTIONS}"
-    if isinstance(thing, property) or inspect.isgetsetdescriptor(thing):
+    if isinstance(thing, property | functools.cached_property) or inspect.isgetsetdescriptor(thing):
         return
     if isinstance(thing, type):
         described = entries(parts.get("Parameters", "")) | entries(parts.get("Attributes", ""))

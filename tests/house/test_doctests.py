@@ -33,7 +33,7 @@ def test_examples(name):
 
 
 # What functions give back; their examples show these.
-RESULTS = {"Canonical", "Conversion", "Frame", "FrameInspection", "Inspection", "JellyFile", "Problem"}
+RESULTS = {"Canonical", "Conversion", "Frame", "FrameInspection", "Inspection", "JellyFile", "Part", "Problem"}
 
 
 def test_public_names_have_examples():

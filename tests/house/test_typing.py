@@ -55,3 +55,21 @@ def test_pyright_knows_the_type_of_each_public_name(tmp_path):
     assert found["exportedSymbolCounts"]["withKnownType"] > 300
     assert not unsure
     assert found["completenessScore"] == 1
+
+
+def test_pyright_refuses_misspelt_names(tmp_path):
+    pyright = shutil.which("pyright", path=sysconfig.get_path("scripts"))
+    if pyright is None:
+        pytest.skip("pyright is not installed (pip install --group lint)")
+    (tmp_path / "jelly").symlink_to(ROOT / "jelly", target_is_directory=True)
+    right = ["import jelly", "for s, p, o in jelly.read('x'):", "    print(s, jelly.Triple(s, p, o))"]
+    wrong = ["    print(s.vlaue)", "jelly.raed('x')", "jelly.read('x').clsoe()", "next(jelly.read('x')).subjcet"]
+    (tmp_path / "uses.py").write_text("\n".join(right + wrong))
+    environment = {**os.environ, "PATH": sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]}
+    done = subprocess.run(
+        [pyright, "--pythonpath", sys.executable, "--outputjson", "uses.py"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    lines = {one["range"]["start"]["line"] for one in found if one["severity"] == "error"}
+    assert lines == set(range(len(right), len(right + wrong))), found

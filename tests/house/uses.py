@@ -32,6 +32,31 @@ def misspelt(path: str, triple: jelly.Triple) -> None:
     jelly.raed(path)  # type: ignore[attr-defined]
     print(triple.vlaue)  # type: ignore[attr-defined]
     print(triple.s.vlaue)  # type: ignore[union-attr]
+    jelly.find(path, p=5)  # type: ignore[arg-type]
+    jelly.find(path, p=["a:p", jelly.IRI("a:q")], o=jelly.LanguageRange("en"))
+    for s, _, o in jelly.read(path):
+        print(s.vlaue)  # type: ignore[union-attr]
+        if isinstance(o, jelly.Literal):
+            assert_type(o.language, str | None)
+        jelly.Triple(s, jelly.IRI("a:p"), o)
+    for statement in jelly.read([path, path]):
+        assert_type(statement, jelly.Triple | jelly.Quad)
+        print(statement.subjcet)  # type: ignore[union-attr]
+    for statement in jelly.find(path, p="a:p"):
+        assert_type(statement, jelly.Triple | jelly.Quad)
+    jelly.read(path).clsoe()  # type: ignore[attr-defined]
+
+
+async def read_asynchronously(path: str) -> int:
+    n = 0
+    async for statement in jelly.aread(path):
+        assert_type(statement, jelly.Triple | jelly.Quad)
+        n += 1
+    async for frame in jelly.AsyncReader(path).frames():
+        assert_type(frame, jelly.Frame)
+    async for batch in jelly.AsyncReader(path).batches():
+        assert_type(batch, jelly.Batch)
+    return n
 
 
 def write(path: str, literal: jelly.Literal) -> int:

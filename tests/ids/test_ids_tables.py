@@ -87,10 +87,10 @@ def test_other_tables_are_no_dictionary(tmp_path):
     for wrong in (swapped, twice, terms.slice(1), terms.drop_columns(["kind"])):
         parquet.write_table(wrong, path)
         with pytest.raises(jelly.JellyFormatError):
-            jelly.read_ids([], dictionary=tmp_path)
+            jelly.read_ids(b"", format="nt", dictionary=tmp_path)
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(jelly.JellyFormatError, match="broken"):
-        jelly.read_ids([], dictionary=tmp_path)
+        jelly.read_ids(b"", format="nt", dictionary=tmp_path)
 
 
 def test_old_tables_stay_if_writing_fails(tmp_path):

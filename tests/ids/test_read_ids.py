@@ -101,14 +101,16 @@ def test_blank_nodes_of_sources(tmp_path):
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text)
     nt = {"format": "nt"}
-    for sources, settings in ((paths, {}), (texts, nt), ([io.BytesIO(text) for text in texts], nt)):
+    apart = [[text] for text in texts]  # a list of bytes is one source in chunks
+    for sources, settings in ((paths, {}), (apart, nt), ([io.BytesIO(text) for text in texts], nt)):
         assert jelly.read_ids(sources, **settings).s.tolist() == [0, 2]
     assert jelly.read_ids(paths, scope=False).s.tolist() == [0, 0]
     # The same file has the same nodes, also in another run.
     first = jelly.read_ids([*paths, paths[0]])
     assert first.s.tolist() == [0, 2, 0]
     assert jelly.read_ids(paths[1], dictionary=first.dictionary).s.tolist() == [2]
-    assert jelly.read_ids(texts, format="nt", threads=2).s.tolist() == [0, 2]
+    assert jelly.read_ids(apart, format="nt", threads=2).s.tolist() == [0, 2]
+    assert jelly.read_ids(texts, format="nt").s.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -137,7 +139,7 @@ def test_kinds_of_arrays():
         jelly.read_ids(data, dtype=float)
     with pytest.raises(jelly.JellyArgumentError, match="did you mean 'literals'"):
         jelly.read_ids(data, literal=False)
-    empty = jelly.read_ids([])
+    empty = jelly.read_ids(b"", format="nt")
     assert (len(empty), empty.n_nodes, empty.edge_index.shape, empty.terms()) == (0, 0, (2, 0), [])
 
 

@@ -191,7 +191,7 @@ OTHERS = {"prefixes": 9, "names": 17, "datatypes": 9, "generalized": False, "sta
 FORMAT, LIMIT, UNSUPPORTED = JellyFormatError, JellyLimitError, JellyUnsupportedError
 
 REFUSED: dict[str, tuple[type[JellyError], str, list[bytes]]] = {
-    "001-006": (UNSUPPORTED, "version 3", [stream([triple()], version=3)]),
+    "001-006": (UNSUPPORTED, "version 4", [stream([triple()], version=4)]),
     "001-025": (FORMAT, "not allowed", [stream([quad(), triple()], physical=QUADS)]),
     "001-027": (FORMAT, "not allowed", [stream([triple(), quad()], physical=TRIPLES)]),
     "001-029": (FORMAT, "not allowed", [stream([graph_start(), quad()], physical=GRAPHS)]),
@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[type[JellyError], str, list[bytes]]] = {
     "001-096": (FORMAT, "prefix entry 1 is outside the table of 0", [stream([prefix("p:")], prefixes=0)]),
     "001-099": (FORMAT, "datatype entry 1 is outside the table of 0", [stream([datatype("d:")], datatypes=0)]),
     "001-105": (UNSUPPORTED, "version 0", [stream([triple()], version=0)]),
-    "001-106": (UNSUPPORTED, "version", [stream([triple()], version=i) for i in (3, 99, 1 << 40)]),
+    "001-106": (UNSUPPORTED, "version", [stream([triple()], version=i) for i in (4, 99, 1 << 40)]),
     "001-110": (UNSUPPORTED, "version", [stream([triple()], version=i) for i in (1001, 10_000)]),
     "001-114": (FORMAT, "name 1 was never defined", [stream([o(1)]), stream([o()])]),
     "001-115": (FORMAT, "prefix 1 was never defined", [stream([name("a"), o(1, 1)])]),

@@ -196,7 +196,7 @@ def test_the_version_is_the_lowest_that_fits() -> None:
         writer.extend(many(3))
     assert wire.options(out.getvalue())[15] == 2
     with pytest.raises(JellyOptionsError, match="version"):
-        StreamOptions(1, version=3)
+        StreamOptions(1, version=4)
 
 
 def test_zero_is_used_wherever_it_can_be() -> None:

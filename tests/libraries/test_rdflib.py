@@ -442,7 +442,7 @@ def test_keywords_of_pyjelly_are_refused_by_name(name, use):
     lambda options: ours.writer(io.BytesIO(), options).close(),
 ])  # fmt: skip
 def test_other_options_are_refused(call):
-    for options in (5, {"stream_name": "x"}, jelly.patch.PatchOptions()):
+    for options in (5, "small", jelly.patch.PatchOptions()):
         with pytest.raises(jelly.errors.JellyArgumentError, match="expected jelly.StreamOptions"):
             call(options)
     with pytest.raises(jelly.errors.JellyArgumentError, match="flow= is a keyword of pyjelly"):

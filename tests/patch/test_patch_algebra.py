@@ -15,6 +15,7 @@ from support.strategies import many
 import jelly
 from jelly import IRI, BlankNode, Literal, Quad, QuotedTriple
 from jelly._core.terms.materialize import StatementIterator
+from jelly._io import spool
 from jelly.patch import (
     Abort,
     Add,
@@ -225,7 +226,7 @@ def test_what_does_not_fit_goes_to_files(memory: int, monkeypatch: pytest.Monkey
             made.append(self)
 
     monkeypatch.setattr(_diff, "_Comparison", Comparison)
-    monkeypatch.setattr(_diff, "MIN_INDEX", 20_000)
+    monkeypatch.setattr(spool, "MIN_INDEX", 20_000)
     patch = diff(old, new, memory=memory, batch_rows=1000)
     assert made[0].spilled == (memory <= 2_000_000)
     statements = {kind: [x.statement for x in patch if isinstance(x, kind)] for kind in (Add, Delete)}
@@ -237,8 +238,8 @@ def test_what_does_not_fit_goes_to_files(memory: int, monkeypatch: pytest.Monkey
 
 def test_no_file_is_left_where_reading_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     files: list[Any] = []
-    make = _diff.tempfile.TemporaryFile
-    monkeypatch.setattr(_diff.tempfile, "TemporaryFile", lambda: files.append(make()) or files[-1])
+    make = spool.tempfile.TemporaryFile
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda: files.append(make()) or files[-1])
     data = jelly_of(many_statements(5000))
     with pytest.raises(jelly.JellyError):
         write_diff(io.BytesIO(), data, data[:-3], memory=1)

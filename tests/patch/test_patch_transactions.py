@@ -132,7 +132,7 @@ def test_commands_tell_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run("diff", "a.nt", "none.nt", "y.rdfp")[0] == 1
     code, told = run("apply", "x.rdfp", "c.nt", "d.nt")
     assert code == 0
-    assert "2 added, 0 deleted, 1 deletions did not match any statement\nwarning: " in told
+    assert "2 added, 0 deleted, 1 deletion did not match any statement\nwarning: " in told
     told = "2 added, 1 deleted, 0 deletions did not match any statement\n"
     assert run("apply", "x.rdfp", "a.nt", "d.nt") == (0, told)
     code, told = run("apply", "--strict", "x.rdfp", "c.nt", "e.nt")

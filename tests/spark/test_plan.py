@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 import jelly
+from jelly._find.where import where
 from jelly._seekable.sidecar import make_sidecar
-from jelly.spark._partitions import File, Part, find_files, read_part, split
+from jelly._sources.blank_node_scope import KEEP
+from jelly._sources.segments import query_of
+from jelly.spark._partitions import File, Part, find_files, narrowed, read_part, split
 
 pytest.importorskip("fsspec")
 
@@ -301,3 +304,49 @@ def test_a_web_server_is_asked_for_ranges(tmp_path: Path, web: tuple[str, type[H
     assert objects(tasks, storage=storage) == list(range(200_000))
     with pytest.raises(FileNotFoundError, match="nothing"):
         find_files(f"{url}/data/nothing.jelly")
+
+
+# ---- filters in the index
+
+@pytest.mark.parametrize("mode", ["in the file", "in the sidecar"])
+def test_filters_leave_parts_of_files_out(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "n.jelly"
+    jelly.write(path, numbers(20_000), keyframe_rows=1000, **{"index": "terms"} if mode == "in the file" else {})
+    if mode == "in the sidecar":
+        make_sidecar(path, terms=True, distance=1000, chunk=4096)
+    (tmp_path / "other.nt").write_bytes(b"<a:s> <a:p> <a:o> .\n")
+    files = find_files(tmp_path)
+    seen: list[int] = []
+    whole = jelly.JellyFile._read
+    monkeypatch.setattr(jelly.JellyFile, "_read", lambda file, key: seen.append(key[0].statement) or whole(file, key))
+    for name, value, wanted in (
+        ("subject", "http://example.org/s777", range(7770, 7780)), ("object", "12345", [12345]), ("object", "none", []),
+    ):  # fmt: skip
+        condition = where(name, [value])
+        assert condition is not None
+        for tasks in (split(files, 20_000), split(files)):
+            kept = narrowed(tasks, query_of(condition, KEEP))
+            jelly_parts = [part for task in kept for part in task if part.file.name == "n.jelly"]
+            assert len(jelly_parts) == bool(wanted)
+            assert len(kept) <= 2
+            for some in (kept, tasks):
+                seen.clear()
+                assert objects(some, keep=condition) == list(wanted)
+                assert len(seen) <= 2
+    # Segments are left out of each part: with what is broken elsewhere, too.
+    assert objects(split(files), keep=where("object", ["5", "15000"]), errors=[]) == [5, 15000]
+    # A graph that a directory tells is not in the file.
+    condition = where("graph", ["a:g"])
+    tasks = [[Part(part.file, part.first, part.last, (("g", (1, "a:g")),)) for part in task] for task in split(files)]
+    assert narrowed(tasks, query_of(condition, KEEP)) == tasks
+
+
+def test_filters_of_many_files_are_left_to_their_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(3):
+        jelly.write(tmp_path / f"{i}.jelly", numbers(100), index="terms")
+    tasks = split(find_files(tmp_path))
+    query = query_of(where("object", ["none"]), KEEP)
+    assert narrowed(tasks, query) == []
+    monkeypatch.setattr("jelly.spark._partitions._MAX_NARROWED", 2)
+    assert narrowed(tasks, query) == tasks
+    assert objects(tasks, keep=where("object", ["none"])) == []

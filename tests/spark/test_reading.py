@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support import column_writer
 from support.shared import shared
 from support.statements import generalized, quads, star
 from test_plan import Handler, numbers
@@ -81,6 +82,16 @@ def test_every_file_is_read_as_by_the_library(reader: Any, tmp_path: Path, layou
     wanted = pa.concat_tables(tables)
     assert table.num_rows == wanted.num_rows > 1_000_000
     assert table.cast(wanted.schema).equals(wanted)
+
+
+def test_jelly_1_2_is_read_by_many_tasks(reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / "columns.jelly"
+    iris = [("iri", f"http://e.example/{n % 50}") for n in range(20_000)]
+    path.write_bytes(column_writer.write([(x, iris[0], x) for x in iris], quads=False, rows=500))
+    make_sidecar(path, distance=1000, chunk=1 << 12)
+    df = reader(splitBytes=path.stat().st_size // 3).load(str(path))
+    assert df.rdd.getNumPartitions() in (3, 4)
+    assert rows(df) == expected(path)
 
 
 @pytest.mark.every_spark

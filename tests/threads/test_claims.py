@@ -290,7 +290,8 @@ def test_one_object_in_many_threads(name: str) -> None:
 
     assert together(work) == [None] * 4
     assert {one for one in refused if IN_USE not in one} <= {
-        "the last chunk is not used up: pull until None first", "the last rows are not used up: pull until None first",
+        "the chunk before is not used up: take all Batches of feed() first, or pull until None",
+        "the last rows are not used up: pull until None first",
     }  # fmt: skip
     # Nothing is claimed any more.
     assert IN_USE not in said_by(call), name

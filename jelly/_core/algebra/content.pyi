@@ -41,3 +41,26 @@ def blank_terms(batch: Batch) -> npt.NDArray[np.bool_]:
     >>> [batch.term(term) for term in blank_terms(batch).nonzero()[0]]
     ['_:x', '<<( <a:s> <a:p> _:x )>>']
     """
+def slot_keys(batch: Batch, ids: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.uint64], int, int, bool]:
+    """Keys for filters of the terms ``ids`` (int32): each id once, in no order; equal texts have equal keys everywhere.
+
+    Also the ids of the terms whose texts are lowest and highest, by bytes, or -1; and whether an id is below 0. A key is
+    a hash of the text alone (SipHash-1-3 of 128 bits without a secret, the first 8 bytes), or of all that a quoted
+    triple says, whose text is empty.
+
+    >>> import jelly
+    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "a:s" .', format="nt")
+    >>> [slot_keys(batch, ids)[0].tolist() for ids in (batch.s, batch.o)] == [[12878814644564597928]] * 2
+    True
+    """
+def fuse_filter(keys: npt.NDArray[np.uint64], width: int) -> tuple[bytes, int, int, int] | None:
+    """A binary fuse filter of different keys (uint64): its bytes, the seed, the length and the number of its blocks.
+
+    Each fingerprint has ``width`` bits. None if no seed fits, as where a key is there twice. The layout is told in
+    docs/reference/file-formats.md.
+
+    >>> import numpy
+    >>> bits, seed, length, blocks = fuse_filter(numpy.arange(1000, dtype=numpy.uint64), 7)
+    >>> len(bits), length, blocks
+    (1234, 128, 9)
+    """

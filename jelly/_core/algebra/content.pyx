@@ -5,10 +5,13 @@ below 1 to 10^14. With a key that others may know, compare the rows (`jelly._cor
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdint cimport uint16_t, uint32_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
 
 from jelly._core.base.batch cimport KIND_BNODE, KIND_LANG, KIND_TYPED, RESULTS, Batch, load_u64
+
+import math
 
 import numpy
 
@@ -16,6 +19,7 @@ from jelly.errors import JellyArgumentError
 
 cdef enum:
     SEED_BYTES = 16
+    ATTEMPTS = 64  # seeds that `fuse_filter` tries
 
 
 ctypedef struct Sip:
@@ -299,3 +303,245 @@ def blank_terms(Batch batch not None):
                 parts = b.quoted + 3 * b.aux[i]
                 is_blank[i] = is_blank[parts[0]] or is_blank[parts[1]] or is_blank[parts[2]]
     return made
+
+
+cdef inline int compare_texts(BatchData* b, int32_t x, int32_t y) noexcept nogil:
+    """Below, at or above 0, as the bytes of the text of term `x` come before, at or after those of `y`."""
+    cdef int64_t n = b.start[x + 1] - b.start[x]
+    cdef int64_t m = b.start[y + 1] - b.start[y]
+    cdef int found = memcmp(b.text + b.start[x], b.text + b.start[y], n if n < m else m)
+    return found if found != 0 else (n > m) - (n < m)
+
+
+ctypedef struct SlotKeys:
+    uint64_t* out
+    int64_t n
+    int32_t lowest
+    int32_t highest
+    bint has_none
+
+
+cdef int take_keys(BatchData* b, const int32_t* ids, int64_t n, SlotKeys* k) noexcept nogil:
+    """The keys of the terms of some rows, each id once; -1 if there is no memory."""
+    cdef HashKey key
+    cdef Hash128* all_terms = NULL
+    cdef uint8_t* seen = <uint8_t*>calloc(b.n_terms + 1, 1)
+    cdef int64_t row
+    cdef int32_t term
+    if seen == NULL:
+        return -1
+    key.a = key.b = 0
+    for row in range(n):
+        term = ids[row]
+        if term < 0:
+            k.has_none = True
+            continue
+        if seen[term]:
+            continue
+        seen[term] = 1
+        if b.kind[term] == KIND_TRIPLE:
+            if all_terms == NULL:
+                all_terms = <Hash128*>malloc((b.n_terms + 1) * sizeof(Hash128))
+                if all_terms == NULL:
+                    free(seen)
+                    return -1
+                hash_terms(b, &key, False, all_terms)
+            k.out[k.n] = all_terms[term].lo
+        else:
+            k.out[k.n] = hash_text(b.text + b.start[term], b.start[term + 1] - b.start[term], &key, 0)
+        k.n += 1
+        if k.lowest < 0 or compare_texts(b, term, k.lowest) < 0:
+            k.lowest = term
+        if k.highest < 0 or compare_texts(b, term, k.highest) > 0:
+            k.highest = term
+    free(all_terms)
+    free(seen)
+    return 0
+
+
+def slot_keys(Batch batch not None, ids):
+    """Keys for filters of the terms ``ids`` (int32): each id once, in no order; equal texts have equal keys everywhere.
+
+    Also the ids of the terms whose texts are lowest and highest, by bytes, or -1; and whether an id is below 0. A key is
+    a hash of the text alone (SipHash-1-3 of 128 bits without a secret, the first 8 bytes), or of all that a quoted
+    triple says, whose text is empty.
+
+    >>> import jelly
+    >>> [batch] = jelly.read_batches(b'<a:s> <a:p> "a:s" .', format="nt")
+    >>> [slot_keys(batch, ids)[0].tolist() for ids in (batch.s, batch.o)] == [[12878814644564597928]] * 2
+    True
+    """
+    cdef SlotKeys k
+    cdef int status
+    cdef BatchData* b = &batch.a
+    rows = numpy.ascontiguousarray(ids, numpy.int32)
+    cdef int64_t n = len(rows)
+    cdef const int32_t* at = <const int32_t*>memory_of(rows)
+    if n and rows.max() >= b.n_terms:
+        raise JellyArgumentError("there is no term of this id in the Batch")
+    made = numpy.empty(min(n, b.n_terms), numpy.uint64)
+    k.out = <uint64_t*>memory_of(made)
+    k.n = 0
+    k.lowest = k.highest = -1
+    k.has_none = False
+    with nogil:
+        status = take_keys(b, at, n, &k)
+    if status != 0:
+        raise MemoryError
+    return made[:k.n], k.lowest, k.highest, bool(k.has_none)
+
+
+ctypedef struct Fuse:
+    uint32_t length  # of a block; a power of two
+    uint32_t blocks
+    uint64_t seed
+
+
+cdef inline uint64_t fuse_hash(uint64_t key, uint64_t seed) noexcept nogil:
+    key += seed
+    key = (key ^ (key >> 33)) * <uint64_t>0xFF51AFD7ED558CCD
+    key = (key ^ (key >> 33)) * <uint64_t>0xC4CEB9FE1A85EC53
+    return key ^ (key >> 33)
+
+
+cdef inline void fuse_places(const Fuse* f, uint64_t hash, uint32_t* out) noexcept nogil:
+    """The three places of a hash, in three blocks that follow each other."""
+    out[0] = <uint32_t>(((hash >> 32) * (<uint64_t>f.blocks * f.length)) >> 32)
+    out[1] = (out[0] + f.length) ^ (<uint32_t>(hash >> 18) & (f.length - 1))
+    out[2] = (out[0] + 2 * f.length) ^ (<uint32_t>hash & (f.length - 1))
+
+
+cdef int fuse_order(
+    const Fuse* f, const uint64_t* keys, int64_t n, uint64_t* sums, uint8_t* counts, uint32_t* queue, uint64_t* order,
+    uint8_t* which,
+) noexcept nogil:
+    """Take keys away one by one, each from a place where it is alone. 1 if that takes away all of them."""
+    cdef uint32_t place[3]
+    cdef int64_t i, done = 0, waiting = 0
+    cdef int64_t size = <int64_t>(f.blocks + 2) * f.length
+    cdef uint64_t hash
+    cdef int k
+    cdef uint32_t at
+    for i in range(n):
+        hash = fuse_hash(keys[i], f.seed)
+        fuse_places(f, hash, place)
+        for k in range(3):
+            if counts[place[k]] == 255:
+                return 0
+            counts[place[k]] += 1
+            sums[place[k]] ^= hash
+    for i in range(size):
+        if counts[i] == 1:
+            queue[waiting] = <uint32_t>i
+            waiting += 1
+    while waiting > 0:
+        waiting -= 1
+        at = queue[waiting]
+        if counts[at] != 1:
+            continue
+        hash = sums[at]
+        order[done] = hash
+        fuse_places(f, hash, place)
+        for k in range(3):
+            if place[k] == at:
+                which[done] = k
+            counts[place[k]] -= 1
+            sums[place[k]] ^= hash
+            if counts[place[k]] == 1:
+                queue[waiting] = place[k]
+                waiting += 1
+        done += 1
+    return done == n
+
+
+cdef void fuse_fill(
+    const Fuse* f, int64_t n, const uint64_t* order, const uint8_t* which, uint64_t mask, uint16_t* prints
+) noexcept nogil:
+    """Set the place of each key, in the opposite order, so that its three places give its fingerprint."""
+    cdef uint32_t place[3]
+    cdef int64_t i
+    cdef uint64_t hash
+    for i in range(n - 1, -1, -1):
+        hash = order[i]
+        fuse_places(f, hash, place)
+        prints[place[which[i]]] = 0
+        prints[place[which[i]]] = <uint16_t>(
+            ((hash ^ (hash >> 32)) & mask) ^ prints[place[0]] ^ prints[place[1]] ^ prints[place[2]]
+        )
+
+
+cdef void pack_bits(const uint16_t* prints, int64_t n, int width, uint8_t* out) noexcept nogil:
+    cdef uint64_t bits = 0
+    cdef int held = 0
+    cdef int64_t i, at = 0
+    for i in range(n):
+        bits |= <uint64_t>prints[i] << held
+        held += width
+        while held >= 8:
+            out[at] = <uint8_t>bits
+            at += 1
+            bits >>= 8
+            held -= 8
+    if held:
+        out[at] = <uint8_t>bits
+
+
+def fuse_filter(keys, int width):
+    """A binary fuse filter of different keys (uint64): its bytes, the seed, the length and the number of its blocks.
+
+    Each fingerprint has ``width`` bits. None if no seed fits, as where a key is there twice. The layout is told in
+    docs/reference/file-formats.md.
+
+    >>> import numpy
+    >>> bits, seed, length, blocks = fuse_filter(numpy.arange(1000, dtype=numpy.uint64), 7)
+    >>> len(bits), length, blocks
+    (1234, 128, 9)
+    """
+    cdef Fuse f
+    cdef int64_t n, size
+    cdef int attempt, found = 0
+    cdef void* memory
+    cdef uint64_t* sums
+    cdef uint64_t* order
+    cdef uint32_t* queue
+    cdef uint16_t* prints
+    cdef uint8_t* counts
+    cdef uint8_t* which
+    cdef uint8_t* out
+    given = numpy.ascontiguousarray(keys, numpy.uint64)
+    n = len(given)
+    cdef const uint64_t* at = <const uint64_t*>memory_of(given)
+    if not 1 <= width <= 16 or not 2 <= n <= 1 << 28:
+        raise JellyArgumentError("a filter has 2 to 268435456 keys and fingerprints of 1 to 16 bits")
+    # By experience of the authors of these filters; nearly always the first seed fits.
+    f.length = 1 << min(int(math.log(n, 3.33) + 2.25), 18)
+    size = int(n * max(1.125, 0.875 + 0.25 * math.log(1e6, n)))
+    size = (size + f.length - 1) // f.length - 2
+    f.blocks = <uint32_t>(size if size > 1 else 1)
+    size = <int64_t>(f.blocks + 2) * f.length
+    # A place comes into the queue once.
+    memory = malloc(size * (8 + 4 + 2 + 1) + n * (8 + 1))
+    if memory == NULL:
+        raise MemoryError
+    sums = <uint64_t*>memory
+    order = sums + size
+    queue = <uint32_t*>(order + n)
+    prints = <uint16_t*>(queue + size)
+    counts = <uint8_t*>(prints + size)
+    which = counts + size
+    made = numpy.zeros((size * width + 7) // 8 + 2, numpy.uint8)
+    out = <uint8_t*>memory_of(made)
+    with nogil:
+        for attempt in range(ATTEMPTS):
+            f.seed = fuse_hash(<uint64_t>attempt, <uint64_t>0x9E3779B97F4A7C15)
+            memset(sums, 0, size * 8)
+            memset(counts, 0, size)
+            found = fuse_order(&f, at, n, sums, counts, queue, order, which)
+            if found:
+                break
+        if found:
+            memset(prints, 0, size * 2)
+            fuse_fill(&f, n, order, which, (<uint64_t>1 << width) - 1, prints)
+            pack_bits(prints, size, width, out)
+        free(memory)
+    return (made.tobytes(), f.seed, f.length, f.blocks) if found else None

@@ -55,3 +55,15 @@ def rows_equal(batch: Batch, row: int, other: Batch, other_row: int) -> bool:
     >>> rows_equal(one, 0, one, 0), rows_equal(one, 0, two, 0)
     (True, False)
     """
+def term_ranks(batch: Batch, wanted: npt.ArrayLike) -> tuple[npt.NDArray[np.int32], int]:
+    """The place of each term in the order of terms, from 1 on, and how many places there are.
+
+    ``wanted`` says of each term whether it is to have a place: bool. Equal terms have the same one, others have 0. The
+    order is that of the classes, `IRI` and the others.
+
+    >>> import jelly
+    >>> batch = next(jelly.read_batches(b'<a:s> <a:p> "x"@en . <a:s> <a:p> "x" . _:b <a:p> <a:a> .', format="ttl"))
+    >>> ranks, n = term_ranks(batch, batch.kind != 7)
+    >>> [batch.term(term) for term in sorted({*batch.s, *batch.p, *batch.o}, key=ranks.__getitem__)], n
+    (['_:b', '<a:a>', '<a:p>', '<a:s>', '"x"@en', '"x"'], 6)
+    """

@@ -114,7 +114,7 @@ class GraphDictionary:
         >>> import jelly
         >>> ids = jelly.read_ids(b'<a:s> <a:p> "x"@en .', format="nt")
         >>> made = ids.dictionary.batch(1)
-        >>> [made.term(term) for term in made.o]
-        ['"x"@en']
+        >>> made.term(made.o[0])
+        '"x"@en'
         """
     def __reduce__(self) -> Any: ...

@@ -289,8 +289,8 @@ cdef class GraphDictionary:
         >>> import jelly
         >>> ids = jelly.read_ids(b'<a:s> <a:p> "x"@en .', format="nt")
         >>> made = ids.dictionary.batch(1)
-        >>> [made.term(term) for term in made.o]
-        ['"x"@en']
+        >>> made.term(made.o[0])
+        '"x"@en'
         """
         cdef Numbers* numbers = &self.relations if relations else &self.nodes
         cdef int64_t stop, i

@@ -57,7 +57,7 @@ cdef int select_rows(
         ids[0] = b.s[row]
         ids[1] = b.p[row]
         ids[2] = b.o[row]
-        ids[3] = b.g[row] if b.g != NULL else NO_TERM
+        ids[3] = b.g[row] if b.g != NULL and target.g != NULL else NO_TERM
         if moved != NULL:
             for k in range(4):
                 if ids[k] >= 0:
@@ -109,14 +109,14 @@ cdef object row_numbers(object rows, int64_t n):
     return numpy.ascontiguousarray(rows, numpy.int64)
 
 
-def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
+def select(Batch batch not None, rows, *, op=None, bint quads=False, bint triples=False) -> Batch:
     """Some rows of a Batch, with the terms that they use; frames, namespaces and metadata are left out. Where most rows
     are wanted, all terms are kept.
 
     ``rows`` are numbers in any order, which may repeat, a bool for each row, or a slice. With ``quads`` triples become
-    quads of the default graph. ``op`` makes the rows those of a patch: a code for all, or one for each (see
-    `jelly.patch.Patch.batches`); 0 makes those of a patch statements. By default they stay what they are. Query results
-    can only stay what they are. IndexError for rows that are not there.
+    quads of the default graph, with ``triples`` quads lose their graphs. ``op`` makes the rows those of a patch: a code
+    for all, or one for each (see `jelly.patch.Patch.batches`); 0 makes those of a patch statements. By default they stay
+    what they are. Query results can only stay what they are. IndexError for rows that are not there.
 
     >>> import jelly
     >>> batch = next(jelly.read_batches(b"<a:s> <a:p> <a:x> .\\n<a:s> <a:p> <a:y> .", format="nt"))
@@ -130,7 +130,7 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
     cdef const int64_t* row_at = NULL
     cdef int64_t first = 0
     cdef int64_t n = 0
-    if quads or op is not None:
+    if quads or triples or op is not None:
         need_statements(batch)
     if type(rows) is slice and rows.step is None:
         first, n, _ = rows.indices(b.n_rows)
@@ -148,8 +148,9 @@ def select(Batch batch not None, rows, *, op=None, bint quads=False) -> Batch:
         if op.ndim != 1 or len(op) != n:
             raise JellyArgumentError(f"{op.size} operations do not fit {n} rows")
         op_at = <const int8_t*>memory_of(op)
+    cdef int arity = 4 if quads or (b.g != NULL and not triples) else 3
     cdef Batch made = new_batch(
-        4 if quads or b.g != NULL else 3, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
+        arity, max(n, 1), b.n_terms if share else 16, b.n_text if share else 256, b.text_limit
     )
     made.first_row = batch.first_row + first
     made.first_frame, made.options = batch.first_frame, batch.options

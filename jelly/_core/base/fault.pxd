@@ -74,6 +74,10 @@ cdef enum:
     NAMESPACES_OFF = -46
     BAD_TERM = -47
     ONE_FRAME = -48
+    NOT_IN_COLUMNS = -50
+    STAR_IN_COLUMNS = -51
+    ABOVE_RDF_VERSION = -52
+    UNTAGGED_LITERAL = -53
     # of the text reader
     SYNTAX = -60
     NO_DOT = -61
@@ -144,6 +148,36 @@ cdef enum:
     CANONICAL_STEPS = -151
     CANONICAL_TRIPLE = -152
     CANONICAL_PLACE = -153
+    # of columns of terms (Jelly-RDF 1.2)
+    COLUMNS_IN_ROWS = -160
+    COLUMN_ROW = -161
+    ROW_OPTION = -162
+    BAD_MESSAGES_TYPE = -163
+    BAD_RDF_VERSION = -164
+    ROW_COUNT = -165
+    FRAME_ROWS = -166
+    COLUMN_MISSING = -167
+    CELLS_MISSING = -168
+    CELLS_LEFT = -169
+    COLUMN_KIND = -170
+    GRAPHS_COLUMN = -171
+    LENGTHS_IN_FLAT = -172
+    LENGTHS = -173
+    KINDS_MISSING = -174
+    KINDS_SIZE = -175
+    KINDS_BITS = -176
+    KINDS_VALUES = -177
+    LIST_LENGTH = -178
+    TAG_INDEX = -179
+    DIRECTION_NUMBER = -180
+    DIRECTION_VERSION = -181
+    TRIPLE_VERSION = -182
+    LAYOUT_SKIP = -183
+    LAYOUT_REPEAT = -184
+    LAYOUT_EXTENSION = -185
+    DIRECTION_ALONE = -186
+    LANG_DATATYPE = -187
+    TAGS_LIMIT = -188
     # not faults: reasons why a loop returned
     FULL = 1
     NEED_MORE = 2

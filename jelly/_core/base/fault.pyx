@@ -6,6 +6,7 @@ cdef enum:
     MAX_PROTOBUF = 0x7FFFFFFF  # bytes of a message
 
 from jelly._core.base.constants import NOUNS
+from jelly._options import RDF_VERSIONS
 from jelly.errors import (
     JellyArgumentError,
     JellyError,
@@ -68,7 +69,7 @@ _TABLE = {
     NOT_KEYFRAME: (JellyFormatError, "an id of 0 refers to a row before the start of reading, which is not a keyframe"),
     IS_PATCH: (JellyFormatError, "this is Jelly-Patch, not Jelly-RDF: read it with jelly.patch"),
     IS_RDF: (JellyFormatError, "this is Jelly-RDF, not Jelly-Patch: read it with jelly.read"),
-    NAME_TABLE_SMALL: (JellyFormatError, "name table of {a} entries is too small: at least {b} are required in a patch"),
+    NAME_TABLE_SMALL: (JellyFormatError, "name table of {a} entries is too small: at least {b} are required"),
     BAD_STATEMENT_TYPE: (JellyUnsupportedError, "statement type {a} is unknown: expected 1 TRIPLES, 2 QUADS"),
     BAD_STREAM_TYPE: (JellyUnsupportedError, "patch stream type {a} is unknown: expected 1 FRAME, 2 FLAT, 3 PUNCTUATED"),
     PATCH_ROW_FORBIDDEN: (
@@ -94,6 +95,24 @@ _TABLE = {
     NAMESPACES_OFF: (JellyOptionsError, "namespace declarations need version=2 in the stream options"),
     BAD_TERM: (JellyFormatError, "column {slot} has a term id of {a}, which is not a term of the Batch"),
     ONE_FRAME: (JellyOptionsError, "a stream that is not delimited holds one frame only"),
+    NOT_IN_COLUMNS: (
+        JellyOptionsError,
+        "a {a_kind} as {slot} cannot be written in Jelly-RDF 1.2 (version=3): Jelly-RDF 1.1 (version=2) can hold it, with "
+        "generalized_statements=True",
+    ),
+    STAR_IN_COLUMNS: (
+        JellyOptionsError,
+        "a quoted triple as {slot} cannot be written in Jelly-RDF 1.2 (version=3), where triple terms are objects only: "
+        "Jelly-RDF 1.1 (version=2) can hold it, with rdf_star=True",
+    ),
+    ABOVE_RDF_VERSION: (
+        JellyOptionsError,
+        "a term needs RDF {rdf_a}, and the stream options announce rdf_version={rdf_b!r}: leave rdf_version open or raise it",
+    ),
+    UNTAGGED_LITERAL: (
+        JellyOptionsError,
+        "a literal of rdf:langString or rdf:dirLangString without a language tag cannot be written in Jelly-RDF 1.2 (version=3)",
+    ),
     # Text reader: `a` is the result of `characters.describe`.
     SYNTAX: (JellySyntaxError, "column {column}: expected a term as {slot}, found {found}"),
     NO_DOT: (JellySyntaxError, "column {column}: expected '.' at the end of the statement, found {found}"),
@@ -190,6 +209,36 @@ _TABLE = {
         JellyUnsupportedError,
         "the {slot} is of the kind {a_kind}: RDFC-1.0 does not define generalized statements",
     ),
+    # Columns of terms.
+    COLUMNS_IN_ROWS: (JellyFormatError, "columns in a stream of rows: they need version 3 in the stream options"),
+    COLUMN_ROW: (JellyFormatError, "a frame of version 3 has no other row than one with the stream options"),
+    ROW_OPTION: (JellyFormatError, "an option of streams of rows is set in version 3: flags or logical type"),
+    BAD_MESSAGES_TYPE: (JellyUnsupportedError, "stream type {a} is unknown: expected 0 FLAT, 1 MESSAGES"),
+    BAD_RDF_VERSION: (JellyUnsupportedError, "RDF version {a} is unknown: expected 0 to 3"),
+    ROW_COUNT: (JellyFormatError, "a frame has {a} rows: expected at most {b}"),
+    FRAME_ROWS: (JellyLimitError, "a frame of {a} rows is above the limit of {b}; raise max_frame_rows to read it"),
+    COLUMN_MISSING: (JellyFormatError, "a frame of {a} rows has no column of the {slot}"),
+    CELLS_MISSING: (JellyFormatError, "the column of the {slot} has fewer terms than the {a} rows"),
+    CELLS_LEFT: (JellyFormatError, "the column of the {slot} has more cells than the {a} rows"),
+    COLUMN_KIND: (JellyFormatError, "the column of the {slot} has a {a_kind}"),
+    GRAPHS_COLUMN: (JellyFormatError, "a column of graphs in a stream of triples"),
+    LENGTHS_IN_FLAT: (JellyFormatError, "message lengths in a stream of type FLAT"),
+    LENGTHS: (JellyFormatError, "the messages have more rows than the {a} of their frame"),
+    KINDS_MISSING: (JellyFormatError, "the column of the {slot} has values of several kinds and does not name these"),
+    KINDS_SIZE: (JellyFormatError, "the kinds of a column take {a} bytes: expected {b}"),
+    KINDS_BITS: (JellyFormatError, "unused bits are set in the kinds of a column"),
+    KINDS_VALUES: (JellyFormatError, "the kinds of a column name more values of a kind than it has"),
+    LIST_LENGTH: (JellyFormatError, "a list of {a} numbers that belongs to a list of {b}: their lengths do not go together"),
+    TAG_INDEX: (JellyFormatError, "a literal has language tag {a} of a column with {b}"),
+    DIRECTION_NUMBER: (JellyFormatError, "base direction {a} is unknown: expected 0 to 2"),
+    DIRECTION_VERSION: (JellyFormatError, "a base direction in a stream that declares RDF 1.1"),
+    TRIPLE_VERSION: (JellyFormatError, "a triple term in a stream that declares RDF 1.1 or RDF 1.2 Basic"),
+    LAYOUT_SKIP: (JellyFormatError, "a layout skips {a} values of the {slot}, of which fewer are left"),
+    LAYOUT_REPEAT: (JellyFormatError, "a layout repeats a value of the {slot} behind the last one"),
+    LAYOUT_EXTENSION: (JellyFormatError, "a layout of the {slot} lacks the rest of its length"),
+    DIRECTION_ALONE: (JellyFormatError, "a literal has a base direction and no language tag"),
+    LANG_DATATYPE: (JellyFormatError, "a literal of rdf:langString or rdf:dirLangString has no language tag"),
+    TAGS_LIMIT: (JellyLimitError, "a column of {a} language tags is above the limit of {b}"),
 }
 
 # The keyword that allows longer texts. Writers have none.
@@ -229,6 +278,8 @@ cdef object fault_error(Fault* fault, dict place):
         found=_found(fault.a),
         escapes="u U" if fault.b else "t b n r f \" ' \\ u U",
         close=")>>" if fault.b else ">>",
+        rdf_a=RDF_VERSIONS[fault.a & 3],
+        rdf_b=RDF_VERSIONS[fault.b & 3],
     )
     return kind(text, **place)
 

@@ -81,7 +81,7 @@ cdef class PushReader:
             raise ValueError(f"the {type(self).__name__} is closed")
         if self.has_view:
             if not self.is_used_up():
-                raise RuntimeError("the last chunk is not used up: pull until None first")
+                raise RuntimeError("the chunk before is not used up: take all Batches of feed() first, or pull until None")
             self.release()
         PyObject_GetBuffer(data, &self.held.view, PyBUF_SIMPLE)
         if self.held.view.len == 0:

@@ -10,7 +10,7 @@ from jelly._core.base.batch cimport (
 )
 from jelly._core.base.constants cimport MAX_DEPTH
 from jelly._core.base.fault cimport (
-    BAD_UTF8, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
+    BAD_UTF8, COLUMNS_IN_ROWS, DATATYPE_ENTRY, DATATYPE_ID, DEPTH, EMPTY_LANGUAGE, FULL, GRAPH_IN_TRIPLES, GRAPH_NOT_OPEN,
     GRAPH_OPEN, GRAPH_UNSET, HEADER_UNSET, MALFORMED, NAMESPACE_UNSET, NAME_ENTRY, NEED_TABLES, NO_MEMORY, NO_OPTIONS,
     OK, OPTIONS_CHANGED, PATCH_ROW_FORBIDDEN, PREFIX_ENTRY, QUOTED_INCOMPLETE, ROW_FORBIDDEN,
     ROW_UNKNOWN, fail,
@@ -20,6 +20,7 @@ from jelly._core.rules.patch_operations cimport (
 )
 from jelly._core.base.protobuf cimport Reader, skip_field, skip_fields, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport FRAME_COLUMNS
 from jelly._core.jelly.decode_state cimport (
     BNODES, GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, LANGUAGES, STAR,
 )
@@ -124,23 +125,27 @@ cdef inline int32_t read_iri(DecoderState* d, Reader* r) noexcept nogil:
 
 
 cdef int32_t find_language(DecoderState* d, Reader* tag) noexcept nogil:
-    """The term of a language tag, with a base direction or not; the last few are remembered."""
+    """The term of a language tag, with a base direction or not."""
     cdef int64_t n = tag.end - tag.at
-    cdef int kind = split_tag(tag.at, &n)
-    cdef uint32_t i = <uint32_t>(8 * n + kind) * 31 + tag.at[0]
+    return find_tag(d, tag.at, n, split_tag(tag.at, &n))
+
+
+cdef int32_t find_tag(DecoderState* d, const uint8_t* at, int64_t n, int kind) noexcept nogil:
+    """The term of a language tag of at least one byte; the last few are remembered."""
+    cdef uint32_t i = <uint32_t>(8 * n + kind) * 31 + at[0]
     cdef int32_t term
     if n > 1:
-        i = i * 31 + tag.at[1]
-    i = (i * 31 + (tag.end - 1)[0]) % LANGUAGES
+        i = i * 31 + at[1]
+    i = (i * 31 + at[n - 1]) % LANGUAGES
     term = d.languages[i]
     if (
         term >= 0 and d.b.start[term + 1] - d.b.start[term] == n and d.b.kind[term] == kind
-        and same_bytes(d.b.text + d.b.start[term], tag.at, n)
+        and same_bytes(d.b.text + d.b.start[term], at, n)
     ):
         return term
-    if check_utf8(tag.at, n) >= 0:
-        return fail(&d.fault, BAD_UTF8, tag.at)
-    term = checked(d, add_term(d.b, kind, NO_TERM, tag.at, n), tag.at)
+    if check_utf8(at, n) >= 0:
+        return fail(&d.fault, BAD_UTF8, at)
+    term = checked(d, add_term(d.b, kind, NO_TERM, at, n), at)
     if term >= 0:
         d.languages[i] = term
     return term
@@ -574,8 +579,12 @@ cdef int read_rows(DecoderState* d) noexcept nogil:
                 return d.fault.code
             if much_metadata(d.b):
                 return FULL
+        elif field == FRAME_COLUMNS:
+            d.has_columns = not d.patch  # options of version 3 may follow: columns.pyx then reads the frame
         elif field < 0:
             return malformed(d, frame)
+    if d.has_columns:
+        return fail(&d.fault, COLUMNS_IN_ROWS if d.has_header else NO_OPTIONS, d.frame_start)
     return OK
 
 

@@ -10,6 +10,7 @@ from jelly._core.rules.patch_operations cimport (
     OP_ABORT, OP_ADD, OP_COMMIT, OP_DELETE, OP_HEADER, OP_NAMESPACE_ADD, OP_NAMESPACE_DELETE, OP_PUNCTUATION, OP_START,
 )
 from jelly._core.base.protobuf cimport Reader
+from jelly._core.jelly.column_state cimport Columns
 from jelly._core.jelly.frame_reader cimport FrameReader
 from jelly._core.jelly.joined cimport Restart
 from jelly._core.jelly.lookup cimport Lookup
@@ -95,3 +96,7 @@ ctypedef struct DecoderState:
     int64_t full_terms
     Limits limits
     Fault fault
+    bint columnar  # the stream is of version 3
+    bint whole  # a Batch ends where a message does
+    bint has_columns  # the frame does, and it is not known yet whether it may
+    Columns* columns  # NULL until a stream is of version 3

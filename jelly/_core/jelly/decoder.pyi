@@ -25,6 +25,8 @@ class Decoder(PushReader):
         Maximum bytes of a frame.
     max_names, max_prefixes, max_datatypes : int
         Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
+    max_frame_rows : int, default 16777216
+        Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
     options : StreamOptions or PatchOptions, optional
         Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
         from any frame.
@@ -60,6 +62,8 @@ class Decoder(PushReader):
     Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
     the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
 
+    Unstable: Jelly-RDF 1.2 (columns, ``max_frame_rows``) follows a schema that is not final.
+
     Examples
     --------
     >>> import jelly
@@ -80,6 +84,7 @@ class Decoder(PushReader):
         max_names: int = 4096,
         max_prefixes: int = 1024,
         max_datatypes: int = 256,
+        max_frame_rows: int = 16777216,
         options: StreamOptions | PatchOptions | None = None,
         state: bytes | None = None,
         first_row: int = 0,
@@ -93,7 +98,7 @@ class Decoder(PushReader):
     ) -> Self: ...
     @property
     def frames(self) -> int:
-        """Number of frames decoded to their end."""
+        """Number of frames decoded to their end; of a log in columns (Jelly 1.2) the number of messages."""
     @property
     def place(self) -> int:
         """Position in a stream of patches when all Batches have been pulled, see `Encoder.place`."""
@@ -108,6 +113,15 @@ class Decoder(PushReader):
         """Where another stream seems to begin though the input is not read as ``joined``: frame, row and byte offset
         of the first such place, and how many there are; empty where there is none.
         """
+    @property
+    def in_message(self) -> bool:
+        """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
+    @property
+    def whole(self) -> bool:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
+    @whole.setter
+    def whole(self, value: bool) -> None:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
     def pull(self, flush: bool = False) -> Batch | None: ...
     def decode_frame(self, data: Buffer) -> Batch:
         """Decode one frame without a length, for example a gRPC or Kafka message.

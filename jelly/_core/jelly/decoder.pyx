@@ -21,12 +21,14 @@ from jelly._core.rules.patch_operations cimport (
     AT_START, CLOSED, EITHER, IN_TRANSACTION, OPEN, OP_PUNCTUATION, pack_place,
 )
 from jelly._core.base.push_reader cimport PushReader
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, NUMBERING_S
+from jelly._core.jelly.columns cimport end_message, free_columns, run_columns
 from jelly._core.jelly.decode cimport run
 from jelly._core.jelly.decode_state cimport (
     GENERALIZED, GRAPH_ASSUMED, GRAPH_IGNORED, KNOWN_ROWS, MAX_BATCH_TEXT, ROWS_GRAPHS, ROWS_PATCH, ROWS_PUNCTUATED,
     ROWS_QUADS, ROWS_TRIPLES, STAR, TERMS_A_ROW, DecoderState,
 )
-from jelly._core.jelly.saved_state cimport begin_stream, load_state, save_state
+from jelly._core.jelly.saved_state cimport begin_stream, load_options, load_state, make_columns, save_state
 from jelly._core.jelly.frame_reader cimport (
     FRAMING_BARE, FRAMING_DELIMITED, FRAMING_GIVEN, FRAMING_UNKNOWN, free_feed, init_feed,
 )
@@ -39,7 +41,8 @@ from jelly._core.jelly.stream_options cimport (
 
 from jelly.errors import JoinedWarning, OptionsWarning
 from jelly._options import (
-    MAX_TABLE_SIZE, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions, options_read,
+    MAX_TABLE_SIZE, RDF_VERSIONS, LogicalType, PatchOptions, PatchStreamType, PhysicalType, StatementType, StreamOptions,
+    options_read,
 )
 
 cdef enum:
@@ -65,6 +68,8 @@ cdef class Decoder(PushReader):
         Maximum bytes of a frame.
     max_names, max_prefixes, max_datatypes : int
         Maximum sizes of the lookup tables that a stream may ask for; by default 4096, 1024 and 256 entries.
+    max_frame_rows : int, default 16777216
+        Maximum rows of a frame of Jelly 1.2, of which a few bytes can say that there are 134 million.
     options : StreamOptions or PatchOptions, optional
         Options of a stream that is read from the middle, where it does not repeat them: from a keyframe, or with ``state``
         from any frame.
@@ -100,6 +105,8 @@ cdef class Decoder(PushReader):
     Labels of blank nodes are given as they are, in all frames: whether their scope is the stream or the frame is for
     the caller to say, see `Reader`. With ``joined=True`` those of the joined streams are not told apart.
 
+    Unstable: Jelly-RDF 1.2 (columns, ``max_frame_rows``) follows a schema that is not final.
+
     Examples
     --------
     >>> import jelly
@@ -124,8 +131,8 @@ cdef class Decoder(PushReader):
     def __cinit__(
         self, *, delimited: bool | None = None, int64_t batch_rows=32768, int64_t batch_bytes=1 << 24,
         int64_t max_frame_bytes=1 << 28, int64_t max_names=4096, int64_t max_prefixes=1024, int64_t max_datatypes=256,
-        options=None, state=None, int64_t first_row=0, int64_t first_frame=0, int64_t offset=0, bint patch=False,
-        place=None, bint joined=False, str unknown_rows="error", bint strict=False,
+        int64_t max_frame_rows=1 << 24, options=None, state=None, int64_t first_row=0, int64_t first_frame=0,
+        int64_t offset=0, bint patch=False, place=None, bint joined=False, str unknown_rows="error", bint strict=False,
     ):
         cdef int slot
         if unknown_rows != "error" and unknown_rows != "skip":
@@ -147,6 +154,7 @@ cdef class Decoder(PushReader):
         self.d.limits.names = max_names
         self.d.limits.prefixes = max_prefixes
         self.d.limits.datatypes = max_datatypes
+        self.d.limits.rows = max_frame_rows
         self.d.patch = patch
         self.d.strict = strict
         self.d.joined = joined
@@ -167,6 +175,7 @@ cdef class Decoder(PushReader):
         free_entries(&self.d.t.prefixes)
         free_entries(&self.d.t.datatypes)
         free_pieces(&self.d.pieces)
+        free_columns(&self.d)
 
     def __repr__(self):
         return f"<jelly.Decoder: {self.rows_out} statements, {self.d.n_frames} frames, {self.offset} bytes so far>"
@@ -179,7 +188,9 @@ cdef class Decoder(PushReader):
 
     @property
     def frames(self) -> int:
-        """Number of frames decoded to their end."""
+        """Number of frames decoded to their end; of a log in columns (Jelly 1.2) the number of messages."""
+        if self.d.columnar and self.d.header.logical > 2:
+            return self.frames_out + (0 if self.batch is None else self.batch.a.n_frames)
         return self.d.n_frames
 
     @property
@@ -214,6 +225,29 @@ cdef class Decoder(PushReader):
         cdef Restart* k = &self.d.restart
         return [k.frame, k.row, k.offset, k.found] if k.found else []
 
+    @property
+    def in_message(self) -> bool:
+        """Whether a message of a log in columns (Jelly 1.2) has rows and no end yet."""
+        return self.d.columnar and self.d.columns.open
+
+    @property
+    def whole(self) -> bool:
+        """Whether Batches of a log in columns (Jelly 1.2) end where a message does, however long that is."""
+        return self.d.whole
+
+    @whole.setter
+    def whole(self, bint value):
+        self.d.whole = value
+
+    cdef object give_rest(self):
+        if self.d.whole and self.d.columnar and self.d.columns.open and not self.final:
+            return None  # the message goes on with the next chunk
+        return PushReader.give_rest(self)
+
+    cdef bint has_some(self) noexcept:
+        # In a log in columns a frame may end no message.
+        return PushReader.has_some(self) or (self.d.columnar and self.has_names())
+
     cdef bint is_used_up(self) noexcept:
         return not self.d.in_frame and self.d.feed.chunk.at == self.d.feed.chunk.end
 
@@ -233,7 +267,7 @@ cdef class Decoder(PushReader):
         if self.batch is None:
             self.start_batch()
         with nogil:
-            status = run(&self.d)
+            status = run_columns(&self.d) if self.d.columnar else run(&self.d)
         if self.d.restart.found > self.n_warned:
             self.warn()
         if self.d.unannounced & ~self.told:
@@ -246,6 +280,8 @@ cdef class Decoder(PushReader):
             if (
                 self.read_options is not None and not same_stream_options(&self.d.header, &self.d.next)
                 and not is_empty(&self.batch.a)
+                # In one frame there may be the end of a message before its options, and no row.
+                and (self.d.feed.framing != FRAMING_GIVEN or self.batch.a.n_rows > 0)
             ):
                 return FULL
         else:
@@ -312,6 +348,12 @@ cdef class Decoder(PushReader):
         elif self.d.transaction == OPEN:
             fail(&self.d.fault, OPEN_PATCH, NULL)
             self.error = self.make_error()
+        elif self.d.columnar and self.d.columns.open:
+            # Of a log in columns: the last message goes on to the end.
+            if self.batch is None:
+                self.start_batch()
+            if end_message(&self.d) != OK:
+                self.error = self.make_error()
         return 0
 
     cdef int release(self) except -1:
@@ -417,7 +459,7 @@ cdef class Decoder(PushReader):
         """The Batch of a frame of nothing that comes before the options."""
         if self.batch is None:
             self.start_batch()
-        if self.batch.a.n_frames == 0 and add_frame(&self.batch.a) < 0:
+        if self.batch.a.n_frames == 0 and not self.d.columnar and add_frame(&self.batch.a) < 0:
             raise MemoryError
         return self.take_batch()
 
@@ -462,6 +504,9 @@ cdef class Decoder(PushReader):
         h.prefixes = options.max_prefix_table_size
         h.datatypes = options.max_datatype_table_size
         h.version = options.version
+        if h.version == COLUMN_VERSION and not self.d.patch:
+            h.numbering = NUMBERING_P if options.numbering == "P" else NUMBERING_S
+            h.rdf = RDF_VERSIONS.index(options.rdf_version or "unspecified")
         self.stream_name = b"" if self.d.patch else utf8_of(options.stream_name, "stream_name")
         if place is None:
             self.d.transaction = EITHER
@@ -472,6 +517,14 @@ cdef class Decoder(PushReader):
         if check_stream_options(h, self.d.patch, self.d.strict, &self.d.limits, NULL, &self.d.fault) != OK:
             raise self.make_error()
         self.d.has_header = True
+        self.d.columnar = h.version == COLUMN_VERSION
+        if self.d.columnar and make_columns(&self.d) != OK:
+            raise MemoryError
+        if self.d.columnar and state is not None:
+            state = load_options(&self.d, state)
+            options = options.replace(
+                max_name_table_size=h.names, max_prefix_table_size=h.prefixes, max_datatype_table_size=h.datatypes
+            )
         self.read_options = options
         self.make_tables()
         if state is None:
@@ -489,7 +542,7 @@ cdef class Decoder(PushReader):
         make = make_options if len(self.stream_name) <= MAX_CACHED_NAME else make_options.__wrapped__
         options = make(
             self.d.patch, h.physical, h.logical, self.stream_name, h.generalized, h.star, h.names, h.prefixes,
-            h.datatypes, h.version,
+            h.datatypes, h.version, h.rdf, h.numbering,
         )
         with cython.critical_section(self):
             self.read_options = options
@@ -533,7 +586,7 @@ cdef class Decoder(PushReader):
 
 # Small messages are common, and so are their options: making these anew would take as long as decoding.
 @lru_cache(64)
-def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version):
+def make_options(patch, physical, logical, name, generalized, star, names, prefixes, datatypes, version, rdf, numbering):
     """The options from the numbers of the wire; a logical subtype that we do not know counts as its base type."""
     if patch:
         return options_read(
@@ -558,6 +611,8 @@ def make_options(patch, physical, logical, name, generalized, star, names, prefi
         max_prefix_table_size=prefixes,
         max_datatype_table_size=datatypes,
         version=version,
+        rdf_version=RDF_VERSIONS[rdf] if version == COLUMN_VERSION else "",
+        numbering="S" if numbering == NUMBERING_S else "P",
     )
 
 

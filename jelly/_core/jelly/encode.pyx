@@ -75,23 +75,6 @@ cdef int32_t entry_id(EncoderState* e, Lru* table, uint8_t tag, const uint8_t* t
     return id
 
 
-cdef inline int64_t split_iri(const uint8_t* text, int64_t n) noexcept nogil:
-    """Bytes of the prefix: up to the last #, else the last /, else the last colon."""
-    cdef int64_t i = n
-    cdef int64_t slash = 0
-    cdef int64_t colon = 0
-    while i > 0:
-        i -= 1
-        if text[i] == 35:  # '#'
-            return i + 1
-        if text[i] == 47:  # '/'
-            if slash == 0:
-                slash = i + 1
-        elif text[i] == 58 and colon == 0:  # ':'
-            colon = i + 1
-    return slash if slash > 0 else colon
-
-
 cdef int find_ids(EncoderState* e, int32_t term, int32_t* name, int32_t* prefix) noexcept nogil:
     """The lookup ids of an IRI. OK, NO_PREFIX_LEFT or a fault."""
     cdef TermMemo* memo = &e.memo[term]

@@ -16,9 +16,10 @@ class Encoder:
     options : StreamOptions or PatchOptions
         Options of the stream. Where they leave the physical type or the version open, the first Batch decides. With
         PatchOptions the Encoder writes Jelly-Patch and takes Batches of patches, see `jelly.patch`.
-    frame_rows : int, default 256
-        Rows after which a frame ends, lookup entries included (0: unlimited). In a grouped stream (``options.is_grouped``)
-        frames end only where those of the Batches end.
+    frame_rows : int, optional
+        Rows after which a frame ends (0: unlimited). In a grouped stream (``options.is_grouped``) frames end only where
+        those of the Batches end. By default 256, lookup entries included. In version 3 (Jelly-RDF 1.2) the default is
+        16384 statements, and a number given for a grouped stream puts messages together until a frame has that many.
     frame_bytes : int, default 1 MB
         Maximum bytes of a frame (0: unlimited). A larger statement has a frame of its own.
     delimited : bool, default True
@@ -57,7 +58,7 @@ class Encoder:
         cls,
         options: StreamOptions | PatchOptions,
         *,
-        frame_rows: int = 256,
+        frame_rows: int | None = None,
         frame_bytes: int = ...,
         delimited: bool = True,
         keyframe_rows: int = 0,
@@ -193,6 +194,8 @@ class Encoder:
         """
     def __reduce__(self) -> Any: ...
 
+def column_headers(options: StreamOptions) -> tuple[bytes, ...]:
+    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
 def options_row(options: StreamOptions) -> bytes:
     """The RdfStreamOptions message of some StreamOptions; fields that are zero are left out."""
 def settled(options: StreamOptions, arity: int, namespaces: bool) -> tuple[StreamOptions, bytes]:

@@ -17,8 +17,12 @@ from jelly._core.base.fault cimport BAD_TERM, OK, fail, fault_error, utf8_of
 from jelly._core.base.protobuf cimport (
     MAX_VARINT32, Reader, Writer, len_varint, put_byte, put_bytes, put_varint, reserve, take_span,
 )
+from jelly._core.jelly.column_state cimport OPTIONS_TYPES
 from jelly._core.jelly.encode cimport encode_rows, finish_patch
-from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, EncoderState, TermMemo
+from jelly._core.jelly.encode_columns cimport (
+    encode_columns, end_columns, finish_columns, free_columns_out, has_columns, needed_rdf_version, start_columns,
+)
+from jelly._core.jelly.encoder_state cimport KEY_NUMBERS, MAX_TEXT, ColumnEncoder, ColumnMemo, EncoderState, TermMemo
 from jelly._core.jelly.frame_writer cimport (
     end_frame, end_graph, find_place, forget_tables, put_metadata_entry, release_frame,
 )
@@ -26,7 +30,14 @@ from jelly._core.jelly.lookup cimport Lru, LruEntry, free_lru, init_lru
 
 from jelly._core.rules.capabilities import capabilities_of
 from jelly.errors import JellyError, JellyOptionsError
-from jelly._options import MIN_NAME_TABLE, PatchOptions, PhysicalType
+from jelly._options import COLUMN_VERSION, MIN_NAME_TABLE, RDF_VERSIONS, PatchOptions, PhysicalType
+
+cdef enum:
+    # Rows of a frame where nobody says: lookup entries included; and statements of a stream in columns.
+    FRAME_ROWS = 256
+    COLUMN_FRAME_ROWS = 16384
+    # Language tags of a frame in columns.
+    MAX_TAGS = 1024
 
 
 # The collector must not take the tables' memory from it before __dealloc__ is through with it.
@@ -39,9 +50,10 @@ cdef class Encoder:
     options : StreamOptions or PatchOptions
         Options of the stream. Where they leave the physical type or the version open, the first Batch decides. With
         PatchOptions the Encoder writes Jelly-Patch and takes Batches of patches, see `jelly.patch`.
-    frame_rows : int, default 256
-        Rows after which a frame ends, lookup entries included (0: unlimited). In a grouped stream (``options.is_grouped``)
-        frames end only where those of the Batches end.
+    frame_rows : int, optional
+        Rows after which a frame ends (0: unlimited). In a grouped stream (``options.is_grouped``) frames end only where
+        those of the Batches end. By default 256, lookup entries included. In version 3 (Jelly-RDF 1.2) the default is
+        16384 statements, and a number given for a grouped stream puts messages together until a frame has that many.
     frame_bytes : int, default 1 MB
         Maximum bytes of a frame (0: unlimited). A larger statement has a frame of its own.
     delimited : bool, default True
@@ -77,6 +89,8 @@ cdef class Encoder:
     """
 
     cdef EncoderState e
+    cdef tuple headers  # of a stream in columns, by RDF version
+    cdef tuple tags
     cdef tuple arrays  # the numpy arrays behind the tables; a list would be emptied by the collector
     cdef bytes header
     cdef object error
@@ -85,12 +99,15 @@ cdef class Encoder:
     cdef object settled_options
 
     def __cinit__(
-        self, options, *, int64_t frame_rows=256, int64_t frame_bytes=1_000_000, bint delimited=True,
+        self, options, *, frame_rows: int | None = None, int64_t frame_bytes=1_000_000, bint delimited=True,
         int64_t keyframe_rows=0, bint keyframe=False, bint skip_namespaces=False,
         bint independent=False,
     ):
         cdef int slot
-        if frame_rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
+        cdef int64_t rows
+        columnar = not isinstance(options, PatchOptions) and options.version == COLUMN_VERSION
+        rows = frame_rows if frame_rows is not None else COLUMN_FRAME_ROWS if columnar else FRAME_ROWS
+        if rows < 0 or frame_bytes < 0 or keyframe_rows < 0:
             raise ValueError("frame_rows, frame_bytes and keyframe_rows must not be negative")
         if options.max_name_table_size < MIN_NAME_TABLE:
             # A stream that was read may have such a table, which version 1.0 allowed.
@@ -107,8 +124,10 @@ cdef class Encoder:
         grouped = options.is_grouped
         self.settled_options = options
         self.e.delimited = delimited
-        self.e.frame_rows = frame_rows if delimited and not grouped else 0
+        self.e.frame_rows = rows if delimited and not grouped else 0
         self.e.frame_bytes = frame_bytes if delimited and not grouped else 0
+        if columnar:
+            self.prepare_columns(options, frame_rows, frame_bytes)
         for slot in range(4):
             self.e.last[slot] = UNSET
         self.e.patch = isinstance(options, PatchOptions)
@@ -120,11 +139,27 @@ cdef class Encoder:
             make_lru(&self.e.prefixes, options.max_prefix_table_size),
             make_lru(&self.e.datatypes, options.max_datatype_table_size),
         )
-
-        if keyframe_rows > 0 or keyframe:
+        if columnar:
+            self.tags = make_lru(&self.e.columns.tags, MAX_TAGS)
+            start_columns(&self.e)
+        elif keyframe_rows > 0 or keyframe:
             forget_tables(&self.e)
 
+    cdef int prepare_columns(self, options, frame_rows, int64_t frame_bytes) except -1:
+        """What else a stream in columns needs."""
+        cdef ColumnEncoder* k = &self.e.columns
+        self.e.columnar = True
+        k.is_log = options.is_grouped
+        k.numbering_p = options.numbering == "P"
+        k.follow = options.rdf_version == "" and not k.is_log
+        if k.is_log and self.e.delimited:
+            # Several messages to a frame only where somebody asks for it; a message may go over several frames.
+            self.e.frame_rows = frame_rows or 0
+            self.e.frame_bytes = frame_bytes
+        return 0
+
     def __dealloc__(self):
+        free_columns_out(&self.e)
         free_lru(&self.e.names)
         free_lru(&self.e.prefixes)
         free_lru(&self.e.datatypes)
@@ -225,7 +260,7 @@ cdef class Encoder:
     @property
     def is_open(self) -> bool:
         """Whether rows or metadata wait for the end of their frame."""
-        return self.e.body.n > 0
+        return self.e.body.n > 0 or (self.e.columnar and has_columns(&self.e))
 
     def cut(self) -> bytes:
         """Give all that was encoded, the frame that is open included; no graph or patch is ended.
@@ -240,7 +275,9 @@ cdef class Encoder:
         cdef int status = OK
         self.enter()
         try:
-            if self.e.body.n > 0:
+            if self.e.columnar:
+                status = end_columns(&self.e, NULL, 0) if has_columns(&self.e) else OK
+            elif self.e.body.n > 0:
                 status = end_frame(&self.e, NULL, 0)
             if status == OK:
                 status = release_frame(&self.e)
@@ -289,21 +326,24 @@ cdef class Encoder:
         need_statements(batch)
         try:
             if self.header is None:
-                self.settle(batch.a.arity, batch.a.n_names > 0)
+                self.settle(batch.a.arity, batch.a.n_names > 0, needed_rdf_version(&batch.a))
             if self.e.patch != (batch.a.op != NULL):
                 raise JellyOptionsError(
                     "statements without operations cannot go into a patch" if self.e.patch
                     else "a patch has operations: write it with PatchOptions"
                 )
-            self.e.memo = <TermMemo*>calloc(batch.a.n_terms + 1, sizeof(TermMemo))
-            if self.e.memo == NULL:
+            if self.e.columnar:
+                self.e.columns.memo = <ColumnMemo*>calloc(batch.a.n_terms + 1, sizeof(ColumnMemo))
+            else:
+                self.e.memo = <TermMemo*>calloc(batch.a.n_terms + 1, sizeof(TermMemo))
+            if (self.e.memo == NULL) == (self.e.columns.memo == NULL):
                 raise MemoryError
             self.e.b = &batch.a
             self.e.keep_frames = self.settled_options.is_grouped if keep_frames is None else keep_frames
             if self.e.patch:
                 self.e.keep_frames = False
             with nogil:
-                status = encode_rows(&self.e, &row)
+                status = encode_columns(&self.e, &row) if self.e.columnar else encode_rows(&self.e, &row)
                 if status == OK:
                     status = carry_terms(&batch.a, &self.e.carry, self.e.last, self.e.carried, MAX_TEXT)
                     if status != OK:
@@ -315,7 +355,9 @@ cdef class Encoder:
             return 0
         finally:
             free(self.e.memo)
+            free(self.e.columns.memo)
             self.e.memo = NULL
+            self.e.columns.memo = NULL
             self.e.b = NULL
 
     @property
@@ -359,7 +401,9 @@ cdef class Encoder:
     cdef int end_rows(self) except -1:
         cdef int status = OK
         if self.header is None:
-            self.settle(3, False)
+            self.settle(3, False, 0)
+        if self.e.columnar:
+            return self.leave(finish_columns(&self.e), 0)
         if end_graph(&self.e) != OK or (self.e.patch and finish_patch(&self.e) != OK):
             status = self.e.fault.code
         elif self.e.rows > 0 or self.e.n_frames == 0:
@@ -471,8 +515,9 @@ cdef class Encoder:
         self.e.out.n = 0
         return found
 
-    cdef int settle(self, int arity, bint namespaces) except -1:
-        """Fix what the options left open and make the options row."""
+    cdef int settle(self, int arity, bint namespaces, int rdf_version) except -1:
+        """Fix what the options left open and make the options row. `rdf_version` is what the first Batch needs."""
+        cdef ColumnEncoder* k = &self.e.columns
         if self.e.patch:
             options, self.header = self.settled_options, patch_options_row(self.settled_options)
             self.e.physical = options.statement_type
@@ -483,6 +528,15 @@ cdef class Encoder:
             self.e.namespaces = options.version >= 2
         with cython.critical_section(self):
             self.settled_options = options
+        if self.e.columnar:
+            self.headers = column_headers(options)
+            for version in range(4):
+                k.options[version] = <const uint8_t*><const char*>(<bytes>self.headers[version])
+                k.n_options[version] = len(self.headers[version])
+            k.rdf_version = RDF_VERSIONS.index(options.rdf_version) if options.rdf_version else 0
+            if k.follow:
+                k.rdf_version = max(rdf_version, 1)
+            self.header = self.headers[k.rdf_version]
         self.e.options = <const uint8_t*><const char*>self.header
         self.e.n_options = len(self.header)
         self.e.generalized = options.generalized_statements
@@ -513,7 +567,7 @@ def settled(options, arity, namespaces):
         options = options.replace(physical_type=PhysicalType.TRIPLES if arity == 3 else PhysicalType.QUADS)
     if options.version == 0:
         options = options.replace(version=2 if namespaces else 1)
-    return options, options_row(options)
+    return options, b"" if options.version == COLUMN_VERSION else options_row(options)
 
 
 def options_row(options) -> bytes:
@@ -524,6 +578,23 @@ def options_row(options) -> bytes:
         (pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE_TAG, options.logical_type),
         (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
     ))
+
+
+@lru_cache(64)
+def column_headers(options) -> tuple:
+    """The RdfStreamOptions messages of version 3, by the RDF version that they announce; see `column_state.pxd`."""
+    cdef int statement = pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG if options.numbering == "P" else OPTIONS_TYPES << 3
+    cdef int stream = (OPTIONS_TYPES + (options.numbering == "S")) << 3
+    return tuple(
+        message(utf8_of(options.stream_name, "stream_name"), (
+            (statement, options.physical_type),
+            (stream, options.is_grouped),
+            (stream + 8, rdf_version),
+            *shared_fields(options),
+            (pb.RDF_STREAM_OPTIONS_VERSION_TAG, options.version),
+        ))
+        for rdf_version in range(4)
+    )
 
 
 @lru_cache(64)

@@ -11,6 +11,8 @@ cdef enum:
     # Maximum bytes of a string on the wire.
     MAX_TEXT = 1 << 30
     KEY_NUMBERS = 4
+    # Prefixes that a stream in columns remembers, a power of two.
+    RECENT = 64
 
 
 ctypedef struct TermMemo:
@@ -21,8 +23,89 @@ ctypedef struct TermMemo:
     uint32_t prefix_serial
 
 
+ctypedef struct ColumnMemo:
+    # The same for streams in columns, and the frames that hold on to these entries.
+    int32_t name  # of a language tag its number in the column
+    uint32_t name_serial
+    int32_t prefix
+    uint32_t prefix_serial
+    uint32_t frame
+    int32_t datatype
+    uint32_t datatype_serial
+    uint32_t datatype_frame
+
+
+ctypedef struct ColumnOut:
+    # A column of the frame being written (Jelly-RDF 1.2). Strings and triple terms are whole fields.
+    Writer kinds
+    Writer layouts
+    Writer name_ids
+    Writer prefix_ids
+    Writer strings
+    Writer literal_kinds
+    Writer bnodes
+    Writer triples
+    int64_t n  # run values
+    int64_t of[4]  # by kind
+    int first_kind
+    bint mixed  # values of several kinds
+    int kind  # of the value whose run goes on
+    int64_t run  # its cells so far
+    int64_t skip  # values since the last token of the layout
+    int32_t last_name
+    int32_t last_prefix
+    int32_t one_prefix  # of all IRIs so far
+    bint prefixes_differ
+    uint32_t one_literal_kind  # of all literals so far
+    bint literal_kinds_differ
+    int32_t inner_name  # of triple terms
+    int32_t inner_prefix
+
+
+ctypedef struct EntriesOut:
+    # The lookup entries of a table in the frame being written.
+    Writer closed
+    Writer values  # of the packed entry that goes on
+    int64_t id  # that it tells
+    bint open
+
+
+ctypedef struct ColumnEncoder:
+    # The frame being written of a stream in columns.
+    ColumnMemo* memo
+    ColumnOut of[4]
+    EntriesOut names
+    EntriesOut prefixes
+    EntriesOut datatypes
+    Writer namespaces
+    Writer lengths
+    Writer metadata
+    Lru tags  # language tags of the objects
+    Writer langtags  # fields
+    Writer directions
+    bint directed
+    int32_t last_name  # of the namespaces
+    int32_t last_prefix
+    int64_t rows
+    int64_t told  # rows in messages that have ended
+    bint is_log  # a stream of messages
+    bint open  # the present message has rows
+    int64_t cost  # bytes that the frame takes at the most
+    bint prefixed  # IRIs are split
+    int32_t recent[RECENT]  # prefixes that were found last, by their length
+    int full  # the table that has no entry left
+    int rdf_version  # that the options announce
+    int needed  # RDF version that a term needs
+    bint follow  # announce what terms need as they come
+    bint numbering_p
+    const uint8_t* options[4]  # the options row by RDF version
+    int64_t n_options[4]
+
+
 ctypedef struct EncoderState:
     # options
+    bint columnar  # Jelly-RDF 1.2; `columns` is its state
+    ColumnEncoder columns
     bint patch  # Jelly-Patch; else Jelly-RDF
     int physical  # of a patch the statement type, whose numbers are the same
     int stream_type  # of a patch

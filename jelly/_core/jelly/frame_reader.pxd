@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport Fault
 from jelly._core.base.protobuf cimport WIRE_LEN, Reader, Writer, skip_any, take_span, take_varint
+from jelly._core.jelly.column_state cimport FRAME_COLUMNS
 
 cdef enum:
     FRAMING_UNKNOWN = -1
@@ -36,12 +37,15 @@ cdef int take_metadata(Reader* entry, Reader* key, Reader* value, Fault* fault) 
 
 
 cdef inline int take_part(Reader* frame, Reader* body) noexcept nogil:
-    """Take a field of a frame into `body`: FRAME_ROW or FRAME_METADATA; 0 where it was skipped; -1 if it is malformed."""
+    """Take a field of a frame into `body`: FRAME_ROW, FRAME_METADATA or FRAME_COLUMNS; 0 where it was skipped; -1 if it
+    is malformed."""
     cdef int64_t tag = take_varint(frame)
     if tag == FRAME_ROW:
         return FRAME_ROW if take_span(frame, body) == 0 else -1
     if tag == FRAME_METADATA:
         return FRAME_METADATA if take_span(frame, body) == 0 else -1
+    if tag == FRAME_COLUMNS:
+        return FRAME_COLUMNS if take_span(frame, body) == 0 else -1
     return -1 if tag < 0 or skip_any(frame, tag) < 0 else 0
 
 

@@ -9,6 +9,7 @@ from jelly._core.base.fault cimport (
 )
 from jelly._core.base.protobuf cimport MAX_VARINT, put_bytes, reserve, skip_any, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport BATCH_ROW_COUNT, FRAME_COLUMNS
 
 cdef enum:
     # A frame buffer larger than this is given back once its frame is used up.
@@ -56,6 +57,11 @@ cdef bint begins_bare(const uint8_t* first, int64_t n) noexcept nogil:
         return False
     if first[0] == ROW:
         return first[1] != ROW or first[2] == ROW
+    if first[0] == FRAME_COLUMNS:
+        # Columns and then the options (12 ?? tag), or a frame of 18 bytes.
+        if first[1] == ROW:
+            return n > 3 and first[3] != ROW
+        return first[1] != METADATA and (first[1] != FRAME_COLUMNS or first[2] == BATCH_ROW_COUNT)
     if first[0] != METADATA:
         return False
     if first[1] != ROW and first[1] != METADATA:
@@ -80,7 +86,7 @@ cdef int detect(FrameReader* feed, Fault* fault) noexcept nogil:
         else:
             break
         n += 1
-    if n < (LOOK if n > 0 and first[0] == METADATA else 3) and not feed.final:
+    if n < (LOOK if n > 0 and (first[0] == METADATA or first[0] == FRAME_COLUMNS) else 3) and not feed.final:
         if stash(feed, feed.chunk.end - feed.chunk.at, fault) < 0:
             return NO_MEMORY
         return NEED_MORE

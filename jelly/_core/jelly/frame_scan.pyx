@@ -12,7 +12,14 @@ from jelly._core.base.claim cimport Claim, claim, give_back
 from jelly._core.base.fault cimport (
     FRAMES_LIMIT, MALFORMED, NEED_MORE, NO_MEMORY, OK, Fault, fail, fault_error,
 )
-from jelly._core.base.protobuf cimport Reader, Writer, put_bytes, reserve, skip_any, take_varint
+from jelly._core.base.protobuf cimport (
+    WIRE_LEN, WIRE_VARINT, Reader, Writer, put_bytes, reserve, skip_any, take_span, take_varint,
+)
+from jelly._core.jelly.column_state cimport (
+    BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_VERSION, ENTRY_VALUES, FRAME_COLUMNS,
+    OPTIONS_TYPES,
+)
+from jelly._core.jelly.column_values cimport take_number32
 from jelly._core.jelly.decode_state cimport KNOWN_ROWS, ROWS_PUNCTUATED
 from jelly._core.jelly.frame_reader cimport (
     FRAME_METADATA, FRAME_ROW, FRAMING_BARE, FRAMING_DELIMITED, FRAMING_UNKNOWN, FrameReader, free_feed, init_feed,
@@ -37,6 +44,7 @@ cdef enum:
     OPTIONS = 0
     TRIPLE = 1  # of a patch an added statement
     QUAD = 2  # of a patch a deleted one
+    NAMESPACE = 5
     NAME = 6
     OTHER = 9
     N_KINDS = 10
@@ -46,7 +54,7 @@ cdef enum:
 
 cdef enum:
     # Numbers kept for each frame, and for each place.
-    FRAME_COLUMNS = 3 + 2 * N_PATCH_KINDS
+    NUMBERS = 3 + 2 * N_PATCH_KINDS
     PLACE_COLUMNS = 4
 
 
@@ -74,6 +82,8 @@ ctypedef struct FrameScan:
     int64_t tops[TABLES]  # the highest
     int64_t sizes[TABLES]  # no limit: the options are not read here
     Restart restart
+    bint columnar  # version 3: statements stand in columns
+    bint quads  # there
     Count now
     Count all  # all rows walked so far, those of a frame that failed included; `size` is of whole frames
     bint want_frames
@@ -110,9 +120,73 @@ cdef int walk_row(FrameScan* w, Reader* r) noexcept nogil:
                 return fail(&w.fault, MALFORMED, r.at)
             continue
         kind = kind_of(w.patch, field)  # of several fields the last one counts
+        if kind == OPTIONS and not w.patch:
+            walk_options(w, body)
     if w.name <= kind < w.name + TABLES:
         walk_entry(w, body, kind - w.name)
     return kind
+
+
+cdef void walk_options(FrameScan* w, Reader r) noexcept nogil:
+    """Whether statements stand in columns; what is wrong in the options is left to the Decoder."""
+    cdef int64_t tag, value
+    while r.at < r.end:
+        tag = take_varint(&r)
+        if tag & 7 != WIRE_VARINT:
+            if tag < 0 or skip_any(&r, tag) < 0:
+                break
+            continue
+        value = take_number32(&r)
+        if tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
+            w.columnar = value == COLUMN_VERSION
+        elif tag == pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE_TAG or tag == OPTIONS_TYPES << 3:
+            # The statement type; where the second is the stream type (P) it is 0 or 1.
+            w.quads = value == pb.PHYSICAL_STREAM_TYPE_QUADS or (w.quads and tag == OPTIONS_TYPES << 3)
+
+
+cdef int walk_columns(FrameScan* w, Reader r, int64_t size) noexcept nogil:
+    """Count statements, entries and namespaces of a frame in columns; the rest of its bytes are those of statements."""
+    cdef Reader entry
+    cdef const uint8_t* begin
+    cdef int64_t tag
+    cdef int64_t n = 0
+    cdef int kind, table
+    while r.at < r.end:
+        begin = r.at
+        tag = take_varint(&r)
+        table = <int>((tag >> 3) - BATCH_NAMES) if tag & 7 == WIRE_LEN and tag >> 3 <= BATCH_NAMESPACES else -1
+        if tag == BATCH_ROW_COUNT:
+            n = take_number32(&r)
+            if n < 0:
+                return fail(&w.fault, MALFORMED, r.at)
+        elif 0 <= table:
+            if take_span(&r, &entry) < 0:
+                return fail(&w.fault, MALFORMED, r.at)
+            kind = NAMESPACE if table == TABLES else w.name + table
+            add_rows(w, kind, 1 if table == TABLES else count_values(entry), r.at - begin)
+            size -= r.at - begin
+        elif tag < 0 or skip_any(&r, tag) < 0:
+            return fail(&w.fault, MALFORMED, r.at)
+    add_rows(w, QUAD if w.quads else TRIPLE, n, size)
+    return OK
+
+
+cdef int64_t count_values(Reader r) noexcept nogil:
+    cdef int64_t tag
+    cdef int64_t n = 0
+    while r.at < r.end:
+        tag = take_varint(&r)
+        n += tag == ENTRY_VALUES
+        if tag < 0 or skip_any(&r, tag) < 0:
+            break
+    return n
+
+
+cdef inline void add_rows(FrameScan* w, int kind, int64_t n, int64_t size) noexcept nogil:
+    w.now.rows[kind] += n
+    w.now.bytes[kind] += size
+    w.all.rows[kind] += n
+    w.all.bytes[kind] += size
 
 
 cdef int walk_entry(FrameScan* w, Reader r, int table) noexcept nogil:
@@ -152,6 +226,7 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
     cdef const uint8_t* begin
     cdef int64_t place[PLACE_COLUMNS]
     cdef int field, kind
+    cdef bint has_columns = False
     while frame.at < frame.end:
         begin = frame.at
         field = take_part(frame, &body)
@@ -161,14 +236,11 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
             kind = walk_row(w, &body)
             if kind < 0:
                 return kind
-            if kind == OPTIONS and w.all.rows[OPTIONS] > 0:
+            if kind == OPTIONS and w.all.rows[OPTIONS] > 0 and not w.columnar:
                 # Which IRIs came last is not known, as terms are not decoded.
                 begin_look(&w.restart, w.entries, w.tops, w.sizes, UNKNOWN, UNKNOWN, w.patch, 3)
                 look_on(&w.restart, frame[0], w.n_frames, w.row, w.now.offset + (frame.at - w.frame_start))
-            w.now.rows[kind] += 1
-            w.now.bytes[kind] += frame.at - begin
-            w.all.rows[kind] += 1
-            w.all.bytes[kind] += frame.at - begin
+            add_rows(w, kind, 1, frame.at - begin)
             if w.want_places and not w.name <= kind < w.name + TABLES:
                 place[0] = kind
                 place[1] = w.n_frames
@@ -179,8 +251,16 @@ cdef int walk_frame(FrameScan* w) noexcept nogil:
         elif field == FRAME_METADATA:
             if walk_metadata(w, &body, frame.at - begin) != OK:
                 return w.fault.code
+        elif field == FRAME_COLUMNS:
+            has_columns = True
         elif field < 0:
             return fail(&w.fault, MALFORMED, frame.at)
+    # Columns count after the options, wherever they stand.
+    frame.at = w.frame_start
+    while has_columns and w.columnar and frame.at < frame.end:
+        begin = frame.at
+        if take_part(frame, &body) == FRAME_COLUMNS and walk_columns(w, body, frame.at - begin) != OK:
+            return w.fault.code
     return OK
 
 
@@ -388,7 +468,7 @@ cdef class RowCounter:
         claim(&self.claimed, self)
         try:
             keys, self.frame_keys = self.frame_keys, []
-            table = take_table(&self.w.frames, FRAME_COLUMNS)
+            table = take_table(&self.w.frames, NUMBERS)
         finally:
             give_back(&self.claimed)
         n = len(self.kinds)

@@ -18,6 +18,7 @@ cdef int end_graph(EncoderState* e) noexcept nogil
 cdef int64_t find_place(EncoderState* e) noexcept nogil
 cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil
 cdef void forget_tables(EncoderState* e) noexcept nogil
+cdef void restart_stream(EncoderState* e) noexcept nogil
 cdef int release_frame(EncoderState* e) noexcept nogil
 cdef int put_metadata(EncoderState* e, BatchData* a, int64_t frame) noexcept nogil
 cdef int put_metadata_entry(

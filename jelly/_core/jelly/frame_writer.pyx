@@ -140,7 +140,11 @@ cdef int start_key(EncoderState* e) noexcept nogil:
     key[3] = find_place(e)
     e.keys.n += KEY_NUMBERS * sizeof(int64_t)
     e.since_key = 0
-    forget_tables(e)
+    if e.columnar:
+        # Its options again are all that a reader needs.
+        restart_stream(e)
+    else:
+        forget_tables(e)
     return OK
 
 
@@ -151,6 +155,9 @@ cdef int end_frame(EncoderState* e, BatchData* meta, int64_t frame) noexcept nog
     """
     cdef Writer swap
     cdef bint due = e.key_rows > 0 and e.since_key >= e.key_rows
+    if e.columnar and e.columns.is_log and e.columns.open:
+        # Options within a message would end it.
+        due = False
     if (due or e.independent) and end_graph(e) != OK:
         return e.fault.code
     if not e.delimited and e.n_frames > 0:

@@ -1,7 +1,7 @@
 """Saves the state of a DecoderState between two frames as bytes, so that reading can start there later."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 
 from jelly._core.base.batch cimport (
     CARRIED, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET, BatchData, add_quoted, add_row,
@@ -13,6 +13,7 @@ from jelly._core.base.protobuf cimport (
     MAX_VARINT, Reader, Writer, put_bytes, put_varint, reserve, take_span, take_varint,
 )
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport COLUMN_VERSION, NUMBERING_P, RDF_12, Columns
 from jelly._core.jelly.decode_state cimport MAX_DEPTH, DecoderState
 from jelly._core.jelly.lookup cimport Table, free_entries, set_entry
 
@@ -80,6 +81,12 @@ cdef bytes save_state(DecoderState* d):
     w.buf = NULL
     w.n = w.cap = 0
     try:
+        if d.columnar:
+            # What the first options do not say: in version 3 they may change.
+            for number in (
+                d.header.numbering, d.header.rdf, d.columns.open, d.header.names, d.header.prefixes, d.header.datatypes,
+            ):
+                put_number(&w, number)
         put_table(&w, &d.t.names)
         put_table(&w, &d.t.prefixes)
         put_table(&w, &d.t.datatypes)
@@ -159,6 +166,20 @@ cdef int32_t load_term(Reader* r, BatchData* a, int depth) except -1:
     return term
 
 
+cdef bytes load_options(DecoderState* d, bytes data):
+    """Take the options of version 3 at the beginning of a state. The rest is for `load_state`."""
+    cdef Reader r
+    r.at = <const uint8_t*><const char*>data
+    r.end = r.at + len(data)
+    d.header.numbering = <int>take_number(&r, NUMBERING_P)
+    d.header.rdf = <int>take_number(&r, RDF_12)
+    d.columns.open = take_number(&r, 1) != 0
+    d.header.names = take_number(&r, d.limits.names)
+    d.header.prefixes = take_number(&r, d.limits.prefixes)
+    d.header.datatypes = take_number(&r, d.limits.datatypes)
+    return data[r.at - <const uint8_t*><const char*>data:]
+
+
 cdef int load_state(DecoderState* d, bytes data) except -1:
     """Bring a fresh DecoderState, whose tables are made, into a state that was saved. JellyFormatError where it is damaged."""
     cdef Reader r
@@ -215,4 +236,17 @@ cdef int begin_stream(DecoderState* d, bint in_patch) noexcept nogil:
             d.last[slot] = UNSET
     d.header = d.next
     d.has_header = True
+    d.columnar = d.header.version == COLUMN_VERSION
+    if d.columnar:
+        if make_columns(d) != OK:
+            return fail(&d.fault, NO_MEMORY, NULL)
+        d.columns.stage = 0
+        d.columns.restated = True
+        d.has_columns = False
     return OK
+
+
+cdef int make_columns(DecoderState* d) noexcept nogil:
+    if d.columns == NULL:
+        d.columns = <Columns*>calloc(1, sizeof(Columns))
+    return OK if d.columns != NULL else NO_MEMORY

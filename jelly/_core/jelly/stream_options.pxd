@@ -7,14 +7,14 @@ from jelly._core.base.protobuf cimport Reader
 
 cdef enum:
     # The newest protocol versions that we read.
-    MAX_VERSION = 2
+    MAX_VERSION = 3
     MAX_PATCH_VERSION = 1
     # The smallest name table of Jelly-Patch; Jelly-RDF 1.0 allowed any.
     MIN_PATCH_NAMES = 8
 
 ctypedef struct StreamOptionsRow:
     # The stream options as read. Those of a patch have the statement type as `physical` (the numbers are the same) and
-    # the stream type as `logical`.
+    # the stream type as `logical`. Those of version 3 have the types that say the same in the row layout.
     int64_t physical
     int64_t generalized
     int64_t star
@@ -24,12 +24,16 @@ ctypedef struct StreamOptionsRow:
     int64_t logical
     int64_t version
     Reader name  # borrowed from the frame
+    # of version 3 only
+    int rdf
+    int numbering
 
 
 ctypedef struct Limits:
     int64_t names
     int64_t prefixes
     int64_t datatypes
+    int64_t rows  # of a frame of version 3
 
 
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil

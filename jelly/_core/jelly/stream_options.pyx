@@ -5,11 +5,16 @@ from libc.string cimport memcmp, memset
 
 from jelly._core.base cimport schema as pb
 from jelly._core.base.fault cimport (
-    BAD_LOGICAL, BAD_PHYSICAL, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8, BAD_VERSION, DATATYPE_TABLE_LIMIT,
-    IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK, PREFIX_TABLE_LIMIT, TYPES_DISAGREE, fail,
+    BAD_LOGICAL, BAD_MESSAGES_TYPE, BAD_PHYSICAL, BAD_RDF_VERSION, BAD_STATEMENT_TYPE, BAD_STREAM_TYPE, BAD_UTF8,
+    BAD_VERSION, DATATYPE_TABLE_LIMIT, IS_PATCH, IS_RDF, MALFORMED, NAME_TABLE_LIMIT, NAME_TABLE_SMALL, OK,
+    PREFIX_TABLE_LIMIT, ROW_OPTION, TYPES_DISAGREE, fail,
 )
 from jelly._core.base.protobuf cimport skip_any, take_low_bits, take_span, take_varint
 from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport (
+    COLUMN_VERSION, MIN_COLUMN_NAMES, NUMBERING_P, NUMBERING_S, OPTIONS_TYPES, OPTIONS_TYPES_END, RDF_12, TYPE_FLAT,
+    TYPE_MESSAGES,
+)
 
 cdef enum:
     # Bit n: field n of the options is a number that we read.
@@ -18,14 +23,43 @@ cdef enum:
         | 1 << pb.RDF_STREAM_OPTIONS_MAX_NAME_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_MAX_PREFIX_TABLE_SIZE
         | 1 << pb.RDF_STREAM_OPTIONS_MAX_DATATYPE_TABLE_SIZE | 1 << pb.RDF_STREAM_OPTIONS_VERSION
     )
-    RDF_FIELDS = SHARED_FIELDS | 1 << pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE
+    RDF_FIELDS = (
+        SHARED_FIELDS | 1 << pb.RDF_STREAM_OPTIONS_PHYSICAL_TYPE | 1 << pb.RDF_STREAM_OPTIONS_LOGICAL_TYPE
+        | (1 << OPTIONS_TYPES_END) - (1 << OPTIONS_TYPES)  # of version 3
+    )
     PATCH_FIELDS = SHARED_FIELDS | 1 << pb.RDF_PATCH_OPTIONS_STATEMENT_TYPE | 1 << pb.RDF_PATCH_OPTIONS_STREAM_TYPE
+
+
+cdef int settle_columns(StreamOptionsRow* h, int64_t* types, const uint8_t* at, Fault* fault) noexcept nogil:
+    """The options of version 3, `types` being its fields from OPTIONS_TYPES on: which numbering, which stream."""
+    if h.generalized or h.star or h.logical:
+        return fail(fault, ROW_OPTION, at)
+    h.numbering = NUMBERING_P
+    if h.physical == 0:
+        h.numbering = NUMBERING_S
+        h.physical = types[0]
+        types += 1
+    if h.physical != pb.PHYSICAL_STREAM_TYPE_TRIPLES and h.physical != pb.PHYSICAL_STREAM_TYPE_QUADS:
+        return fail(fault, BAD_STATEMENT_TYPE, at, h.physical)
+    if types[0] != TYPE_FLAT and types[0] != TYPE_MESSAGES:
+        return fail(fault, BAD_MESSAGES_TYPE, at, types[0])
+    if types[1] < 0 or types[1] > RDF_12:
+        return fail(fault, BAD_RDF_VERSION, at, types[1])
+    h.rdf = <int>types[1]
+    # A message is to a reader what a frame of graphs or datasets is.
+    h.logical = h.physical + (2 if types[0] == TYPE_MESSAGES else 0)
+    if h.names < MIN_COLUMN_NAMES:
+        return fail(fault, NAME_TABLE_SMALL, at, h.names, MIN_COLUMN_NAMES)
+    return OK
 
 
 cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* fault) noexcept nogil:
     """The options of a stream or of a patch: all fields but the types have the same numbers in both."""
     cdef int64_t tag, value
     cdef int64_t known = PATCH_FIELDS if patch else RDF_FIELDS
+    cdef int64_t types[OPTIONS_TYPES_END - OPTIONS_TYPES]
+    cdef const uint8_t* at = r.at
+    memset(types, 0, sizeof(types))
     memset(h, 0, sizeof(StreamOptionsRow))
     while r.at < r.end:
         tag = take_varint(r)
@@ -74,7 +108,9 @@ cdef int read_stream_options(Reader* r, StreamOptionsRow* h, bint patch, Fault* 
             h.logical = <int32_t>value
         elif tag == pb.RDF_STREAM_OPTIONS_VERSION_TAG:
             h.version = value
-    return OK
+        else:
+            types[(tag >> 3) - OPTIONS_TYPES] = <int32_t>value
+    return settle_columns(h, types, at, fault) if h.version == COLUMN_VERSION and not patch else OK
 
 
 cdef bint types_agree(StreamOptionsRow* h) noexcept nogil:

@@ -20,7 +20,7 @@ from jelly._core.base.claim cimport Claim, claim, give_back, value_of
 from jelly._core.base.constants cimport KIND_ANY, KIND_VARIABLE, XSD_STRING
 from jelly._core.base.fault cimport Fault, fail, fault_error, text_error, utf8_of
 from jelly._core.terms.model cimport (
-    IRI, AnyTerm, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, Variable, split_language,
+    IRI, AnyTerm, BlankNode, DefaultGraph, Literal, Quad, QuotedTriple, Triple, Variable, of_library, split_language,
 )
 from jelly._core.terms.term_adapter cimport TermAdapter
 
@@ -34,6 +34,8 @@ _KINDS = {
     KIND_TEXT_LTR: "the language tag", KIND_TEXT_RTL: "the language tag", KIND_VARIABLE: "the name of a variable",
 }
 _XSD_STRING = XSD_STRING.decode()
+# By the package of a term, the module that writes it.
+_WRITERS = {"rdflib": "jelly.rdflib", "pyoxigraph": "jelly.oxigraph"}
 
 cdef extern from "Python.h":
     # Without the check of Cython, which would raise a UnicodeEncodeError that does not name the term.
@@ -216,8 +218,12 @@ cdef class BatchBuilder:
             return self.intern(KIND_ANY, NO_TERM, "")
         if self.library is not None and (found := self.library.kind_of(term)) != 0:
             return self.add_foreign(term, found)
+        if (made := of_library(term, False)) is not None:
+            return self.find(made)
+        module = _WRITERS.get(type(term).__module__.partition(".")[0])
+        advice = "" if module is None else f"; use {module}.write"
         raise JellyArgumentError(
-            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}"
+            f"expected an RDF term (IRI, BlankNode, Literal, QuotedTriple), got {type(term).__name__}: {term!r:.80}{advice}"
         )
 
     cdef int32_t add_foreign(self, object term, int kind) except -1:
@@ -252,6 +258,8 @@ cdef class BatchBuilder:
         if type(g) is DefaultGraph:
             return NO_TERM
         if self.library is None or self.library.graph_name is None:
+            if type(g) is not IRI and type(g) is not BlankNode and (made := of_library(g, True)) is not None:
+                return NO_TERM if type(made) is DefaultGraph else self.find(made)
             return self.find(g)
         if g is not self.graph:
             name = self.library.graph_name(g)

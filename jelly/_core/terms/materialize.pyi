@@ -6,6 +6,7 @@ from typing import Any, final
 from typing_extensions import Self
 
 from jelly._core.base.batch import Batch
+from jelly._core.terms.model import Quad, Triple
 from jelly._core.terms.term_adapter import TermAdapter
 
 @final
@@ -27,7 +28,6 @@ class StatementIterator:
     """Iterates over the statements of an iterator of Batches. Statements of a Batch share term objects."""
     def __new__(cls, batches: Iterable[Batch], library: TermAdapter | None = None) -> Self: ...
     def __iter__(self) -> StatementIterator: ...
-    # Any, because a Quad unpacks into four and a Triple into three.
-    def __next__(self) -> Any: ...
+    def __next__(self) -> Triple | Quad: ...
     def close(self) -> None:
         """Close the source, if it can be closed."""

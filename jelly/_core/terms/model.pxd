@@ -6,6 +6,7 @@ from jelly._core.base.constants cimport MAX_DEPTH
 
 cdef int one_deeper(object s, object p, object o) except -1
 cdef tuple split_language(object language, object direction)
+cdef object of_library(object x, bint is_graph)
 
 
 cdef class IRI:

@@ -8,6 +8,14 @@ from typing import Literal as Literal_
 
 _Term: TypeAlias = IRI | BlankNode | Literal | QuotedTriple | Variable | AnyTerm
 
+def to_term(x: Any, is_graph: bool = False) -> Any:
+    """A term of jelly for one of jelly, RDFLib or pyoxigraph; anything else as it is.
+
+    >>> import jelly
+    >>> to_term(jelly.IRI("a:b")), to_term("text")
+    (IRI('a:b'), 'text')
+    """
+
 @final
 class IRI:
     """An IRI (RDF 1.1 Concepts, section 3.2). It is neither validated nor normalised.

@@ -32,10 +32,47 @@ cdef object unchangeable(object x):
     return TypeError(f"{type(x).__name__} objects cannot be changed")
 
 
+cdef object of_library(object x, bint is_graph):
+    """The term for one of RDFLib or pyoxigraph; None if it is no such term."""
+    from jelly._foreign_terms import parts_of
+
+    parts = parts_of(x, is_graph)
+    if parts is None:
+        return None
+    kind = parts[0]
+    if kind == "literal":
+        return Literal(parts[1], language=parts[2], datatype=parts[3], direction=parts[4])
+    made = {"iri": IRI, "bnode": BlankNode, "triple": QuotedTriple, "variable": Variable, "default": DefaultGraph}[kind]
+    return made(*parts[1:])
+
+
+def to_term(x, bint is_graph=False):
+    """A term of jelly for one of jelly, RDFLib or pyoxigraph; anything else as it is.
+
+    >>> import jelly
+    >>> to_term(jelly.IRI("a:b")), to_term("text")
+    (IRI('a:b'), 'text')
+    """
+    made = None if is_term(x) else of_library(x, is_graph)
+    return x if made is None else made
+
+
 cdef object as_term(object x, str what):
-    if not is_term(x):
+    if is_term(x):
+        return x
+    made = of_library(x, False)
+    if made is None:
         raise TypeError(f"{what} must be an RDF term (IRI, BlankNode, Literal, QuotedTriple), not {type(x).__name__}")
-    return x
+    return made
+
+
+cdef object as_graph(object x):
+    if x is None:
+        return DefaultGraph()
+    if is_term(x) or type(x) is DefaultGraph:
+        return x
+    made = of_library(x, True)
+    return as_term(x, "the graph") if made is None else made
 
 
 cdef inline int depth_of(object x):
@@ -693,7 +730,7 @@ cdef class Quad:
         s = as_term(s, "the subject")
         p = as_term(p, "the predicate")
         o = as_term(o, "the object")
-        self.g = DefaultGraph() if g is None else g if type(g) is DefaultGraph else as_term(g, "the graph")
+        self.g = as_graph(g)
         self.s = s
         self.p = p
         self.o = o

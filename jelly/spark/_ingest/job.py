@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from jelly._io.remote import is_url
 from jelly._layouts import BUILT, BuiltLayout, Layout, find_layout
-from jelly._tools.blank_node_scope import KEEP, BlankNodes, Mode
+from jelly._sources.blank_node_scope import KEEP, BlankNodes, Mode
 from jelly.errors import JellyError, JellyOptionsError
 from jelly.spark._commit.journal import SCRATCH, Manifest, new_reports
 from jelly.spark._commit.store import LocalStore, Store, store_of

@@ -17,7 +17,7 @@ from jelly._io.widening import ALL_FIELDS
 from jelly._io.writer import Writer
 from jelly._layouts import Layout
 from jelly._options import StreamOptions
-from jelly._tools.blank_node_scope import BlankNodes
+from jelly._sources.blank_node_scope import BlankNodes
 from jelly.arrow import dataset, pa, schema
 from jelly.errors import JellyError, JellyFormatError, JellyOptionsError, JellyUnsupportedError
 from jelly.spark._commit.journal import report_name, task_parts

@@ -20,8 +20,7 @@ from jelly._core.base.batch import Batch
 from jelly._core.jelly.decoder import Decoder
 from jelly._io.compression import COMPRESSIONS
 from jelly._io.source import CHUNK
-from jelly._seekable.index import Index, Keyframe, first_options, read_segment, reader_at
-from jelly._seekable.sidecar import checksum_ends
+from jelly._seekable.index import Index, Keyframe, checksum_ends, first_options, read_segment, reader_at
 from jelly.errors import JellyError, JellyFormatError, JellyLimitError
 
 __all__ = ["Place", "read_between", "scan"]

@@ -44,7 +44,7 @@ def test_what_feed_gives_is_read_when_it_is_asked_for(case: Any) -> None:
     assert isinstance(batches, BatchIterator)
     assert reader.statements == 0
     assert len(next(batches)) == 1
-    with pytest.raises(RuntimeError, match="not used up: pull until None first"):
+    with pytest.raises(RuntimeError, match="not used up: take all Batches of feed"):
         reader.feed(row)
     assert sum(map(len, batches)) == 2
     assert list(batches) == []

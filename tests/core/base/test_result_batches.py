@@ -285,8 +285,9 @@ REFUSING: dict[str, Callable[[Batch], Any]] = {
 }
 # Those that take results, as the tests above show.
 TAKING = {
-    "content.row_hash", "content.term_hash", "content.blank_terms",
+    "content.row_hash", "content.term_hash", "content.blank_terms", "content.slot_keys",
     "dictionary.ids", "dictionary.unique_terms", "dictionary.rows_equal", "select.select", "select.term_rows",
+    "dictionary.term_ranks",
     "batch_check.check_batch", "batch_concat.join_batches", "statement_table.relabel", "ResultWriter.encode",
     "blank_node_scope.scope_blank_nodes",
 }  # fmt: skip

@@ -405,7 +405,7 @@ def test_a_busy_decoder_refuses() -> None:
         pytest.fail("never refused")
     assert set(refused) <= {
         "this Decoder is in use by another thread",
-        "the last chunk is not used up: pull until None first",
+        "the chunk before is not used up: take all Batches of feed() first, or pull until None",
     }
 
 

@@ -1,0 +1,146 @@
+"""Jelly-RDF 1.2, which is not final: its field numbers, and where the columns of a frame are read.
+
+All numbers of the layout in columns (protocol version 3) stand here. Two states of its schema are known, S and P; see
+docs/jelly-1.2.md. They differ in four fields.
+"""
+
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint8_t
+
+from jelly._core.base.protobuf cimport Reader
+
+cdef enum:
+    COLUMN_VERSION = 3
+    # Smallest name table, and rows that a frame can have at the most.
+    MIN_COLUMN_NAMES = 128
+    MAX_ROW_COUNT = (1 << 27) - 1
+    # Language tags of a column.
+    MAX_COLUMN_TAGS = 1 << 16
+    # Rows that are read of one column before the next; kinds of literals remembered, a power of two.
+    STEP_ROWS = 1024
+    LITERAL_KINDS = 64
+    # Rows at which a Batch of whole messages ends, when a message does.
+    WHOLE_ROWS = 1 << 15
+
+cdef enum:
+    # The numberings, by which the options row is told: in P it has a physical type.
+    NUMBERING_S = 1
+    NUMBERING_P = 2
+
+cdef enum:
+    # Stream options: statement type, stream type and RDF version in S; in P the first has the number of the physical
+    # type, and the others come one earlier.
+    OPTIONS_TYPES = 5
+    OPTIONS_TYPES_END = 8
+    # Stream types and RDF versions.
+    TYPE_FLAT = 0
+    TYPE_MESSAGES = 1
+    RDF_11 = 1
+    RDF_12_BASIC = 2
+    RDF_12 = 3
+
+cdef enum:
+    # Tags: of a frame
+    FRAME_COLUMNS = 2 << 3 | 2
+    # of a batch: a row count; entries of three tables; namespaces; subjects, predicates, objects, graphs; lengths
+    BATCH_ROW_COUNT = 1 << 3
+    BATCH_NAMES = 2
+    BATCH_NAMESPACES = 5
+    BATCH_SUBJECTS = 6
+    BATCH_GRAPHS = 9
+    BATCH_LENGTHS_S = 10
+    BATCH_LENGTHS_P = 15
+    # of a lookup entry
+    ENTRY_ID = 1 << 3
+    ENTRY_VALUES = 2 << 3 | 2
+    # of a column (numbers of fields)
+    COLUMN_KINDS = 1
+    COLUMN_LAYOUTS = 2
+    COLUMN_NAME_IDS = 3
+    COLUMN_PREFIX_IDS = 4
+    COLUMN_LEX_VALUES = 5
+    COLUMN_LITERAL_KINDS = 6
+    COLUMN_LANGTAGS = 7
+    COLUMN_DIRECTIONS = 8
+    COLUMN_BNODES = 9
+    COLUMN_TRIPLES = 10
+    COLUMN_FIELDS = 11
+    # fields of a column that are numbers
+    COLUMN_NUMBERS = (
+        1 << COLUMN_LAYOUTS | 1 << COLUMN_NAME_IDS | 1 << COLUMN_PREFIX_IDS | 1 << COLUMN_LITERAL_KINDS
+        | 1 << COLUMN_DIRECTIONS
+    )
+    # of a literal, and of a triple term: the bits of the fields of subject, predicate and object
+    LITERAL_LEX = 1 << 3 | 2
+    LITERAL_LANGTAG = 2 << 3 | 2
+    LITERAL_DATATYPE = 3 << 3
+    LITERAL_DIRECTION = 4 << 3
+    TRIPLE_SUBJECT = 0b110
+    TRIPLE_PREDICATE = 1 << 5
+    TRIPLE_OBJECT = 0b1111 << 9
+    TRIPLE_STRINGS = 1 << 2 | 1 << 10
+
+cdef enum:
+    # Kinds of run values.
+    VALUE_IRI = 0
+    VALUE_LITERAL = 1
+    VALUE_BNODE = 2
+    VALUE_TRIPLE = 3
+
+
+ctypedef struct Numbers:
+    # A list of numbers, packed or not, that is being read.
+    Reader part  # packed values
+    Reader rest  # the fields behind them
+    int64_t n  # values of the list
+    int field
+
+
+ctypedef struct Column:
+    Reader body  # its bytes; NULL where the column is missing
+    Numbers lists[COLUMN_FIELDS]  # by field; of lists of strings and messages `rest` and `n` are used
+    Reader kinds
+    bint mixed  # values of several kinds
+    int kind  # else that of all values
+    int64_t n_values
+    int64_t value  # the next one
+    int64_t once  # values that come once each
+    int64_t length  # cells of the run after them; 0: none
+    bint unbound
+    int64_t run  # cells that are left of the present run, whose term is in `last` of the decoder
+    int64_t next_prefix  # of the next IRI, where one prefix is given for all
+    # ids of IRIs: of the column, and of its triple terms
+    int64_t last_name
+    int64_t last_prefix
+    uint32_t serial  # of the entry of that prefix
+    int64_t inner_name
+    int64_t inner_prefix
+    int64_t literal_kind  # of all literals, or -1 where each has its own
+
+
+ctypedef struct Tag:
+    Reader text
+    int64_t direction
+
+
+ctypedef struct LiteralKind:
+    int64_t number  # on the wire; -1: free
+    int32_t aux
+    int8_t kind
+
+
+ctypedef struct Columns:
+    # The frame that is read.
+    int stage
+    bint restated  # its options row was read
+    Reader walk  # what is left of metadata or namespaces
+    Reader batch
+    Column of[4]
+    int64_t row_count
+    int64_t rows  # given out
+    Numbers lengths
+    int64_t gap  # rows up to the next end of a message
+    bint open  # the present message has rows
+    Tag* tags  # of the objects
+    int64_t cap_tags
+    LiteralKind known[LITERAL_KINDS]
+    uint32_t known_in  # the Batch

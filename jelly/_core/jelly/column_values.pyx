@@ -1,0 +1,427 @@
+"""The values of a column of Jelly-RDF 1.2, and the cells that its layout makes of them. The layout is not final."""
+
+from cython cimport likely
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
+from libc.string cimport memcmp, memset
+
+from jelly._core.base.batch cimport BatchData, CARRIED, NO_TERM, UNSET, add_quoted, add_term, split_tag
+from jelly._core.base.constants cimport (
+    GRAPH, KIND_LANG, KIND_LITERAL, KIND_TEXT, KIND_TYPED, MAX_DEPTH, NO_LIMIT, N_RDF_DIR_LANG_STRING,
+    N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
+)
+from jelly._core.base.fault cimport (
+    BAD_UTF8, CELLS_LEFT, CELLS_MISSING, DATATYPE_ID, DEPTH, DIRECTION_ALONE, DIRECTION_NUMBER, DIRECTION_VERSION,
+    EMPTY_LANGUAGE, KINDS_VALUES, LANG_DATATYPE, LAYOUT_EXTENSION, LAYOUT_REPEAT, LAYOUT_SKIP, OK, PREFIX_ID, QUOTED_INCOMPLETE,
+    TAG_INDEX, fail,
+)
+from jelly._core.base.protobuf cimport Reader, WIRE_LEN, skip_any, take_low_bits, take_span, take_varint
+from jelly._core.base.utf8 cimport check_utf8
+from jelly._core.jelly.column_state cimport (
+    COLUMN_BNODES, COLUMN_LANGTAGS, COLUMN_LAYOUTS, COLUMN_LEX_VALUES, COLUMN_LITERAL_KINDS, COLUMN_NAME_IDS,
+    COLUMN_PREFIX_IDS, COLUMN_TRIPLES, Column, Columns, LITERAL_DATATYPE, LITERAL_DIRECTION, LITERAL_KINDS,
+    LITERAL_LANGTAG, LITERAL_LEX, LiteralKind, Numbers, RDF_11, TRIPLE_OBJECT, TRIPLE_PREDICATE, TRIPLE_STRINGS,
+    TRIPLE_SUBJECT, Tag, VALUE_BNODE, VALUE_IRI, VALUE_LITERAL,
+)
+from jelly._core.jelly.decode cimport find_tag, jelly_read_term, malformed, read_bnode
+from jelly._core.jelly.lookup cimport DecoderEntry, find_datatype, find_iri, is_xsd_string
+from jelly._core.jelly.unusual cimport checked, gathered, repeat_term
+
+
+# ---- numbers
+
+cdef int64_t take_number32(Reader* r) noexcept nogil:
+    """The low 32 bits of a varint, or -1."""
+    cdef int64_t value = take_varint(r)
+    if value < 0:
+        value = take_low_bits(r)
+    return value if value < 0 else <uint32_t>value
+
+
+cdef int64_t next_number(Numbers* list) noexcept nogil:
+    """`take_number` where that takes more than two bytes, or begins another part."""
+    cdef int64_t tag
+    while list.part.at >= list.part.end:
+        if list.rest.at >= list.rest.end:
+            return -1
+        tag = take_varint(&list.rest)
+        if tag == list.field << 3:
+            return take_number32(&list.rest)
+        if tag == (list.field << 3 | WIRE_LEN):
+            if take_span(&list.rest, &list.part) < 0:
+                return -1
+        elif tag < 0 or skip_any(&list.rest, tag) < 0:
+            return -1
+    return take_number32(&list.part)
+
+
+# ---- literals
+
+cdef int find_datatype_kind(DecoderState* d, int64_t id, const uint8_t* at, LiteralKind* found) noexcept nogil:
+    cdef BatchData* b = d.b
+    cdef int32_t aux = checked(d, find_datatype(&d.t, b, id, &d.fault, at), at)
+    cdef int64_t n
+    if aux < 0:
+        return d.fault.code
+    found.aux = NO_TERM
+    found.kind = KIND_LITERAL
+    if is_xsd_string(b, aux):
+        return OK
+    found.aux = aux
+    found.kind = KIND_TYPED
+    n = b.start[aux + 1] - b.start[aux]
+    if (n == N_RDF_LANG_STRING and memcmp(b.text + b.start[aux], RDF_LANG_STRING, n) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(b.text + b.start[aux], RDF_DIR_LANG_STRING, n) == 0
+    ):
+        return fail(&d.fault, LANG_DATATYPE, at)
+    return OK
+
+
+cdef int find_tag_kind(DecoderState* d, Reader* tag, int64_t direction, LiteralKind* found) noexcept nogil:
+    cdef int64_t n = tag.end - tag.at
+    cdef int kind = KIND_TEXT
+    if direction > 2:
+        return fail(&d.fault, DIRECTION_NUMBER, tag.at, direction)
+    if direction > 0 and d.header.rdf == RDF_11:
+        return fail(&d.fault, DIRECTION_VERSION, tag.at)
+    if n == 0:
+        return fail(&d.fault, EMPTY_LANGUAGE, tag.at)
+    kind = KIND_TEXT + <int>direction if direction > 0 else split_tag(tag.at, &n)
+    found.aux = find_tag(d, tag.at, n, kind)
+    found.kind = KIND_LANG
+    return OK if found.aux >= 0 else d.fault.code
+
+
+cdef int find_literal_kind(DecoderState* d, Column* c, int64_t number, const uint8_t* at, LiteralKind* found) noexcept nogil:
+    """What a number in the list of literal kinds means in this Batch."""
+    cdef Tag* tag
+    cdef int status = OK
+    if number == 0:
+        found.aux = NO_TERM
+        found.kind = KIND_LITERAL
+    elif number & 1:
+        status = find_datatype_kind(d, (number + 1) >> 1, at, found)
+    elif number >> 1 > c.lists[COLUMN_LANGTAGS].n:
+        status = fail(&d.fault, TAG_INDEX, at, number >> 1, c.lists[COLUMN_LANGTAGS].n)
+    else:
+        tag = &d.columns.tags[(number >> 1) - 1]
+        status = find_tag_kind(d, &tag.text, tag.direction, found)
+    if status == OK:
+        found.number = number
+    return status
+
+
+cdef int32_t read_column_literal(DecoderState* d, Reader r) noexcept nogil:
+    """An RdfLiteral, in a triple term."""
+    cdef const uint8_t* begin = r.at
+    cdef Reader lex, language
+    cdef LiteralKind found
+    cdef int64_t tag
+    cdef int64_t datatype = -1
+    cdef int64_t direction = 0
+    cdef bint has_language = False
+    lex.at = lex.end = language.at = language.end = r.at
+    while r.at < r.end:
+        tag = take_varint(&r)
+        if tag == LITERAL_LEX:
+            if take_span(&r, &lex) < 0:
+                return malformed(d, &r)
+        elif tag == LITERAL_LANGTAG:
+            if take_span(&r, &language) < 0:
+                return malformed(d, &r)
+            has_language = True
+            datatype = -1
+        elif tag == LITERAL_DATATYPE or tag == LITERAL_DIRECTION:
+            direction = take_number32(&r) if tag == LITERAL_DIRECTION else direction
+            if tag == LITERAL_DATATYPE:
+                datatype = take_number32(&r)
+                has_language = False
+                if datatype < 0:
+                    return malformed(d, &r)
+            if direction < 0:
+                return malformed(d, &r)
+        elif tag < 0 or skip_any(&r, tag) < 0:
+            return malformed(d, &r)
+    if check_utf8(lex.at, lex.end - lex.at) >= 0:
+        return fail(&d.fault, BAD_UTF8, lex.at)
+    found.aux = NO_TERM
+    found.kind = KIND_LITERAL
+    if has_language:
+        find_tag_kind(d, &language, direction, &found)
+    elif direction != 0:
+        fail(&d.fault, DIRECTION_ALONE, begin)
+    elif datatype == 0:
+        fail(&d.fault, DATATYPE_ID, begin, 0, d.t.datatypes.size)
+    elif datatype > 0:
+        find_datatype_kind(d, datatype, begin, &found)
+    if d.fault.code != OK:
+        return d.fault.code
+    return checked(d, add_term(d.b, found.kind, found.aux, lex.at, lex.end - lex.at), lex.at)
+
+
+# ---- triple terms
+
+cdef int32_t read_triple_term(DecoderState* d, Reader r, int depth) noexcept nogil:
+    """A triple term and those in it. Their IRIs have ids in order, whatever the order of the fields."""
+    cdef uint32_t fields[3]
+    cdef int32_t terms[3]
+    cdef Reader span
+    cdef int slot, kind
+    fields[0], fields[1], fields[2] = TRIPLE_SUBJECT, TRIPLE_PREDICATE, TRIPLE_OBJECT
+    if depth > MAX_DEPTH:
+        return fail(&d.fault, DEPTH, r.at, MAX_DEPTH)
+    for slot in range(3):
+        kind = gathered(d, r, fields[slot], TRIPLE_STRINGS, &span)
+        if kind < 0:
+            return kind
+        if kind == 0:
+            return fail(&d.fault, QUOTED_INCOMPLETE, r.end, 0, slot)
+        kind = (kind - 1) & 3
+        if kind < 2:
+            terms[slot] = jelly_read_term(d, kind, &span, slot, depth)
+        elif kind == 2:
+            terms[slot] = read_column_literal(d, span)
+        else:
+            terms[slot] = read_triple_term(d, span, depth + 1)
+        if terms[slot] < 0:
+            return terms[slot]
+    return checked(d, add_quoted(d.b, terms[0], terms[1], terms[2]), r.at)
+
+
+# ---- run values
+
+cdef int take_iris(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept nogil:
+    """The next IRIs. Ids of one byte of entries that this Batch has met, as nearly all are, take no call."""
+    cdef Numbers* names = &c.lists[COLUMN_NAME_IDS]
+    cdef Numbers* prefixes = &c.lists[COLUMN_PREFIX_IDS]
+    cdef const uint8_t* at = names.part.at
+    cdef const uint8_t* end = names.part.end
+    cdef const uint8_t* prefix_at = prefixes.part.at
+    cdef const uint8_t* prefix_end = prefixes.part.end
+    cdef bint many = prefixes.n > 1
+    cdef DecoderEntry* slots = d.t.names.slots
+    cdef DecoderEntry* slot
+    cdef int64_t made = d.t.names.made
+    cdef uint32_t batch = d.t.batch
+    cdef uint32_t serial = c.serial
+    cdef int64_t name = c.last_name
+    cdef int64_t value = c.next_prefix
+    cdef int32_t* stop = out + n
+    c.next_prefix = 0
+    while out < stop:
+        if many:
+            if likely(prefix_at < prefix_end and prefix_at[0] < 0x80):
+                value = prefix_at[0]
+                prefix_at += 1
+            else:
+                prefixes.part.at = prefix_at
+                value = take_number(prefixes)
+                prefix_at = prefixes.part.at
+                prefix_end = prefixes.part.end
+        if value != 0:
+            if value < 0:
+                return fail(&d.fault, KINDS_VALUES, c.body.at)
+            if value > d.t.prefixes.made or d.t.prefixes.slots[value].text == NULL:
+                return fail(&d.fault, PREFIX_ID, prefix_at, value, d.t.prefixes.size)
+            c.last_prefix = value
+            serial = d.t.prefixes.slots[value].serial
+        if likely(at < end and at[0] < 0x80):
+            value = at[0]
+            at += 1
+        else:
+            names.part.at = at
+            value = take_number(names)
+            at = names.part.at
+            end = names.part.end
+            if value < 0:
+                return fail(&d.fault, KINDS_VALUES, c.body.at)
+        name += 1
+        if value != 0:
+            name = value
+        value = 0
+        if likely(name <= made):
+            slot = &slots[name]
+            if likely(slot.batch == batch and slot.prefix[0] == serial):
+                out[0] = slot.term[0]
+                out += 1
+                continue
+        d.t.last_prefix = 0
+        out[0] = find_iri(&d.t, d.b, c.last_prefix, name, &d.fault, at)
+        if out[0] < 0:
+            return checked(d, out[0], at)
+        out += 1
+    names.part.at = at
+    prefixes.part.at = prefix_at
+    c.serial = serial
+    c.last_name = name
+    return OK
+
+
+cdef int take_literals(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept nogil:
+    cdef Numbers* texts = &c.lists[COLUMN_LEX_VALUES]
+    cdef Columns* f = d.columns
+    cdef LiteralKind* known
+    cdef Reader lex
+    cdef int64_t number = c.literal_kind
+    cdef int64_t i
+    cdef int32_t term
+    if f.known_in != d.t.batch:
+        memset(f.known, 0xFF, sizeof(f.known))
+        f.known_in = d.t.batch
+    for i in range(n):
+        if c.literal_kind < 0:
+            number = take_number(&c.lists[COLUMN_LITERAL_KINDS])
+        if number < 0 or not take_item(texts, &lex):
+            return fail(&d.fault, KINDS_VALUES, c.body.at)
+        known = &f.known[number % LITERAL_KINDS]
+        if known.number != number and find_literal_kind(d, c, number, lex.at, known) != OK:
+            return d.fault.code
+        if check_utf8(lex.at, lex.end - lex.at) >= 0:
+            return fail(&d.fault, BAD_UTF8, lex.at)
+        term = add_term(d.b, known.kind, known.aux, lex.at, lex.end - lex.at)
+        if term < 0:
+            return checked(d, term, lex.at)
+        out[i] = term
+    return OK
+
+
+cdef int take_others(DecoderState* d, Column* c, int kind, int32_t* out, int64_t n) noexcept nogil:
+    """Blank nodes, or triple terms."""
+    cdef Numbers* items = &c.lists[COLUMN_BNODES if kind == VALUE_BNODE else COLUMN_TRIPLES]
+    cdef Reader item
+    cdef int64_t i
+    for i in range(n):
+        if not take_item(items, &item):
+            return fail(&d.fault, KINDS_VALUES, c.body.at)
+        if kind == VALUE_BNODE:
+            out[i] = read_bnode(d, &item)
+        else:
+            d.t.last_name = c.inner_name
+            d.t.last_prefix = c.inner_prefix
+            out[i] = read_triple_term(d, item, 1)
+            c.inner_name = d.t.last_name
+            c.inner_prefix = d.t.last_prefix
+        if out[i] < 0:
+            return d.fault.code
+    return OK
+
+
+cdef inline int kind_of_value(Column* c, int64_t value) noexcept nogil:
+    return c.kinds.at[value >> 2] >> (value & 3) * 2 & 3
+
+
+cdef int take_values(DecoderState* d, Column* c, int32_t* out, int64_t n) noexcept nogil:
+    """The next `n` run values."""
+    cdef int kind = c.kind
+    cdef int64_t k = n
+    cdef int status
+    while n > 0:
+        if c.mixed:
+            kind = kind_of_value(c, c.value)
+            k = 1
+            while k < n and kind_of_value(c, c.value + k) == kind:
+                k += 1
+        if kind == VALUE_IRI:
+            status = take_iris(d, c, out, k)
+        elif kind == VALUE_LITERAL:
+            status = take_literals(d, c, out, k)
+        else:
+            status = take_others(d, c, kind, out, k)
+        if status != OK:
+            return status
+        c.value += k
+        out += k
+        n -= k
+    return OK
+
+
+# ---- cells
+
+cdef int take_token(Numbers* layouts, int64_t* skip, int64_t* length, bint* unbound) noexcept nogil:
+    """The next token of the layout: values to skip, and cells of the run after them. -1 if its rest is missing."""
+    cdef int64_t token = take_number(layouts)
+    cdef int64_t more
+    layouts.n -= 1
+    skip[0] = token >> 5
+    unbound[0] = token >> 4 & 1
+    length[0] = (token & 15) + 2 - unbound[0]
+    if token & 15 != 15:
+        return token >> 63
+    more = take_number(layouts) if layouts.n > 0 else -1
+    layouts.n -= 1
+    length[0] += more
+    return -1 if more < 0 else 0
+
+
+cdef int check_layout(DecoderState* d, int slot) noexcept nogil:
+    """Whether the tokens give as many cells as there are rows."""
+    cdef Column* c = &d.columns.of[slot]
+    cdef Numbers layouts = c.lists[COLUMN_LAYOUTS]
+    cdef int64_t rows = d.columns.row_count
+    cdef int64_t left = c.n_values
+    cdef int64_t cells = 0
+    cdef int64_t skip, length
+    cdef bint unbound
+    while layouts.n > 0:
+        if take_token(&layouts, &skip, &length, &unbound) < 0:
+            return fail(&d.fault, LAYOUT_EXTENSION, layouts.part.at, 0, slot)
+        if skip > left:
+            return fail(&d.fault, LAYOUT_SKIP, layouts.part.at, skip, slot)
+        left -= skip
+        if unbound:
+            if slot != GRAPH:
+                return fail(&d.fault, CELLS_MISSING, layouts.part.at, rows, slot)
+        elif left == 0:
+            return fail(&d.fault, LAYOUT_REPEAT, layouts.part.at, 0, slot)
+        else:
+            left -= 1
+        cells += skip + length
+        if cells > rows:
+            return fail(&d.fault, CELLS_LEFT, layouts.part.at, rows, slot)
+    if left > rows - cells:
+        return fail(&d.fault, CELLS_LEFT, c.body.at, rows, slot)
+    if slot != GRAPH and cells + left < rows:
+        return fail(&d.fault, CELLS_MISSING, c.body.at, rows, slot)
+    return OK
+
+
+cdef int fill(DecoderState* d, int slot, int32_t* out, int64_t n) noexcept nogil:
+    """The next `n` cells of a column. The layout was checked."""
+    cdef Column* c = &d.columns.of[slot]
+    cdef int32_t* end = out + n
+    cdef int32_t* to
+    cdef int32_t term
+    if c.run > 0 and d.last[slot] == CARRIED and repeat_term(d, slot, c.body.at) < NO_TERM:
+        return d.fault.code
+    while out < end:
+        if c.once > 0:
+            n = min(c.once, end - out)
+            if take_values(d, c, out, n) != OK:
+                return d.fault.code
+            c.once -= n
+            out += n
+        elif c.run == 0 and c.length > 0:
+            c.run = c.length
+            c.length = 0
+            term = NO_TERM
+            if not c.unbound and take_values(d, c, &term, 1) != OK:
+                return d.fault.code
+            d.last[slot] = term
+        elif c.run > 0:
+            n = min(c.run, end - out)
+            c.run -= n
+            term = d.last[slot]
+            to = out + n
+            while out < to:
+                out[0] = term
+                out += 1
+        elif c.lists[COLUMN_LAYOUTS].n > 0:
+            take_token(&c.lists[COLUMN_LAYOUTS], &c.once, &c.length, &c.unbound)
+        elif c.value < c.n_values:
+            c.once = c.n_values - c.value
+        else:
+            # Only of graphs: those of the rows that are left.
+            c.unbound = True
+            c.length = NO_LIMIT
+    if c.run == 0:
+        d.last[slot] = UNSET
+    return d.fault.code

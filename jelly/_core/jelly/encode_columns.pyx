@@ -1,0 +1,624 @@
+"""Batches to frames of columns (Jelly-RDF 1.2), without the GIL. The layout is not final.
+
+Rows go in two steps. First the lookup entries of each row are made sure of: what the frame refers to stays in the
+tables until it ends, and it ends before a row for which a table has no entry left. Then each column takes the terms of
+these rows, one column after another.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memchr, memcmp
+
+from jelly._core.base cimport schema as pb
+from jelly._core.base.batch cimport (
+    KIND_BNODE, KIND_IRI, KIND_LANG, KIND_TEXT, KIND_TEXT_LTR, KIND_TEXT_RTL, KIND_TRIPLE, KIND_TYPED, NO_TERM, UNSET,
+    BatchData, hash_bytes, same_bytes,
+)
+from jelly._core.base.constants cimport (
+    MAX_DEPTH, N_RDF_DIR_LANG_STRING, N_RDF_LANG_STRING, RDF_DIR_LANG_STRING, RDF_LANG_STRING,
+)
+from jelly._core.base.fault cimport (
+    ABOVE_RDF_VERSION, BAD_TERM, DATATYPES_FULL, DATATYPES_OFF, DEPTH, NAMED_GRAPH_IN_TRIPLES, NAMES_FULL, NOT_IN_COLUMNS,
+    NO_MEMORY, OK, STAR_IN_COLUMNS, TEXT_LIMIT, UNTAGGED_LITERAL, fail,
+)
+from jelly._core.base.protobuf cimport MAX_VARINT32, Writer, put_byte, put_bytes, put_varint, reserve
+from jelly._core.jelly.column_out cimport (
+    clear_column, clear_entries, free_column, free_entries, len_text, put_column, put_entries, put_inner_iri,
+    put_length, put_lists, put_packed, put_part, put_string,
+)
+from jelly._core.jelly.column_state cimport (
+    BATCH_LENGTHS_P, BATCH_LENGTHS_S, BATCH_NAMES, BATCH_NAMESPACES, BATCH_ROW_COUNT, COLUMN_LANGTAGS,
+    FRAME_COLUMNS, RDF_11, RDF_12, RDF_12_BASIC,
+)
+from jelly._core.jelly.encode cimport split_iri
+from jelly._core.jelly.encoder_state cimport MAX_TEXT, RECENT, ColumnEncoder, ColumnMemo, EncoderState, EntriesOut
+from jelly._core.jelly.frame_writer cimport end_frame, put_metadata, restart_stream, start_frame
+from jelly._core.jelly.lookup cimport Lru, LruEntry, add_entry, find_entry, forget_lru, free_lru, touch
+
+cdef enum:
+    # Rows whose entries are made sure of before the columns take them.
+    CHUNK_ROWS = 512
+    # Bytes that a run value takes at the most beside its text: ids, kind, its part of the layout.
+    VALUE_COST = 16
+    # Rows of a frame at the most: readers have limits.
+    MAX_FRAME_ROWS = 1 << 24
+    # And a frame, without options, metadata and what is in its lists.
+    FRAME_COST = 256
+
+cdef enum:
+    # Not faults: why a row is not in the frame. The next one has it.
+    ROW_FULL = 1  # a table has no entry left, or the frame not so many bytes
+    ROW_RESTATE = 2  # it needs another RDF version
+
+cdef enum:
+    # What is full.
+    BYTES = 0
+    NAMES = 1
+    PREFIXES = 2
+    DATATYPES = 3
+    TAGS = 4
+
+# ---- lookup entries
+
+cdef inline bint take_cost(EncoderState* e, int64_t n) noexcept nogil:
+    """Count `n` bytes; False if the frame has rows and would become too long."""
+    cdef ColumnEncoder* k = &e.columns
+    if e.frame_bytes > 0 and k.rows > 0 and k.cost + n > e.frame_bytes:
+        k.full = BYTES
+        return False
+    k.cost += n
+    return True
+
+
+cdef int32_t pin_entry(EncoderState* e, int which, const uint8_t* text, int64_t n) noexcept nogil:
+    """The id of an entry that stays until the frame ends, made and written if need be. 0: the frame is full."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef Lru* table = &e.names if which == NAMES else &e.prefixes if which == PREFIXES else &e.datatypes
+    cdef EntriesOut* out = &k.names if which == NAMES else &k.prefixes if which == PREFIXES else &k.datatypes
+    cdef uint32_t hash = <uint32_t>hash_bytes(text, n, 0)
+    cdef int32_t id = find_entry(table, text, n, hash)
+    if id != 0:
+        touch(table, id, e.statement)
+        return id
+    if not take_cost(e, n + VALUE_COST):
+        return 0
+    id = add_entry(table, text, n, hash, e.statement)
+    if id == 0:
+        k.full = which
+        return 0
+    if id < 0 or put_packed(out, (BATCH_NAMES + which - NAMES) << 3 | 2, table, id, text, n) != OK:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    return id
+
+
+cdef inline bint is_pinned(EncoderState* e, int32_t prefix, const uint8_t* text, int64_t n) noexcept nogil:
+    """Whether this entry is the prefix `text`, and the frame holds it: most prefixes come again, so none is hashed."""
+    cdef LruEntry* entry = &e.prefixes.entries[prefix]
+    return prefix > 0 and entry.used == e.statement and entry.n == n and same_bytes(entry.text, text, n)
+
+
+cdef int pin_new_iri(EncoderState* e, int32_t term) noexcept nogil:
+    """Make sure of the entries of an IRI that the frame does not have yet."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef ColumnMemo* memo = &k.memo[term]
+    cdef const uint8_t* text
+    cdef int64_t n
+    cdef int64_t cut = 0
+    cdef int32_t prefix = 0
+    cdef int32_t name
+    if memo.name > 0 and e.names.entries[memo.name].serial == memo.name_serial and (memo.prefix > 0) == k.prefixed:
+        if memo.prefix == 0 or e.prefixes.entries[memo.prefix].serial == memo.prefix_serial:
+            touch(&e.names, memo.name, e.statement)
+            if memo.prefix > 0:
+                touch(&e.prefixes, memo.prefix, e.statement)
+            memo.frame = <uint32_t>e.statement
+            return OK
+    text = e.b.text + e.b.start[term]
+    n = e.b.start[term + 1] - e.b.start[term]
+    if n > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if k.prefixed:
+        cut = split_iri(text, n)
+        prefix = k.recent[cut & (RECENT - 1)]
+        if is_pinned(e, prefix, text, cut):
+            touch(&e.prefixes, prefix, e.statement)
+        else:
+            prefix = pin_entry(e, PREFIXES, text, cut)
+            if prefix <= 0:
+                return ROW_FULL if prefix == 0 else e.fault.code
+            k.recent[cut & (RECENT - 1)] = prefix
+    name = pin_entry(e, NAMES, text + cut, n - cut)
+    if name <= 0:
+        return ROW_FULL if name == 0 else e.fault.code
+    memo.name = name
+    memo.name_serial = e.names.entries[name].serial
+    memo.prefix = prefix
+    memo.prefix_serial = e.prefixes.entries[prefix].serial if prefix > 0 else 0
+    memo.frame = <uint32_t>e.statement
+    return OK
+
+
+cdef inline int pin_iri(EncoderState* e, int32_t term) noexcept nogil:
+    return OK if e.columns.memo[term].frame == <uint32_t>e.statement else pin_new_iri(e, term)
+
+
+cdef int pin_new_datatype(EncoderState* e, int32_t term) noexcept nogil:
+    cdef ColumnMemo* memo = &e.columns.memo[term]
+    cdef const uint8_t* text = e.b.text + e.b.start[term]
+    cdef int64_t n = e.b.start[term + 1] - e.b.start[term]
+    cdef int32_t id
+    if memo.datatype > 0 and e.datatypes.entries[memo.datatype].serial == memo.datatype_serial:
+        touch(&e.datatypes, memo.datatype, e.statement)
+        memo.datatype_frame = <uint32_t>e.statement
+        return OK
+    if e.datatypes.size == 0:
+        return fail(&e.fault, DATATYPES_OFF, NULL)
+    if (n == N_RDF_LANG_STRING and memcmp(text, RDF_LANG_STRING, n) == 0) or (
+        n == N_RDF_DIR_LANG_STRING and memcmp(text, RDF_DIR_LANG_STRING, n) == 0
+    ):
+        return fail(&e.fault, UNTAGGED_LITERAL, NULL)
+    if n > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    id = pin_entry(e, DATATYPES, text, n)
+    if id <= 0:
+        return ROW_FULL if id == 0 else e.fault.code
+    memo.datatype = id
+    memo.datatype_serial = e.datatypes.entries[id].serial
+    memo.datatype_frame = <uint32_t>e.statement
+    return OK
+
+
+cdef int pin_version(EncoderState* e, int version) noexcept nogil:
+    """Whether the announced RDF version allows what needs `version`."""
+    cdef ColumnEncoder* k = &e.columns
+    if k.rdf_version == 0 or k.rdf_version >= version:
+        return OK
+    if not k.follow:
+        return fail(&e.fault, ABOVE_RDF_VERSION, NULL, version, k.rdf_version)
+    k.needed = version
+    return ROW_RESTATE
+
+
+cdef int pin_triple(EncoderState* e, int32_t term, int depth) noexcept nogil:
+    """Make sure of the entries of a triple term, and that RDF 1.2 allows its terms where they are."""
+    cdef BatchData* b = e.b
+    cdef int32_t* terms = &b.quoted[3 * b.aux[term]]
+    cdef int32_t inner
+    cdef int slot, kind
+    cdef int status = pin_version(e, RDF_12)
+    if depth > MAX_DEPTH:
+        return fail(&e.fault, DEPTH, NULL, MAX_DEPTH)
+    for slot in range(3):
+        if status != OK:
+            return status
+        inner = terms[slot]
+        if inner < 0 or inner >= b.n_terms:
+            return fail(&e.fault, BAD_TERM, NULL, inner, slot)
+        kind = b.kind[inner]
+        if kind == KIND_IRI:
+            status = pin_iri(e, inner)
+        elif kind >= KIND_TEXT:
+            status = fail(&e.fault, BAD_TERM, NULL, inner, slot)
+        elif kind == KIND_BNODE and slot != 1:
+            status = OK
+        elif slot != 2:
+            status = fail(&e.fault, STAR_IN_COLUMNS if kind == KIND_TRIPLE else NOT_IN_COLUMNS, NULL, kind, slot)
+        elif kind == KIND_TYPED:
+            status = pin_new_datatype(e, b.aux[inner])
+        elif kind == KIND_LANG:
+            status = pin_version(e, RDF_12_BASIC) if b.kind[b.aux[inner]] > KIND_TEXT else OK
+        elif kind == KIND_TRIPLE:
+            status = pin_triple(e, inner, depth + 1)
+        if status == OK and not take_cost(
+            e, len_text(e, inner) + 2 * VALUE_COST + (len_text(e, b.aux[inner]) if kind == KIND_LANG else 0)
+        ):
+            return ROW_FULL
+    return status
+
+
+cdef int pin_tag(EncoderState* e, int32_t tag) noexcept nogil:
+    """The number of a language tag, with its base direction, among those of the objects."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef BatchData* b = e.b
+    cdef ColumnMemo* memo = &k.memo[tag]
+    cdef int64_t n = len_text(e, tag)
+    cdef int direction = b.kind[tag] - KIND_TEXT
+    cdef uint32_t hash
+    cdef int32_t id
+    cdef int status
+    if memo.frame == <uint32_t>e.statement:
+        return OK
+    if direction != 0:
+        status = pin_version(e, RDF_12_BASIC)
+        if status != OK:
+            return status
+    if n > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    e.row.n = 0
+    if reserve(&e.row, n + 2 * MAX_VARINT32) < 0 or reserve(&k.langtags, n + 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(&e.row, b.text + b.start[tag], n)
+    put_byte(&e.row, <uint8_t>direction)
+    hash = <uint32_t>hash_bytes(e.row.buf, e.row.n, 0)
+    id = find_entry(&k.tags, e.row.buf, e.row.n, hash)
+    if id == 0:
+        if not take_cost(e, n + VALUE_COST):
+            return ROW_FULL
+        if reserve(&k.directions, 1) < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        id = add_entry(&k.tags, e.row.buf, e.row.n, hash, 0)
+        if id == 0:
+            k.full = TAGS
+            return ROW_FULL
+        if id < 0:
+            return fail(&e.fault, NO_MEMORY, NULL)
+        put_byte(&k.langtags, COLUMN_LANGTAGS << 3 | 2)
+        put_varint(&k.langtags, n)
+        put_bytes(&k.langtags, b.text + b.start[tag], n)
+        put_byte(&k.directions, <uint8_t>direction)
+        if direction != 0:
+            k.directed = True
+    memo.name = id
+    memo.frame = <uint32_t>e.statement
+    return OK
+
+
+cdef int pin_term(EncoderState* e, int slot, int32_t term) noexcept nogil:
+    """Make sure of what a term refers to; language tags are left for later, see pin_rows."""
+    cdef BatchData* b = e.b
+    cdef int kind
+    cdef int status = OK
+    if term < 0 or term >= b.n_terms:
+        if slot == 3 and term == NO_TERM:
+            return OK
+        return fail(&e.fault, BAD_TERM, NULL, term, slot)
+    kind = b.kind[term]
+    if kind == KIND_IRI:
+        status = pin_iri(e, term)
+    elif kind >= KIND_TEXT:
+        return fail(&e.fault, BAD_TERM, NULL, term, slot)
+    elif kind == KIND_BNODE:
+        if slot == 1:
+            return fail(&e.fault, NOT_IN_COLUMNS, NULL, kind, slot)
+    elif kind == KIND_TRIPLE:
+        if slot != 2:
+            return fail(&e.fault, STAR_IN_COLUMNS, NULL, kind, slot)
+        status = pin_triple(e, term, 1)
+    elif slot != 2:
+        return fail(&e.fault, NOT_IN_COLUMNS, NULL, kind, slot)
+    elif kind == KIND_TYPED and e.columns.memo[b.aux[term]].datatype_frame != <uint32_t>e.statement:
+        status = pin_new_datatype(e, b.aux[term])
+    if status != OK:
+        return status
+    if kind == KIND_IRI:
+        return OK if take_cost(e, VALUE_COST) else ROW_FULL
+    if len_text(e, term) > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    return OK if take_cost(e, len_text(e, term) + VALUE_COST) else ROW_FULL
+
+
+cdef int pin_rows(EncoderState* e, int64_t* row, int64_t end, bint quads) noexcept nogil:
+    """Make sure of the entries of all rows before `end`; `row` is the first that the frame does not take, and why."""
+    cdef BatchData* b = e.b
+    # Terms of the same frame; those of an earlier Batch are looked up again.
+    cdef int32_t last_s = e.last[0], last_p = e.last[1], last_o = e.last[2], last_g = UNSET
+    cdef int32_t s, p, o, g
+    cdef int status
+    cdef int64_t i
+    for i in range(row[0], end):
+        row[0] = i
+        s = b.s[i]
+        p = b.p[i]
+        o = b.o[i]
+        g = NO_TERM if b.g == NULL else b.g[i]
+        if s != last_s or s < 0:
+            status = pin_term(e, 0, s)
+            if status != OK:
+                return status
+            last_s = s
+        if p != last_p or p < 0:
+            status = pin_term(e, 1, p)
+            if status != OK:
+                return status
+            last_p = p
+        if o != last_o or o < 0:
+            status = pin_term(e, 2, o)
+            if status != OK:
+                return status
+        if g != last_g or g < NO_TERM:
+            if not quads and g != NO_TERM:
+                return fail(&e.fault, NAMED_GRAPH_IN_TRIPLES, NULL)
+            status = pin_term(e, 3, g)
+            if status != OK:
+                return status
+            last_g = g
+        if o != last_o:
+            # After all else, as a tag that no row uses is not to be in the frame.
+            if b.kind[o] == KIND_LANG:
+                status = pin_tag(e, b.aux[o])
+                if status != OK:
+                    return status
+            last_o = o
+        e.columns.rows += 1
+    row[0] = end
+    return OK
+
+
+# ---- frames
+
+cdef void start_columns(EncoderState* e) noexcept nogil:
+    """Begin a frame: nothing of another one is in its lists, and its ids count anew."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef int slot
+    for slot in range(4):
+        clear_column(&k.of[slot])
+        e.last[slot] = UNSET
+    clear_entries(&k.names)
+    clear_entries(&k.prefixes)
+    clear_entries(&k.datatypes)
+    k.namespaces.n = k.lengths.n = k.langtags.n = k.directions.n = k.metadata.n = 0
+    k.directed = False
+    k.last_name = k.last_prefix = 0
+    k.rows = k.told = 0
+    k.cost = FRAME_COST + e.n_options
+    k.prefixed = e.prefixes.size > 0
+    if k.tags.n_used > 0:
+        forget_lru(&k.tags)
+    release_entries(e)
+
+
+cdef void release_entries(EncoderState* e) noexcept nogil:
+    """Let go of the entries that the frame holds. Its number never is 0 in a ColumnMemo."""
+    e.statement += 1
+    if <uint32_t>e.statement == 0:
+        e.statement += 1
+
+
+cdef bint has_columns(EncoderState* e) noexcept nogil:
+    """Whether anything waits for the end of the frame."""
+    cdef ColumnEncoder* k = &e.columns
+    return (
+        k.rows > 0 or k.namespaces.n > 0 or k.lengths.n > 0 or e.body.n > 0 or k.names.open or k.prefixes.open
+        or k.datatypes.open
+    )
+
+
+cdef int end_columns(EncoderState* e, BatchData* meta, int64_t frame) noexcept nogil:
+    """Finish the frame, with the metadata that `meta` has for it (NULL: none), see end_frame."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef Writer* w = &e.body
+    cdef int64_t begin
+    cdef int slot
+    # Metadata that came before the rows goes behind them.
+    if reserve(&k.metadata, w.n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(&k.metadata, w.buf, w.n)
+    w.n = 0
+    if start_frame(e) != OK:
+        return e.fault.code
+    if reserve(w, 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_byte(w, FRAME_COLUMNS)
+    begin = w.n
+    if k.rows > 0:
+        put_byte(w, BATCH_ROW_COUNT)
+        put_varint(w, k.rows)
+    if put_entries(e, &k.names) != OK or put_entries(e, &k.prefixes) != OK or put_entries(e, &k.datatypes) != OK:
+        return e.fault.code
+    if reserve(w, k.namespaces.n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(w, k.namespaces.buf, k.namespaces.n)
+    if k.rows > 0:
+        for slot in range(4):
+            # A column of graphs that are all the default one has no values.
+            if (slot < 3 or k.of[3].n > 0) and put_lists(e, slot) != OK:
+                return e.fault.code
+    if reserve(w, k.lengths.n + k.metadata.n + 2 * MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_part(w, BATCH_LENGTHS_P if k.numbering_p else BATCH_LENGTHS_S, k.lengths.buf, k.lengths.n)
+    if w.n == begin:
+        w.n = begin - 1
+    elif put_length(w, begin) != OK:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    if reserve(w, k.metadata.n) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_bytes(w, k.metadata.buf, k.metadata.n)
+    start_columns(e)
+    return end_frame(e, meta, frame)
+
+
+cdef inline bint is_key_due(EncoderState* e) noexcept nogil:
+    return e.key_rows > 0 and e.since_key >= e.key_rows
+
+
+cdef int end_message(EncoderState* e) noexcept nogil:
+    """End the present message behind the rows so far."""
+    cdef ColumnEncoder* k = &e.columns
+    if reserve(&k.lengths, MAX_VARINT32) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_varint(&k.lengths, k.rows - k.told)
+    k.cost += MAX_VARINT32
+    k.told = k.rows
+    k.open = False
+    return OK
+
+
+cdef int end_bounds(EncoderState* e, int64_t row, int64_t limit, int64_t* bound) noexcept nogil:
+    """Finish the frames before number `limit` that end at this row of the Batch; in a log they are messages."""
+    cdef ColumnEncoder* k = &e.columns
+    if not e.keep_frames:
+        return OK
+    while bound[0] < limit and e.b.frames[bound[0]] == row:
+        bound[0] += 1
+        if k.is_log and end_message(e) != OK:
+            return e.fault.code
+        # Several messages to a frame, but metadata belongs to one.
+        if k.is_log and k.rows < e.frame_rows and e.b.n_meta == 0 and not is_key_due(e):
+            continue
+        if end_columns(e, e.b, bound[0] - 1) != OK:
+            return e.fault.code
+    return OK
+
+
+cdef int make_room(EncoderState* e, int status) noexcept nogil:
+    """The frame does not take what comes next: end it, or make the best of one that has nothing in it."""
+    cdef ColumnEncoder* k = &e.columns
+    if status != ROW_FULL and status != ROW_RESTATE:
+        return status
+    if k.rows > 0 or k.namespaces.n > 0:
+        if end_columns(e, NULL, 0) != OK:
+            return e.fault.code
+    elif status == ROW_FULL:
+        if k.full != PREFIXES or not k.prefixed:
+            return fail(
+                &e.fault, NAMES_FULL if k.full == NAMES else DATATYPES_FULL, NULL,
+                e.names.size if k.full == NAMES else e.datatypes.size,
+            )
+        # One row with more prefixes than there can be: IRIs without prefixes.
+        k.prefixed = False
+        release_entries(e)
+    if status == ROW_RESTATE:
+        k.rdf_version = k.needed
+        announce(e)
+        if e.started:
+            restart_stream(e)
+            start_columns(e)
+    return OK
+
+
+cdef void announce(EncoderState* e) noexcept nogil:
+    """Choose the options row of the RDF version."""
+    e.options = e.columns.options[e.columns.rdf_version]
+    e.n_options = e.columns.n_options[e.columns.rdf_version]
+
+
+cdef int put_namespace(EncoderState* e, int32_t name, int32_t iri) noexcept nogil:
+    """A declaration, which stands before the rows of its frame."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef Writer* w = &k.namespaces
+    cdef int64_t begin
+    cdef int status
+    if name < 0 or name >= e.b.n_terms or iri < 0 or iri >= e.b.n_terms or e.b.kind[iri] != KIND_IRI:
+        return fail(&e.fault, BAD_TERM, NULL, iri, 0)
+    if len_text(e, name) > MAX_TEXT:
+        return fail(&e.fault, TEXT_LIMIT, NULL, MAX_TEXT)
+    if k.rows > 0 and end_columns(e, NULL, 0) != OK:
+        return e.fault.code
+    status = pin_iri(e, iri)
+    while status == ROW_FULL:
+        status = make_room(e, status)
+        if status == OK:
+            status = pin_iri(e, iri)
+    if status != OK:
+        return status
+    if reserve(w, 1) < 0:
+        return fail(&e.fault, NO_MEMORY, NULL)
+    put_byte(w, BATCH_NAMESPACES << 3 | 2)
+    begin = w.n
+    if (
+        (len_text(e, name) > 0 and put_string(w, pb.RDF_NAMESPACE_DECLARATION_NAME_TAG, e.b, name) != OK)
+        or put_inner_iri(w, pb.RDF_NAMESPACE_DECLARATION_VALUE_TAG, &k.last_prefix, &k.last_name, &k.memo[iri]) != OK
+        or put_length(w, begin) != OK
+    ):
+        return fail(&e.fault, NO_MEMORY, NULL)
+    k.cost += len_text(e, name) + VALUE_COST
+    return OK
+
+
+cdef int put_rows(EncoderState* e, int64_t* row, int64_t end) noexcept nogil:
+    """Put rows before `end` into the frame, at least one."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef BatchData* b = e.b
+    cdef bint quads = e.physical == pb.PHYSICAL_STREAM_TYPE_QUADS
+    cdef int64_t begin = row[0]
+    cdef int status
+    while True:
+        status = pin_rows(e, row, end, quads)
+        if status < 0:
+            return status
+        if row[0] > begin:
+            break
+        status = make_room(e, status)
+        if status != OK:
+            return status
+    e.n_statements += row[0] - begin
+    e.since_key += row[0] - begin
+    k.open = True
+    if (
+        put_column(e, 0, b.s, begin, row[0]) != OK or put_column(e, 1, b.p, begin, row[0]) != OK
+        or put_column(e, 2, b.o, begin, row[0]) != OK or (quads and put_column(e, 3, b.g, begin, row[0]) != OK)
+    ):
+        return e.fault.code
+    return make_room(e, status)
+
+
+cdef int encode_columns(EncoderState* e, int64_t* row) noexcept nogil:
+    """Write all rows of `e.b`; where it comes to a fault, `row` tells which."""
+    cdef ColumnEncoder* k = &e.columns
+    cdef BatchData* b = e.b
+    cdef int64_t bound = 0
+    cdef int64_t n_bounds = b.n_frames - (1 if e.open_end and b.n_frames > 0 else 0)
+    cdef int64_t name = 0
+    cdef int64_t end, most
+    while True:
+        while name < b.n_names and b.names[name].row == row[0]:
+            # Frames that ended at this row before the namespace was declared end before it.
+            if end_bounds(e, row[0], min(b.names[name].frame, n_bounds), &bound) != OK:
+                return e.fault.code
+            if put_namespace(e, b.names[name].name, b.names[name].iri) != OK:
+                return e.fault.code
+            name += 1
+        if end_bounds(e, row[0], n_bounds, &bound) != OK:
+            return e.fault.code
+        if row[0] == b.n_rows:
+            # Metadata that stands before the rows of a frame which a later Batch ends.
+            return put_metadata(e, b, n_bounds) if e.keep_frames and b.n_meta else OK
+        most = e.frame_rows if 0 < e.frame_rows < MAX_FRAME_ROWS else MAX_FRAME_ROWS
+        end = min(min(b.n_rows, row[0] + CHUNK_ROWS), row[0] + most - k.rows)
+        if e.key_rows > 0 and e.since_key < e.key_rows:
+            end = min(end, row[0] + e.key_rows - e.since_key)
+        if e.keep_frames and bound < n_bounds:
+            end = min(end, b.frames[bound])
+        if name < b.n_names:
+            end = min(end, b.names[name].row)
+        if put_rows(e, row, end) != OK:
+            return e.fault.code
+        # A message that fills its frame has its end there too.
+        if k.is_log and bound < n_bounds and e.keep_frames and b.frames[bound] == row[0]:
+            continue
+        if k.rows > 0 and (k.rows >= most or (is_key_due(e) and not k.is_log)) and end_columns(e, NULL, 0) != OK:
+            return e.fault.code
+
+
+cdef int finish_columns(EncoderState* e) noexcept nogil:
+    """End the last message and frame, where the stream ends. It has a frame at least."""
+    if e.columns.is_log and e.columns.open and end_message(e) != OK:
+        return e.fault.code
+    return end_columns(e, NULL, 0) if has_columns(e) or e.n_frames == 0 else OK
+
+
+cdef int needed_rdf_version(BatchData* b) noexcept nogil:
+    """The RDF version that terms of a Batch need."""
+    if b.n_quoted > 0:
+        return RDF_12
+    if b.n_terms > 0 and (
+        memchr(b.kind, KIND_TEXT_LTR, b.n_terms) != NULL or memchr(b.kind, KIND_TEXT_RTL, b.n_terms) != NULL
+    ):
+        return RDF_12_BASIC
+    return RDF_11
+
+
+cdef void free_columns_out(EncoderState* e) noexcept nogil:
+    cdef ColumnEncoder* k = &e.columns
+    cdef int i
+    for i in range(4):
+        free_column(&k.of[i])
+    free_entries(&k.names)
+    free_entries(&k.prefixes)
+    free_entries(&k.datatypes)
+    free(k.namespaces.buf)
+    free(k.lengths.buf)
+    free(k.metadata.buf)
+    free(k.langtags.buf)
+    free(k.directions.buf)
+    free_lru(&k.tags)

@@ -1,0 +1,1 @@
+"""Inputs of all kinds: one or several sources, their formats and their blank nodes."""

@@ -1,0 +1,97 @@
+"""``jelly index`` and ``jelly slice``: random access to Jelly files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+import jelly
+from jelly._core.terms.materialize import Materializer
+from jelly._formats.registry import JELLY, SEEKING
+from jelly._io.source import split_suffix
+from jelly._seekable.index import SUFFIX
+from jelly._seekable.sidecar import make_sidecar
+from jelly.cli.common import STATEMENTS, RangeCommand, can_have_index, parse_range, progress_bar, reading_options, say
+from jelly.cli.reading import FORMAT, format_of
+from jelly.patch import PATCH_FORMATS
+
+__all__ = ["SEEKING_COMMANDS"]
+
+_SEEKING_LIMITS = tuple(name for name in STATEMENTS if name in SEEKING)
+
+
+@click.command(short_help="Make an index for random access to a Jelly file.")
+@click.argument("file")
+@click.option("--terms", is_flag=True, help='Also write which terms each part of the file holds, for "jelly find".')
+@reading_options(*_SEEKING_LIMITS)
+def index(file: str, terms: bool, limits: dict[str, Any]) -> None:
+    """Scan a Jelly file and write its index to FILE.idx, for jelly.open and jelly.patch.open in Python.
+
+    Files written by "jelly convert" contain an index already, unless they are compressed or not delimited. With --terms
+    FILE.idx also tells which terms each part of the file holds, so that "jelly find" reads only what can match; of a
+    file that has an index it holds nothing else.
+
+    \b
+    Examples:
+      jelly index people.jelly
+      jelly index --terms people.jelly
+    """
+    with progress_bar("Indexing") as progress:
+        show = None if progress is None else lambda done, total: progress(done, total, None)
+        patch = split_suffix(file)[0] in PATCH_FORMATS["jellyp"].suffixes
+        make_sidecar(file, progress=show, patch=patch, terms=terms, **limits)
+    if terms:
+        size, whole = (os.path.getsize(path) for path in (file + SUFFIX, file))
+        say(f"{file}{SUFFIX}: {size:,} bytes, {size / max(whole, 1):.1%} of the file")
+
+
+@click.command("slice", cls=RangeCommand, short_help="Print statements A to B of a Jelly file that has an index.")
+@click.argument("file")
+@click.argument("wanted", metavar="A:B", callback=parse_range)
+@click.option("--frames", is_flag=True, help="Print frames A to B instead of statements.")
+@click.option(
+    "--to", "to_format", type=FORMAT,
+    help="Format of the output (default: by the suffix of the file, else nq).",
+)
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE instead of standard output.")
+@reading_options(*_SEEKING_LIMITS)
+def slice_(
+    file: str,
+    wanted: tuple[int, int | None],
+    frames: bool,
+    to_format: str | None,
+    output: str,
+    limits: dict[str, Any],
+) -> None:
+    """Print statements A up to, but not including, B (counting from 0; -10 is the tenth from the end).
+
+    Only the needed part of the file is read.
+
+    \b
+    Examples:
+      jelly slice people.jelly 1000000:1000100
+      jelly slice people.jelly -10:
+      jelly slice people.jelly --frames :3 -o begin.jelly
+    """
+    target = format_of(to_format or ("nq" if output == "-" else None), output, "--to")
+    if target is JELLY and output == "-" and sys.stdout.isatty():
+        raise click.UsageError("Jelly is binary: send it to a file or a pipe instead of the terminal")
+    with jelly.open(file, **limits) as source:
+        begin, end, _ = slice(*wanted).indices(source.n_frames if frames else len(source))
+        seekable = target is JELLY and can_have_index(output)
+        with jelly.Writer(output, source.options, format=target.name, seekable=seekable) as writer:
+            if not frames:
+                for batch, low, high in source.rows(begin, end):
+                    writer.extend(Materializer(batch).statements(low, high))
+                return
+            for frame in source.frames(begin, end):
+                for name, iri in frame.namespaces:
+                    writer.namespace(name, iri)
+                writer.extend(frame)
+                writer.end_frame(frame.metadata)
+
+
+SEEKING_COMMANDS = (index, slice_)

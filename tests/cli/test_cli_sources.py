@@ -1,0 +1,84 @@
+"""Commands that read several files, tables, directories and URLs, and that write tables to a pipe."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import jelly
+from jelly.cli.commands import cli
+
+pa = pytest.importorskip("pyarrow")
+A = b'_:x <a:p> "A" .\n'
+B = b'_:x <a:p> "B"@en <a:g> .\n'
+
+
+def run(*arguments: object, code: int = 0, data: bytes = b"") -> bytes:
+    found = CliRunner().invoke(cli, [str(each) for each in arguments], input=data)
+    assert found.exit_code == code, found.output
+    return found.stdout_bytes
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.nt").write_bytes(A)
+    (tmp_path / "data" / "b.nq.gz").write_bytes(gzip.compress(B))
+    jelly.convert(B, tmp_path / "data" / "c.parquet", from_format="nq")
+    (tmp_path / "data" / "readme.txt").write_text("no RDF")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data"
+
+
+def test_count_head_cat_stats_validate_find(folder):
+    names = ["data/a.nt", "data/b.nq.gz", "data/c.parquet"]
+    for given in (["data"], ["data/*.[np]*"], names):
+        assert run("count", *given).decode() == "".join(f"1\t{name}\n" for name in names) + "3\ttotal\n"
+        assert run("head", *given).count(b"\n") == run("cat", *given).count(b"\n") == 3
+        assert run("head", "-n", 2, *given).count(b"\n") == 2
+        assert json.loads(run("stats", "--format", "json", *given))["subjects"] == 3
+        assert run("validate", *given).decode() == "".join(f"{name}: no problems\n" for name in names)
+        assert run("find", *given, "--language", "en", "--count") == b"2\n"
+    assert len({line.split()[0] for line in run("cat", "data").splitlines()}) == 3
+    assert run("cat", "--blank-nodes", "keep", "data/c.parquet", "data/a.nt") == B + A
+    assert run("head", "file://" + str(folder / "c.parquet")) == B
+    (folder / "d.nt").write_text("nonsense\n")
+    told = json.loads(run("validate", "--json", "data", code=1))
+    assert [(one["file"], one["line"]) for one in told] == [("data/d.nt", 1)]
+    assert b"goes with one file" in CliRunner().invoke(cli, ["validate", "data", "--against", "data/a.nt"]).output_bytes
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows", "csv"])
+def test_tables_through_pipes(folder, kind):
+    for command in (
+        ["convert", "-q", "--to", kind, "data/b.nq.gz", "-"], ["cat", "--to", kind, "data/b.nq.gz"],
+        ["find", "--to", kind, "data/b.nq.gz", "-o", '"B"@en'],
+    ):  # fmt: skip
+        table = run(*command)
+        assert [str(row) for row in jelly.read(table, format=kind)] == [B.decode().strip()]
+        assert run("cat", "--from", kind, "-", data=table) == B
+        assert run("count", "--from", kind, "-", data=table) == b"1\t-\n"
+        jelly_data = run("convert", "-q", "--from", kind, "--to", "jelly", "-", "-", data=table)
+        assert [str(row) for row in jelly.read(jelly_data)] == [B.decode().strip()]
+    several = run("convert", "-q", "--to", kind, "data", "-")
+    assert sorted(row.o.value for row in jelly.read(io.BytesIO(several), format=kind)) == ["A", "B", "B"]
+
+
+def test_convert_of_several(folder):
+    run("convert", "-q", "data", "all.jelly")
+    assert run("count", "all.jelly") == b"3\tall.jelly\n"
+    run("convert", "-q", "data/*.n*", "all.csv")
+    assert run("count", "all.csv") == b"2\tall.csv\n"
+    assert b"--seekable does not go with tables" in run_error("convert", "--seekable", "data/a.nt", "x.csv")
+    assert b"--frame-rows does not go with tables" in run_error("convert", "--frame-rows", "5", "data/a.nt", "x.csv")
+    assert b"does not go with any of these files" in run_error("head", "--max-names", "5", "data/a.nt")
+
+
+def run_error(*arguments: str) -> bytes:
+    found = CliRunner().invoke(cli, list(arguments))
+    assert found.exit_code == 2
+    return found.output_bytes
